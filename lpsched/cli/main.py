@@ -1,0 +1,124 @@
+"""The `lpsched` command: registers the commands, and turns every failure into one message and an exit code.
+
+0    a verified answer was printed
+1    there is none: infeasible, or a solver failed
+2    bad input
+130  interrupted
+141  whoever read our output closed it
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+
+from lpsched.cli.convert import convert
+from lpsched.cli.generate import generate_app
+from lpsched.cli.imports import import_app
+from lpsched.cli.new import new
+from lpsched.cli.schema import schema
+from lpsched.cli.show import show
+from lpsched.cli.solve import solve
+from lpsched.cli.talk import Talk, print_json
+from lpsched.errors import InstanceError, LpschedError, OutputError
+
+GLOBAL: Final = ("--json", "--quiet", "--verbose")
+EPILOG: Final = "--json, --quiet and --verbose may stand anywhere; see 'lpsched --help'."
+ANSWERLESS, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
+
+app = typer.Typer(
+    name="lpsched",
+    help="The most any schedule could earn, a real schedule that comes near, and what each part is worth.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (solve, show, convert, new, schema):
+    app.command(epilog=EPILOG)(command)
+app.add_typer(generate_app, name="generate")
+app.add_typer(import_app, name="import")
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"lpsched {version('lpsched')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    context: typer.Context,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No warnings, no progress.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Say more on stderr, timings too.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    context.obj = Talk(as_json=as_json, quiet=quiet, verbose=verbose)
+    context.obj.start_logging()
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # so that the exit flushes into nothing
+        code = CLOSED_PIPE
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; return the exit code, after any error has been told."""
+    wanted = [flag for flag in GLOBAL if flag in arguments]
+    rest = [argument for argument in arguments if argument not in GLOBAL]
+    as_json = "--json" in wanted
+    try:
+        code = app([*wanted, *rest], standalone_mode=False)
+    except typer.TyperException as error:
+        return _told(
+            error.format_message(), _error("usage", error.format_message()), BAD_INPUT, as_json=as_json
+        )
+    except InstanceError as error:
+        faults = [fault.to_dict() for fault in error.faults]
+        return _told(str(error), _error(error.code, str(error), faults), BAD_INPUT, as_json=as_json)
+    except OutputError as error:
+        return _told(str(error), _error(error.code, str(error)), BAD_INPUT, as_json=as_json)
+    except LpschedError as error:
+        return _told(str(error), _error(error.code, str(error)), ANSWERLESS, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        return _told("interrupted", _error("interrupted", "interrupted"), INTERRUPTED, as_json=as_json)
+    finally:
+        logging.captureWarnings(capture=False)
+    return code if isinstance(code, int) else 0
+
+
+def _error(code: str, message: str, faults: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    error = {"code": code, "message": message, "faults": list(faults)}
+    return {"format": "lpsched-error/1", "lpsched": version("lpsched"), "error": error}
+
+
+def _told(message: str, content: dict[str, Any], code: int, *, as_json: bool) -> int:
+    sys.stderr.write(f"lpsched: {message}\n")
+    if as_json:
+        print_json(content)
+    return code

@@ -1,0 +1,17 @@
+"""`lpsched schema`: the JSON Schema of a kind of file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lpsched.cli.options import Kind
+
+
+def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")]) -> None:
+    """Print the JSON Schema of a kind of file."""
+    from lpsched.cli.talk import print_json
+    from lpsched.instance.schema import bag_schema
+
+    print_json({Kind.BAG: bag_schema}[kind]())

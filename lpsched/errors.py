@@ -1,0 +1,144 @@
+"""Every exception and warning of lpsched.
+
+    LpschedError
+    ├── InstanceError (also ValueError)   what the user brought is wrong; lists every fault
+    ├── OutputError (also OSError)        an answer could not be written
+    ├── MissingExtraError                 an optional package is needed for this
+    ├── InfeasibleError                   no schedule exists
+    ├── SolverError                       a solver failed or answered nonsense
+    └── InvalidScheduleError              our own schedule failed verification: a bug of ours
+
+    LpschedWarning (a UserWarning)        usable, but look at it again
+
+A `Fault` answers four questions: where, what was found, what is needed, what to do. One function writes
+its sentence, so all messages read alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+Path: TypeAlias = tuple[str | int, ...]
+
+MOST_FAULTS: Final = 1000  # collected from one table or list; a file of junk has no end of them
+MOST_SHOWN: Final = 100  # written out in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong with what the user brought.
+
+    >>> print(Fault(("machine_types", 0, "count"), "0", "a whole number from 1 up", "correct it"))
+    machine_types[0].count: found 0, needs a whole number from 1 up; correct it
+    """
+
+    path: Path
+    found: str
+    needed: str
+    do: str
+    line: int | None = None
+    file: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The place in the user's own terms: a file's name and line where known, then the path of keys."""
+        place = ""
+        for step in self.path:
+            if isinstance(step, int):
+                place += f"[{step}]"
+            else:
+                place += ("." if place else "") + (step if step.isprintable() else repr(step))
+        notes = ([self.file] if self.file else []) + ([f"line {self.line}"] if self.line else [])
+        if not place:
+            return ", ".join(notes) or "the file"
+        return f"{place} ({', '.join(notes)})" if notes else place
+
+    def __str__(self) -> str:
+        """Write the one sentence in which every fault is told."""
+        return f"{self.where}: found {self.found}, needs {self.needed}; {self.do}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the fault as it appears in JSON."""
+        return {"where": self.where, "found": self.found, "needed": self.needed, "do": self.do}
+
+
+class LpschedError(Exception):
+    """The base of every error that lpsched raises on purpose."""
+
+    code = "error"
+
+
+class InstanceError(LpschedError, ValueError):
+    """What the user brought is wrong; `faults` lists everything that is, in file order.
+
+    Parameters
+    ----------
+    source
+        What was read: a file's name, or what the faults are in.
+    faults
+        At least one fault.
+    """
+
+    code = "bad-input"
+
+    def __init__(self, source: str, faults: tuple[Fault, ...]) -> None:
+        super().__init__(source, faults)  # so that the error can be pickled
+        self.source = source
+        self.faults = faults
+
+    def __str__(self) -> str:
+        """Write a headline and one line for each fault."""
+        count = len(self.faults)
+        lines = [f"{self.source}: {count} fault{'s' if count > 1 else ''}"]
+        lines += [f"  {fault}" for fault in self.faults[:MOST_SHOWN]]
+        if count > MOST_SHOWN:
+            lines.append(f"  ... and {count - MOST_SHOWN} more; mend these first")
+        return "\n".join(lines)
+
+
+class OutputError(LpschedError, OSError):
+    """An answer could not be written; nothing is left half written."""
+
+    code = "output"
+
+    def __str__(self) -> str:
+        """Return the message, without the number that OSError would add."""
+        return str(self.args[0])
+
+
+class MissingExtraError(LpschedError):
+    """An optional package is needed; the message says how to install it."""
+
+    code = "missing-extra"
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(purpose, extra)  # so that the error can be pickled
+        self.purpose = purpose
+        self.extra = extra
+
+    def __str__(self) -> str:
+        """Say what needs the package, and the command that installs it."""
+        return f"{self.purpose} needs an optional package; install it: pip install 'lpsched[{self.extra}]'"
+
+
+class InfeasibleError(LpschedError):
+    """No schedule meets every constraint; the message names the numbers that clash."""
+
+    code = "infeasible"
+
+
+class SolverError(LpschedError):
+    """A solver failed, or its answer does not make sense."""
+
+    code = "solver"
+
+
+class InvalidScheduleError(LpschedError):
+    """A schedule that lpsched made failed verification: a bug of ours, never an answer."""
+
+    code = "invalid-schedule"
+
+
+class LpschedWarning(UserWarning):
+    """A usable but suspect input or result."""

@@ -1,0 +1,61 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lpsched.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
+    """Write every file, or none: each is complete beside its place before any is moved there.
+
+    The last one is moved last, so let it be the one that names the others.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written, or exists and `replace` is false.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        for path, content in contents.items():
+            if path.is_dir():
+                raise OutputError(f"cannot write {path}: it is a directory; name a file")
+            if not replace and path.exists():
+                raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
+            waiting.append((_complete(path, content), path))
+        for temporary, path in waiting:
+            temporary.replace(path)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to") from error
+    finally:
+        for temporary, _ in waiting:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _complete(path: Path, content: bytes) -> Path:
+    """Write the content beside `path` and return where; with the rights that a new file would have."""
+    number, name = tempfile.mkstemp(prefix=".lpsched-", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

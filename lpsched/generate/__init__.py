@@ -1,0 +1,1 @@
+"""Seeded makers of instances."""

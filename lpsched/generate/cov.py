@@ -1,0 +1,205 @@
+"""Bags by the coefficient-of-variation method, with special-purpose machines and P-states.
+
+Write G(mean, V) for a gamma distribution with that mean and coefficient of variation V: shape 1 / V^2,
+scale mean V^2 (V = 0 gives the mean itself).
+
+    q_i   ~ G(mean_seconds, task_cov)                 how long task type i takes on the whole
+    e_ij  ~ G(q_i, machine_cov)                       on a general-purpose machine type
+    e_ij  ~ G(q_i / special_speedup, special_cov)     on a special-purpose machine type, for its own
+                                                      task types; it runs no others
+    b_j   ~ G(idle_watts, machine_cov)                idle (static) power of machine type j
+    d_i   ~ G(dynamic_watts, task_cov)                dynamic power of task type i on the whole
+    D_ij  ~ G(d_i, machine_cov)                       on machine type j
+    a_ij  = b_j + D_ij                                watts while it runs
+
+P-state k runs at a share f_k of the dynamic power (1, 0.75 and 0.5) and takes g times as long,
+g = max(1, G(1 / sqrt(f_k), 0.1)), drawn for each pair: P0 is always the fastest, and which P-state needs
+the least energy depends on the pair.
+
+Each special-purpose machine type has `special_least` to `special_most` task types of its own, which the
+general-purpose machine types run too. Every task type has at least one task; the others are spread
+evenly at random. Numbers are rounded to six significant digits.
+
+Sources: the method is that of Ali, Siegel, Maheswaran, Hensgen and Ali, Representing task and machine
+heterogeneities for heterogeneous computing systems, 2000; the default values are those of Friese's thesis of
+2015, section 3.5.3.1 and appendix E, which gives no spread of g (0.1 is ours).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.instance import Bag, MachineType, Table, TaskType
+from lpsched.instance.fields import MOST
+
+if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats
+
+DIGITS: Final = 6
+DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)
+SLOWDOWN_COV: Final = 0.1
+MOST_PAIRS: Final = 50_000_000
+RANGES: Final = {
+    "task_types": (1, MOST_PAIRS),
+    "machines": (1, MOST),
+    "special_machines": (1, MOST),
+    "tasks": (1, MOST),
+    "mean_seconds": (1e-6, 1e12),
+    "task_cov": (0, 5),
+    "machine_cov": (0, 5),
+    "special_speedup": (1e-3, 1e6),
+    "special_cov": (0, 5),
+    "special_least": (1, MOST_PAIRS),
+    "special_most": (1, MOST_PAIRS),
+    "idle_watts": (0, 1e12),
+    "dynamic_watts": (0, 1e12),
+    "p_states": (1, len(DYNAMIC_SHARES)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CovOptions:
+    """What to generate; the defaults are the thesis's, with 11,000 tasks.
+
+    Raises
+    ------
+    InstanceError
+        If an option is out of its range; the error lists every one that is.
+    """
+
+    task_types: int = 100
+    machines: tuple[int, ...] = (5, 5, 5, 10, 10, 10, 10, 15, 20)  # of each general-purpose type
+    special_machines: tuple[int, ...] = ()  # of each special-purpose type
+    tasks: int = 11_000
+    mean_seconds: float = 600.0
+    task_cov: float = 0.1
+    machine_cov: float = 0.25
+    special_speedup: float = 10.0
+    special_cov: float = 0.1
+    special_least: int = 3
+    special_most: int = 5
+    idle_watts: float = 66.0
+    dynamic_watts: float = 133.0
+    p_states: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be generated."""
+        faults = [
+            Fault((name,), repr(value), f"{least:g} to {most:g}", "change the option")
+            for name, (least, most) in RANGES.items()
+            for value in _each(getattr(self, name))
+            if not least <= value <= most
+        ]
+        if not self.machines:
+            faults.append(Fault(("machines",), "none", "at least one general-purpose type", "add one"))
+        if self.tasks < self.task_types:
+            faults.append(Fault(("tasks",), str(self.tasks), "at least one of each type", "ask for more"))
+        if self.special_least > self.special_most:
+            faults.append(
+                Fault(("special_least",), str(self.special_least), "at most special_most", "lower it")
+            )
+        special = self.special_most * len(self.special_machines)
+        if special > self.task_types:
+            needed = f"{special}, so that all special-purpose types have tasks of their own"
+            faults.append(Fault(("task_types",), str(self.task_types), needed, "ask for more"))
+        pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
+        if pairs > MOST_PAIRS:
+            faults.append(
+                Fault(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer")
+            )
+        if faults:
+            raise InstanceError("options of the generator", tuple(faults))
+
+
+def _each(value: float | tuple[int, ...]) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = None) -> Bag:
+    """Generate a bag; the same generator state gives the same bag."""
+    options = options if options is not None else CovOptions()
+    counts = (*options.special_machines, *options.machines)
+    size = (options.task_types, len(counts))
+    special = len(options.special_machines)
+    row_means = _gamma(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[
+        :, np.newaxis
+    ]
+    seconds = np.empty(size)
+    seconds[:, special:] = _gamma(
+        rng, np.broadcast_to(row_means, (size[0], size[1] - special)), options.machine_cov
+    )
+    fast = np.broadcast_to(row_means / options.special_speedup, (size[0], special))
+    seconds[:, :special] = np.where(_own_tasks(rng, options), _gamma(rng, fast, options.special_cov), np.nan)
+    idle = _rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.machine_cov))
+    row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.task_cov)[
+        :, np.newaxis
+    ]
+    dynamic = _gamma(rng, np.broadcast_to(row_powers, size), options.machine_cov)
+    modes_seconds, modes_watts = [], []
+    for share in DYNAMIC_SHARES[: options.p_states]:
+        slower = (
+            1.0 if share == 1.0 else np.maximum(1.0, _gamma(rng, np.full(size, share**-0.5), SLOWDOWN_COV))
+        )
+        modes_seconds.append(seconds * slower)
+        modes_watts.append(np.where(np.isnan(seconds), np.nan, idle + share * dynamic))
+    states = tuple(f"P{k}" for k in range(options.p_states)) if options.p_states > 1 else None
+    machines = [
+        MachineType(name=label, count=count, idle_watts=watts, p_states=states)
+        for label, count, watts in zip(_machine_names(options), counts, idle.tolist(), strict=True)
+    ]
+    tasks = zip(_numbered("task", options.task_types), _task_counts(rng, options), strict=True)
+    return Bag(
+        name=name,
+        machine_types=tuple(machines),
+        task_types=tuple(TaskType(name=label, count=count) for label, count in tasks),
+        seconds=_packed(modes_seconds),
+        watts=_packed(modes_watts),
+    )
+
+
+def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
+    return np.array(mean) if cov == 0 else rng.gamma(cov**-2, mean * cov**2)
+
+
+def _own_tasks(
+    rng: np.random.Generator, options: CovOptions
+) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """Draw which task types each special-purpose machine type runs: sets without common members."""
+    own = np.zeros((options.task_types, len(options.special_machines)), dtype=np.bool_)
+    waiting = rng.permutation(options.task_types)
+    for j in range(len(options.special_machines)):
+        number = int(rng.integers(options.special_least, options.special_most, endpoint=True))
+        own[waiting[:number], j] = True
+        waiting = waiting[number:]
+    return own
+
+
+def _task_counts(rng: np.random.Generator, options: CovOptions) -> list[int]:
+    even = np.full(options.task_types, 1.0 / options.task_types)
+    drawn = rng.multinomial(options.tasks - options.task_types, even) + 1
+    return [int(count) for count in drawn]
+
+
+def _machine_names(options: CovOptions) -> list[str]:
+    return _numbered("special", len(options.special_machines)) + _numbered("general", len(options.machines))
+
+
+def _numbered(word: str, count: int) -> list[str]:
+    return [f"{word}-{number:0{len(str(count))}}" for number in range(1, count + 1)]
+
+
+def _packed(modes: list[Floats]) -> Table:
+    """Interleave the P-states: all columns of machine type 0, then those of machine type 1, ..."""
+    cells = _rounded(np.stack(modes, axis=2).reshape(len(modes[0]), -1))
+    cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
+    return Table(len(cells), cells.shape[1], cells.tobytes())
+
+
+def _rounded(values: Floats) -> Floats:
+    """Round to six significant digits, as a file shows them."""
+    flat = [float(f"{value:.{DIGITS}g}") for value in values.ravel().tolist()]
+    return np.array(flat).reshape(values.shape)

@@ -1,0 +1,58 @@
+"""Array views of a bag for the numerics: read-only, absent pairs masked and 0.
+
+Shapes: T task types, M machine types, C columns (machine type and P-state).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from lpsched.instance.bag import Bag
+    from lpsched.instance.table import Table
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class BagArrays:
+    """The numbers of a bag; an absent pair has `can_run` False and 0 elsewhere."""
+
+    task_counts: Floats  # T
+    machine_counts: Floats  # M
+    idle_watts: Floats  # M
+    machine_of: Integers  # C: the machine type of each column
+    can_run: Mask  # T x C
+    seconds: Floats  # T x C
+    watts: Floats | None  # T x C
+
+
+def arrays_of(bag: Bag) -> BagArrays:
+    """Return the views; counts are exact in a double, because a bag holds at most 10^15 of anything."""
+    seconds = _cells(bag.seconds)
+    can_run = ~np.isnan(seconds)
+    return BagArrays(
+        task_counts=_fixed(np.array([task.count for task in bag.task_types], dtype=float)),
+        machine_counts=_fixed(np.array([machine.count for machine in bag.machine_types], dtype=float)),
+        idle_watts=_fixed(np.array([machine.idle_watts for machine in bag.machine_types])),
+        machine_of=_fixed(np.array([j for j, _ in bag.modes], dtype=np.int64)),
+        can_run=_fixed(can_run),
+        seconds=_fixed(np.where(can_run, seconds, 0.0)),
+        watts=None if bag.watts is None else _fixed(np.where(can_run, _cells(bag.watts), 0.0)),
+    )
+
+
+def _cells(table: Table) -> Floats:
+    return np.frombuffer(table.packed).reshape(table.rows, table.columns)
+
+
+def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,148 @@
+"""Single values that users write: names, counts and amounts, each refused with the reason when wrong.
+
+Every amount is 0 (where that makes sense) or lies in [SMALLEST, LARGEST]. A product of two counts and
+four amounts then neither overflows nor vanishes in a double (10^150 and 10^-120 are far inside its range),
+so no formula further down needs to check.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SMALLEST: Final = 1e-30
+LARGEST: Final = 1e30
+MOST: Final = 10**15  # tasks or machines in total: sums stay exact in a double
+LONGEST_NAME: Final = 200
+LONGEST_QUOTE: Final = 60
+MOST_COMPARED: Final = 1000  # words compared for one suggestion
+
+
+def describe(value: object) -> str:  # noqa: PLR0911 - one for each kind of value
+    """Say briefly what a value is, as the user would recognise it.
+
+    >>> describe("2.5 W"), describe(True), describe(None), describe([1, 2])
+    ("the text '2.5 W'", 'true (a yes/no value)', 'nothing (null)', 'a list of 2')
+    """
+    match value:
+        case None:
+            return "nothing (null)"
+        case bool():
+            return f"{str(value).lower()} (a yes/no value)"
+        case str():
+            return f"the text {quote(value)}"
+        case int() | float():
+            return shown_number(value)
+        case dict():
+            return f"a mapping of {len(value)}"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+    return f"a value of type {type(value).__name__}"
+
+
+def quote(text: str) -> str:
+    """Quote a text for a message: escaped, and cut where it is long."""
+    return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "...")
+
+
+def shown_number(value: float) -> str:
+    """Write a number for a message, in words where it is no number and briefly where it is huge."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "infinity" if value > 0 else "minus infinity"
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return f"a whole number of {math.ceil(value.bit_length() * math.log10(2))} digits"
+    return repr(value)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return advice that names the known word nearest to a mistaken one, or '' when none is near."""
+    choices = list(islice(known, MOST_COMPARED))
+    close = difflib.get_close_matches(word[:LONGEST_NAME], choices, n=1)
+    return f"did you mean {quote(close[0])}?" if close else ""
+
+
+def refusal(found: str, needed: str, do: str) -> PydanticCustomError:
+    """Return the error that Pydantic carries out to where a `Fault` is made of it."""
+    return PydanticCustomError("fault", "{found}", {"found": found, "needed": needed, "do": do})
+
+
+def check_name(value: object) -> str:
+    """Return a name that can be printed, compared and found again."""
+    needed = f"a name: 1 to {LONGEST_NAME} printable characters, no blank at either end"
+    if not isinstance(value, str):
+        hint = "put it in quotes" if isinstance(value, int | float) else "give it a name"
+        raise refusal(describe(value), needed, hint)
+    if not value:
+        raise refusal("an empty name", needed, "give it a name")
+    if len(value) > LONGEST_NAME:
+        raise refusal(f"a name of {len(value)} characters", needed, "shorten it")
+    if not value.isprintable():
+        raise refusal(f"{quote(value)}, with control or invisible characters", needed, "remove them")
+    if value != value.strip():
+        raise refusal(f"{quote(value)}, with a blank at its end", needed, "remove the blank")
+    return value
+
+
+def check_count(value: object) -> int:
+    """Return a whole number from 1 to 10^15; an integral float such as 1e9 counts as whole."""
+    needed = "a whole number from 1 to 10^15"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refusal(describe(value), needed, "write it as a number")
+    if not math.isfinite(value) or value != int(value):
+        raise refusal(shown_number(value), needed, "round it")
+    if value < 1:
+        raise refusal(shown_number(value), needed, "correct it, or drop the entry")
+    if value > MOST:
+        raise refusal(shown_number(value), needed, "scale the instance down")
+    return int(value)
+
+
+def amount_check(unit: str, *, least: float = 0.0) -> Callable[[object], float]:
+    """Return the check for an amount of `unit`: at least `least`, and 0 or in [SMALLEST, LARGEST]."""
+    low = f"{least:g}" if least > SMALLEST else "0" if least == 0.0 else f"{SMALLEST:g}"
+    needed = f"{unit}: a number from {low} to {LARGEST:g}"
+
+    def check(value: object) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise refusal(describe(value), needed, "write it as a plain number")
+        if not least <= value <= LARGEST:  # false for NaN too
+            raise refusal(shown_number(value), needed, "correct it")
+        if 0 < value < SMALLEST:
+            raise refusal(shown_number(value), f"0, or at least {SMALLEST:g} {unit}", "correct the unit")
+        return float(value) + 0.0  # turns -0.0 into 0.0, so that equal instances have equal hashes
+
+    return check
+
+
+check_seconds: Final = amount_check("seconds", least=SMALLEST)
+check_watts: Final = amount_check("watts")
+
+
+def _number(check: Callable[[Any], float], **schema: float) -> Any:  # noqa: ANN401 - type metadata
+    return PlainValidator(check), WithJsonSchema({"type": "number", **schema})
+
+
+Name = Annotated[
+    str,
+    PlainValidator(check_name),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}),
+]
+Count = Annotated[
+    int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})
+]
+Money = Annotated[float, *_number(amount_check("money"), minimum=0, maximum=LARGEST)]
+Watts = Annotated[float, *_number(check_watts, minimum=0, maximum=LARGEST)]
+PositiveWatts = Annotated[
+    float, *_number(amount_check("watts", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)
+]
+Seconds = Annotated[float, *_number(check_seconds, minimum=SMALLEST, maximum=LARGEST)]
+Hours = Annotated[float, *_number(amount_check("hours", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
+Ratio = Annotated[float, *_number(amount_check("a ratio", least=1.0), minimum=1, maximum=LARGEST)]

@@ -1,0 +1,201 @@
+"""A table of seconds or watts: one row per task type, one column per machine type and P-state.
+
+The columns of machine type 0 come first, one for each of its P-states (one in all if it declares none),
+then those of machine type 1, and so on. A pair that cannot run is absent: `None` outside, NaN inside.
+
+The cells are kept as the bytes of C doubles. That is immutable, compact, hashed at once, readable without
+NumPy (the certificate checker needs that) and seen by NumPy without a copy.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, Path
+from lpsched.instance.fields import describe, nearest, quote
+
+if TYPE_CHECKING:
+    from lpsched.instance.parts import MachineType, TaskType
+
+ABSENT: Final = math.nan
+_ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
+MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
+
+Check = Callable[[object], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of doubles; NaN, always with the same bytes, marks a pair that cannot run.
+
+    >>> table = Table.of([[62.0, None], [80.5, 4.0]])
+    >>> table[0, 1] is None, table[1, 1], table.row(0)
+    (True, 4.0, [62.0, None])
+    """
+
+    rows: int
+    columns: int
+    packed: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float | None]]) -> Table:
+        """Pack rows of equal length; `None` is absent."""
+        columns = len(rows[0]) if rows else 0
+        assert all(len(row) == columns for row in rows), "rows of a table have one length"
+        cells = array("d", (ABSENT if cell is None else cell for row in rows for cell in row))
+        return cls(len(rows), columns, cells.tobytes())
+
+    @property
+    def cells(self) -> memoryview[float]:
+        """All cells, row by row, without a copy."""
+        return memoryview(self.packed).cast("d")
+
+    def row(self, i: int) -> list[float | None]:
+        """Return one row, `None` where a pair cannot run."""
+        start = i * self.columns
+        return [None if x != x else x for x in self.cells[start : start + self.columns].tolist()]  # noqa: PLR0124 - NaN
+
+    def __getitem__(self, place: tuple[int, int]) -> float | None:
+        """Return one cell, `None` where the pair cannot run."""
+        i, column = place
+        value = self.cells[i * self.columns + column]
+        return None if math.isnan(value) else value
+
+    def __iter__(self) -> Iterator[list[float | None]]:
+        """Go through the rows."""
+        return (self.row(i) for i in range(self.rows))
+
+    def absent(self) -> list[int]:
+        """Return the flat positions of the pairs that cannot run; quick where they are few."""
+        found = []
+        at = self.packed.find(_ABSENT_BYTES)
+        while at >= 0:
+            cell, shift = divmod(at, len(_ABSENT_BYTES))
+            if shift == 0:  # else the bytes straddle two numbers
+                found.append(cell)
+            at = self.packed.find(_ABSENT_BYTES, at + 1)
+        return found
+
+
+def read_table(
+    raw: object, key: str, check: Check, tasks: Sequence[TaskType], machines: Sequence[MachineType]
+) -> tuple[Table | None, list[Fault]]:
+    """Read a table by name or as a matrix; return it, or the faults that forbid it.
+
+    Parameters
+    ----------
+    raw
+        A mapping of mappings, what is not named being absent; or a list of lists, `None` being absent.
+        A machine type with P-states has a list of that length in place of a number.
+    key
+        The name of the table, for the faults' places.
+    check
+        What a single cell must pass.
+    """
+    reader = _Reader(check, tuple(machines))
+    if isinstance(raw, Mapping):
+        rows = reader.by_name(raw, key, tasks)
+    elif isinstance(raw, list | tuple):
+        rows = reader.matrix(raw, key, tasks)
+    else:
+        rows = []
+        needed = "a table: by name, as a list of rows, or as {file: NAME}"
+        reader.faults.append(Fault((key,), describe(raw), needed, "see 'lpsched schema bag'"))
+    return (None, reader.faults) if reader.faults else (Table.of(rows), [])
+
+
+class _Reader:
+    """Reads cells and collects faults; one reader per table."""
+
+    def __init__(self, check: Check, machines: tuple[MachineType, ...]) -> None:
+        self.check = check
+        self.machines = machines
+        self.plain = all(machine.p_states is None for machine in machines)
+        self.faults: list[Fault] = []
+
+    def by_name(
+        self, raw: Mapping[str, object], key: str, tasks: Sequence[TaskType]
+    ) -> list[list[float | None]]:
+        names = [machine.name for machine in self.machines]
+        self._known(raw, (key,), [task.name for task in tasks], "task type")
+        rows = []
+        for task in tasks:
+            path: Path = (key, task.name)
+            entries = raw.get(task.name)
+            if entries is None:
+                entries = {}
+            if not isinstance(entries, Mapping):
+                needed = "a mapping from machine types to numbers"
+                self._fault(path, describe(entries), needed, "name the machine type of each number")
+                continue
+            self._known(entries, path, names, "machine type")
+            rows.append(self._row([entries.get(name) for name in names], path, by_name=True))
+        return rows
+
+    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[TaskType]) -> list[list[float | None]]:
+        if len(raw) != len(tasks):
+            self._fault(
+                (key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per task type", "add or drop rows"
+            )
+        rows = []
+        for i, entries in enumerate(raw):
+            if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
+                needed = f"a list of {len(self.machines)}, one entry per machine type"
+                self._fault((key, i), describe(entries), needed, "write null where a pair cannot run")
+                continue
+            rows.append(self._row(entries, (key, i), by_name=False))
+        return rows
+
+    def _row(self, entries: Sequence[object], path: Path, *, by_name: bool) -> list[float | None]:
+        if self.plain and set(map(type, entries)) <= {float}:  # the common case, at the speed of a map
+            try:
+                return [self.check(entry) for entry in entries]
+            except PydanticCustomError:
+                pass  # once more below, with a place for each fault
+        row: list[float | None] = []
+        for j, (entry, machine) in enumerate(zip(entries, self.machines, strict=True)):
+            place = (*path, machine.name if by_name else j)
+            if machine.p_states is None:
+                row.append(self._cell(entry, place))
+            elif entry is None:
+                row += [None] * machine.modes
+            elif isinstance(entry, list | tuple) and len(entry) == machine.modes:
+                row += [self._cell(cell, (*place, k)) for k, cell in enumerate(entry)]
+            else:
+                needed = f"a list of {machine.modes}, one entry per P-state of {quote(machine.name)}"
+                self._fault(place, describe(entry), needed, "write null where a P-state cannot run")
+        return row
+
+    def _cell(self, entry: object, path: Path) -> float | None:
+        if entry is None:
+            return None
+        try:
+            return self.check(entry)
+        except PydanticCustomError as refused:
+            why = refused.context or {}
+            self._fault(
+                path, why["found"], why["needed"], why["do"] + "; leave it out if the pair cannot run"
+            )
+            return None
+
+    def _known(self, entries: Mapping[str, object], path: Path, names: Sequence[str], kind: str) -> None:
+        known = set(names)
+        for name in entries:
+            if name not in known:
+                advice = nearest(name, names) if len(self.faults) < MOST_ADVISED else ""
+                self._fault(
+                    (*path, name),
+                    f"no {kind} of that name",
+                    f"a {kind} of the file's list",
+                    advice or "correct or remove it",
+                )
+
+    def _fault(self, path: Path, found: str, needed: str, do: str) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(Fault(path, found, needed, do))

@@ -1,0 +1,1 @@
+"""Linear programs and their solvers. Knows no scheduling words."""

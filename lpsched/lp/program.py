@@ -1,0 +1,198 @@
+"""Linear programs as plain arrays, and the builder that writes them in the order of the maths.
+
+    min  offset + c x    subject to    row_lower <= A x <= row_upper,    0 <= x <= u
+
+Every variable has a finite upper bound u. That is what makes a bound out of *any* multipliers: for every
+feasible x, and whatever y is,
+
+    c x  =  y A x + (c - A'y) x  >=  sum over rows of (y_i row_lower_i if y_i > 0 else y_i row_upper_i)
+                                     + sum over columns of u min(0, c - A'y),
+
+so wrong multipliers weaken the bound and never break it (`dual_bound`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsched.errors import SolverError
+
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class LinearProgram:
+    """A minimisation; the rows of A are stored one after the other."""
+
+    name: str
+    costs: Floats
+    offset: float
+    upper: Floats
+    row_names: tuple[str, ...]
+    row_lower: Floats
+    row_upper: Floats
+    starts: Indices  # of each row in `columns` and `values`, and their length at the end
+    columns: Indices
+    values: Floats
+    blocks: dict[str, Indices]  # the columns of each named block of variables, in its shape
+
+    def dual_bound(self, multipliers: Floats) -> float:
+        """Return the lower bound that these row multipliers prove, up to rounding."""
+        y = np.where(np.isfinite(multipliers), multipliers, 0.0)
+        y = np.where((y > 0) & np.isinf(self.row_lower) | (y < 0) & np.isinf(self.row_upper), 0.0, y)
+        sides = np.where(y > 0, self.row_lower, self.row_upper)
+        from_rows = float(np.sum(y * np.where(y == 0, 0.0, sides)))
+        priced = self.values * np.repeat(y, np.diff(self.starts))
+        reduced = self.costs - np.bincount(self.columns, weights=priced, minlength=len(self.costs))
+        return self.offset + from_rows + float(np.sum(self.upper * np.minimum(0.0, reduced)))
+
+
+class LpStatus(Enum):
+    """How a solve ended; only OPTIMAL carries an exact value."""
+
+    OPTIMAL = "optimal"
+    LIMIT = "limit"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class LpSolution:
+    """What a solver answered, and the bound that its multipliers prove."""
+
+    program: LinearProgram
+    status: LpStatus
+    values: Floats
+    multipliers: Floats
+    bound: float
+
+    def __getitem__(self, block: str) -> Floats:
+        """Return the values of a block of variables, in its shape."""
+        shaped: Floats = self.values[self.program.blocks[block]]
+        return shaped
+
+    def multiplier(self, row_name: str) -> float:
+        """Return the multiplier of a row by its name."""
+        return float(self.multipliers[self.program.row_names.index(row_name)])
+
+
+class Solver(Protocol):
+    """Anything that solves a linear program."""
+
+    @property
+    def name(self) -> str:
+        """The solver and its version."""
+
+    def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
+        """Return the answer, whatever it is.
+
+        Raises
+        ------
+        SolverError
+            If the solver gives none.
+        """
+
+
+def require_optimal(solution: LpSolution) -> LpSolution:
+    """Return the solution if it is optimal.
+
+    Raises
+    ------
+    SolverError
+        If it is not.
+    """
+    if solution.status is not LpStatus.OPTIMAL:
+        raise SolverError(
+            f"the linear program {solution.program.name} ended as {solution.status.value}, not optimal"
+        )
+    return solution
+
+
+Terms: TypeAlias = Sequence[tuple[Indices, "Floats | float"]]
+
+
+class LpBuilder:
+    """Collects variables and rows; `build` hands over the program.
+
+    >>> lp = LpBuilder("diet")
+    >>> x = lp.variables("x", upper=np.array([4.0, 4.0]))
+    >>> lp.objective([(x, np.array([1.0, 2.0]))])
+    >>> lp.equal("enough", [(x, 1.0)], 5.0)
+    >>> lp.build().row_names
+    ('enough',)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._upper: list[Floats] = []
+        self._blocks: dict[str, Indices] = {}
+        self._size = 0
+        self._costs: list[tuple[Indices, Floats]] = []
+        self._offset = 0.0
+        self._rows: list[tuple[str, float, float]] = []
+        self._columns: list[Indices] = []
+        self._values: list[Floats] = []
+
+    def variables(self, name: str, upper: Floats | float) -> Indices:
+        """Add a block of variables between 0 and `upper`; return their columns, in its shape."""
+        upper = np.asarray(upper, dtype=float)
+        assert np.all(np.isfinite(upper)), "every variable has a finite upper bound"
+        block = np.arange(self._size, self._size + upper.size, dtype=np.int32).reshape(upper.shape)
+        self._upper.append(upper.ravel())
+        self._blocks[name] = block
+        self._size += upper.size
+        return block
+
+    def objective(self, terms: Terms, offset: float = 0.0) -> None:
+        """Set what is minimised."""
+        self._costs = [_flat(block, coefficients) for block, coefficients in terms]
+        self._offset = offset
+
+    def at_most(self, name: str, terms: Terms, limit: float) -> None:
+        """Add the row: the sum of the terms is at most `limit`."""
+        self._row(name, terms, -np.inf, limit)
+
+    def equal(self, name: str, terms: Terms, target: float) -> None:
+        """Add the row: the sum of the terms is `target`."""
+        self._row(name, terms, target, target)
+
+    def _row(self, name: str, terms: Terms, lower: float, upper: float) -> None:
+        flat = [_flat(block, coefficients) for block, coefficients in terms]
+        columns = np.concatenate([block for block, _ in flat])
+        values = np.concatenate([coefficients for _, coefficients in flat])
+        kept = values != 0
+        self._columns.append(columns[kept])
+        self._values.append(values[kept])
+        self._rows.append((name, lower, upper))
+
+    def build(self) -> LinearProgram:
+        """Return the program."""
+        costs = np.zeros(self._size)
+        for block, coefficients in self._costs:
+            costs[block] += coefficients
+        lengths = [len(columns) for columns in self._columns]
+        return LinearProgram(
+            name=self.name,
+            costs=costs,
+            offset=self._offset,
+            upper=np.concatenate(self._upper),
+            row_names=tuple(name for name, _, _ in self._rows),
+            row_lower=np.array([lower for _, lower, _ in self._rows]),
+            row_upper=np.array([upper for _, _, upper in self._rows]),
+            starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
+            columns=np.concatenate(self._columns).astype(np.int32),
+            values=np.concatenate(self._values),
+            blocks=self._blocks,
+        )
+
+
+def _flat(block: Indices, coefficients: Floats | float) -> tuple[Indices, Floats]:
+    return np.ravel(block), np.broadcast_to(np.asarray(coefficients, dtype=float), np.shape(block)).ravel()

@@ -1,0 +1,1 @@
+"""From fractions to machines: every function takes values and returns values."""

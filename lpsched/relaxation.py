@@ -1,0 +1,34 @@
+"""What a formulation hands on: where the tasks would go if they could be split, and the prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The answer of a relaxation, back in the terms of the bag.
+
+    Attributes
+    ----------
+    formulation
+        The name of the formulation.
+    shares
+        For each task type, the share of its tasks that each column (machine type and P-state) gets.
+    makespan_seconds
+        The makespan if tasks could be split.
+    bound
+        What the solver's multipliers prove, in floating point. Reports use the certificate instead.
+    machine_prices
+        The multiplier of each machine type's capacity: the relative worth of its time.
+    """
+
+    formulation: str
+    shares: Floats
+    makespan_seconds: float
+    bound: float
+    machine_prices: tuple[float, ...]

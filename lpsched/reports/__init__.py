@@ -1,0 +1,1 @@
+"""Tables for people. Reads results, never solves."""

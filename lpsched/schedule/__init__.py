@@ -1,0 +1,1 @@
+"""Schedules: plain, frozen data."""

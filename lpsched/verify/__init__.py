@@ -1,0 +1,1 @@
+"""Slow, plain checkers that share no code with what they check."""
