@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import Fault, InstanceError, LpschedWarning
-from lpsched.files import tables
 from lpsched.files.documents import SUFFIXES, read_document
+from lpsched.files.tables import csv_file, labels_of, npz_file, parquet_file, read_table_file
 from lpsched.files.writing import write_files
 from lpsched.instance import FORMAT, Bag, MachineType, Table, TaskType, bag_from_dict
 from lpsched.instance.door import in_file_order
@@ -83,7 +83,7 @@ class _TablesBeside:
             needed = "a file in the folder of the bag, or below it"
             fault = Fault((key, "file"), f"the path {file!r}", needed, "copy the table there")
             raise InstanceError(str(path), (fault,))
-        return tables.read_table_file(path, key, tasks, machines)
+        return read_table_file(path, key, tasks, machines)
 
 
 def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -130,10 +130,10 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
 def _table_files(bag: Bag, path: Path, form: TableForm) -> dict[Path, tuple[bytes, tuple[str, ...]]]:
     """Return the table files of a form: content, and which tables they hold."""
     held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
-    names, labels = [task.name for task in bag.task_types], tables.labels_of(bag.machine_types)
+    names, labels = [task.name for task in bag.task_types], labels_of(bag.machine_types)
     if form is TableForm.NPZ:
-        return {path.with_suffix(".npz"): (tables.write_npz(held, names, labels), tuple(held))}
-    writers = {TableForm.CSV: tables.write_csv, TableForm.PARQUET: tables.write_parquet}
+        return {path.with_suffix(".npz"): (npz_file.write(held, names, labels), tuple(held))}
+    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
     if form not in writers:
         return {}
     return {

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.files.documents import as_text, one_fault, read_bytes, resolve
+from lpsched.files.document import resolve
+from lpsched.files.plain import as_text, one_fault, read_bytes
 from lpsched.instance import FORMAT, Bag, bag_from_dict
 from lpsched.instance.fields import quote
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES: Final = 512 * 2**20
-_HEADER: Final = re.compile(r"\s*(\d{1,9})[ \t]+(\d{1,9})(?:[ \t]+[-+\d.]+)?[ \t]*")
+_HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _read_matrix(path: Path) -> _Matrix:
     header = _HEADER.fullmatch(first)
     if header:
         return _braun(path, int(header[1]), int(header[2]), rest)
-    if "," not in first:
+    if "," not in first and path.suffix.lower() != ".csv":
         needed = "'tasks machines' and then one time a line, or a CSV with machine names"
         raise one_fault(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
     return _csv(path, text)

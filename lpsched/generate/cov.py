@@ -7,9 +7,9 @@ scale mean V^2 (V = 0 gives the mean itself).
     e_ij  ~ G(q_i, machine_cov)                       on a general-purpose machine type
     e_ij  ~ G(q_i / special_speedup, special_cov)     on a special-purpose machine type, for its own
                                                       task types; it runs no others
-    b_j   ~ G(idle_watts, machine_cov)                idle (static) power of machine type j
-    d_i   ~ G(dynamic_watts, task_cov)                dynamic power of task type i on the whole
-    D_ij  ~ G(d_i, machine_cov)                       on machine type j
+    b_j   ~ G(idle_watts, power_machine_cov)          idle (static) power of machine type j
+    d_i   ~ G(dynamic_watts, power_task_cov)          dynamic power of task type i on the whole
+    D_ij  ~ G(d_i, power_machine_cov)                 on machine type j
     a_ij  = b_j + D_ij                                watts while it runs
 
 P-state k runs at a share f_k of the dynamic power (1, 0.75 and 0.5) and takes g times as long,
@@ -51,6 +51,8 @@ RANGES: Final = {
     "mean_seconds": (1e-6, 1e12),
     "task_cov": (0, 5),
     "machine_cov": (0, 5),
+    "power_task_cov": (0, 5),
+    "power_machine_cov": (0, 5),
     "special_speedup": (1e-3, 1e6),
     "special_cov": (0, 5),
     "special_least": (1, MOST_PAIRS),
@@ -78,6 +80,8 @@ class CovOptions:
     mean_seconds: float = 600.0
     task_cov: float = 0.1
     machine_cov: float = 0.25
+    power_task_cov: float = 0.1
+    power_machine_cov: float = 0.25
     special_speedup: float = 10.0
     special_cov: float = 0.1
     special_least: int = 3
@@ -134,11 +138,11 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
     )
     fast = np.broadcast_to(row_means / options.special_speedup, (size[0], special))
     seconds[:, :special] = np.where(_own_tasks(rng, options), _gamma(rng, fast, options.special_cov), np.nan)
-    idle = _rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.machine_cov))
-    row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.task_cov)[
+    idle = _rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.power_machine_cov))
+    row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.power_task_cov)[
         :, np.newaxis
     ]
-    dynamic = _gamma(rng, np.broadcast_to(row_powers, size), options.machine_cov)
+    dynamic = _gamma(rng, np.broadcast_to(row_powers, size), options.power_machine_cov)
     modes_seconds, modes_watts = [], []
     for share in DYNAMIC_SHARES[: options.p_states]:
         slower = (

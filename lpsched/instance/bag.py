@@ -113,7 +113,8 @@ class Bag:
         """The SHA-256 of everything the bag says, in hexadecimal.
 
         Equal bags have equal hashes: key order, file format, table form and spelled-out defaults do not
-        matter, because the hash is taken after reading. The order of types does.
+        matter, because the hash is taken after reading. The order of types does. Defaults are left out, so
+        that a key added to the format one day leaves the hashes of today's bags as they are.
         """
         digest = hashlib.sha256(FORMAT.encode())
         digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
@@ -126,10 +127,10 @@ class Bag:
     def _said(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "machine_types": [machine.model_dump() for machine in self.machine_types],
-            "task_types": [task.model_dump() for task in self.task_types],
-            "prices": self.prices.model_dump(),
-            "site": self.site.model_dump(),
+            "machine_types": [machine.model_dump(exclude_defaults=True) for machine in self.machine_types],
+            "task_types": [task.model_dump(exclude_defaults=True) for task in self.task_types],
+            "prices": self.prices.model_dump(exclude_defaults=True),
+            "site": self.site.model_dump(exclude_defaults=True),
         }
 
     def remarks(self) -> tuple[str, ...]:

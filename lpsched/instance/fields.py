@@ -96,7 +96,7 @@ def check_count(value: object) -> int:
     needed = "a whole number from 1 to 10^15"
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refusal(describe(value), needed, "write it as a number")
-    if not math.isfinite(value) or value != int(value):
+    if isinstance(value, float) and not value.is_integer():  # NaN and infinity are not either
         raise refusal(shown_number(value), needed, "round it")
     if value < 1:
         raise refusal(shown_number(value), needed, "correct it, or drop the entry")

@@ -5,6 +5,7 @@ Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is print
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -46,8 +47,8 @@ def number(value: float | None, digits: int = 6) -> str:
         return "-"
     if value != 0 and not SMALL <= abs(value) < LARGE:
         return f"{value:.{digits}g}"
-    whole_digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    plain = f"{value:,.{max(0, digits - whole_digits)}f}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+    plain = f"{value:,.{max(0, decimals)}f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
@@ -60,15 +61,14 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{number(100 * share, 4)} %"
 
 
-def result_tables(result: Result) -> list[Table]:
+def result_tables(result: Result) -> list[Table | Text]:
     """Return value and bound of a solve, and where the tasks went."""
     measured = result.measured
+    name, tasks_and_machines = (
+        result.provenance.instance_name,
+        f"{result.tasks:,} tasks on {result.machines:,} machines",
+    )
     facts = [
-        (
-            "bag",
-            f"{result.provenance.instance_name}: {result.tasks:,} tasks on {result.machines:,} machines",
-            "",
-        ),
         (
             "bound",
             f"{number(result.bound)} {result.unit}",
@@ -87,10 +87,11 @@ def result_tables(result: Result) -> list[Table]:
         tasks[group.machine_type] += group.machines * sum(run.count for run in group.runs)
     used = [(name, f"{machines[name]:,}", f"{tasks[name]:,}") for name in machines]
     headers = ("machine type", "machines used", "tasks")
-    return [table(("", "", ""), facts), table(headers, used, numbers=(1, 2))]
+    heading = Text(f"{name}: {tasks_and_machines}")
+    return [heading, table(("", "", ""), facts), table(headers, used, numbers=(1, 2))]
 
 
-def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table]:
+def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
     """Return what is in a bag, and how heterogeneous it is."""
     cells = bag.seconds.rows * bag.seconds.columns
     power = "no" if bag.watts is None else "yes"

@@ -1,0 +1,72 @@
+"""JSON, read strictly: a key given twice, or brackets without end, are faults.
+
+JSON has no line numbers once it is read; a fault is found by its path.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lpsched.errors import MOST_FAULTS
+from lpsched.files.document import DEEPEST, Document, given_twice, integer
+from lpsched.files.plain import one_fault
+
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
+
+    from lpsched.errors import Path
+
+
+class _Repeated(dict[str, Any]):
+    """A mapping that stood in the file with a key given twice."""
+
+    twice: tuple[str, ...] = ()
+
+
+def read_json(path: FilePath, text: str) -> Document:
+    """Read JSON text.
+
+    Raises
+    ------
+    InstanceError
+        If it is not JSON, or nested too deeply.
+    """
+    repeated: list[_Repeated] = []
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(reversed(pairs))  # the first of two equal keys stays
+        if len(content) == len(pairs):
+            return dict(pairs)
+        marked = _Repeated((key, content[key]) for key, _ in pairs)
+        names = [key for key, _ in pairs]
+        marked.twice = tuple(key for key in content if names.count(key) > 1)
+        repeated.append(marked)
+        return marked
+
+    try:
+        value = json.loads(text, object_pairs_hook=mapping, parse_int=integer, parse_constant=float)
+    except json.JSONDecodeError as error:
+        found = f"broken JSON: {error.msg} (column {error.colno})"
+        raise one_fault(path, found, "JSON", "mend the line", error.lineno) from None
+    except RecursionError:
+        raise one_fault(
+            path, "brackets nested very deeply", f"at most {DEEPEST} levels", "flatten it"
+        ) from None
+    faults = [given_twice((*place, key)) for place, each in _find(value, repeated) for key in each.twice]
+    return Document(value, tuple(faults[:MOST_FAULTS]))
+
+
+def _find(value: object, wanted: list[_Repeated], path: Path = ()) -> list[tuple[Path, _Repeated]]:
+    """Return where the marked mappings stand; they are rare, so the walk is too."""
+    if not wanted or len(path) > DEEPEST:
+        return []
+    found = [(path, value)] if isinstance(value, _Repeated) else []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += _find(inner, wanted, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if isinstance(inner, dict | list):
+                found += _find(inner, wanted, (*path, index))
+    return found

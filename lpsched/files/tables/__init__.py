@@ -1,0 +1,45 @@
+"""Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
+
+Each format has a module with `read` and `write`. Sizes are compared with the bag's lists before anything is
+unpacked, so a small file cannot fill memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lpsched.files.tables import csv_file, npz_file, parquet_file
+from lpsched.files.tables.contract import TableContract
+from lpsched.instance.fields import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from lpsched.instance import MachineType, Table, TaskType
+
+_READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
+
+
+def read_table_file(
+    path: Path, key: str, tasks: Sequence[TaskType], machines: Sequence[MachineType]
+) -> Table:
+    """Read the table `key` of a bag with these types.
+
+    Raises
+    ------
+    InstanceError
+        If the file is unreadable, or does not fit the types, or has a cell that is refused.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    contract = TableContract(path, key, tuple(task.name for task in tasks), labels_of(machines))
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(_READERS), "convert the table")
+    return reader(contract)
+
+
+def labels_of(machines: Sequence[MachineType]) -> tuple[str, ...]:
+    """Return the labels of a table's columns: the machine types' names, with their P-states if any."""
+    return tuple(label for machine in machines for label in machine.columns)

@@ -1,0 +1,86 @@
+"""A table as `.csv`: a header of column labels, a first column of task types, both in any order.
+
+A label is the machine type's name, or `name:P-state` where it has P-states. An empty cell cannot run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.files.document import resolve
+from lpsched.files.plain import as_text
+from lpsched.files.tables.contract import CHECKS, CORNER, TableContract
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.instance import Table
+
+
+def read(contract: TableContract) -> Table:
+    """Read the table.
+
+    Raises
+    ------
+    InstanceError
+        If it is not CSV, or does not fit the contract.
+    """
+    try:
+        text = as_text(contract.path, contract.content())
+        lines = [(number, row) for number, row in enumerate(_rows(text), start=1) if row]
+    except csv.Error as error:
+        raise contract.refusal(f"broken CSV: {error}", "CSV", "mend the file") from None
+    except InstanceError as error:
+        raise contract.here(error) from None
+    header, body = lines[0][1], lines[1:]
+    faults = [
+        contract.fault(
+            f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row", number
+        )
+        for number, row in body
+        if len(row) != len(header)
+    ]
+    faults += contract.mismatches([row[0] for _, row in body], header[1:])
+    if faults:
+        raise InstanceError(str(contract.path), tuple(faults[:MOST_FAULTS]))
+    place = {label: column for column, label in enumerate(header) if column}
+    order = [place[label] for label in contract.labels]
+    by_name = {row[0]: row for _, row in body}
+    return _cells(contract, [[by_name[name][column] for column in order] for name in contract.names])
+
+
+def _rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+def _cells(contract: TableContract, texts: list[list[str]]) -> Table:
+    check, faults = CHECKS[contract.key], list[Fault]()
+    cells = np.full(contract.shape, np.nan)
+    for i, row in enumerate(texts):
+        for column, text in enumerate(row):
+            value = resolve(text.strip())
+            try:
+                if value is not None:
+                    cells[i, column] = check(value)
+            except PydanticCustomError as refused:
+                if len(faults) < MOST_FAULTS:
+                    faults.append(contract.cell_fault(refused, i, column))
+    if faults:
+        raise InstanceError(str(contract.path), tuple(faults))
+    return contract.pack(cells)
+
+
+def write(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
+    """Return the table as CSV; an absent cell is empty, a number has all its digits."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([CORNER, *labels])
+    for name, row in zip(names, table, strict=True):
+        writer.writerow([name, *("" if cell is None else repr(cell) for cell in row)])
+    return out.getvalue().encode()

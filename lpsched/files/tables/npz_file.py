@@ -1,0 +1,106 @@
+"""Tables as `.npz`: arrays `seconds` and `watts`, or a single array of any name; NaN cannot run.
+
+Rows and columns are in the order of the bag's lists, the P-states of a machine type side by side. Arrays
+`task_types` and `columns` with the names are optional, and checked if they are there. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lpsched.errors import InstanceError
+from lpsched.instance.fields import LONGEST_NAME, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpsched.files.tables.contract import TableContract
+    from lpsched.instance import Table
+
+NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
+TEXT: Final = "U"
+LONGEST_LABEL: Final = 2 * LONGEST_NAME + 1
+_BROKEN: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+)
+
+
+def read(contract: TableContract) -> Table:
+    """Read the table.
+
+    Raises
+    ------
+    InstanceError
+        If it is not such an archive, or does not fit the contract.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(contract.content())) as archive:
+            members = [name.removesuffix(".npy") for name in archive.namelist()]
+            for member, wanted in (("task_types", contract.names), ("columns", contract.labels)):
+                if member in members:
+                    found = _member(contract, archive, member, (len(wanted),), TEXT).tolist()
+                    _same_names(contract, member, found, wanted)
+            if contract.key not in members and len(members) != 1:
+                there = f"the arrays {', '.join(members[:9])}" if members else "no arrays"
+                raise contract.refusal(there, f"one named {contract.key}", "rename the array")
+            member = contract.key if contract.key in members else members[0]
+            cells = _member(contract, archive, member, contract.shape, NUMBERS)
+    except _BROKEN as error:
+        if isinstance(error, InstanceError):
+            raise
+        needed = "an .npz file as numpy.savez writes it"
+        raise contract.refusal(f"a broken archive ({error})", needed, "write it again") from None
+    return contract.pack(cells.astype(float))
+
+
+def _same_names(contract: TableContract, member: str, found: list[str], wanted: Sequence[str]) -> None:
+    for place, (name, expected) in enumerate(zip(found, wanted, strict=True)):
+        if name != expected:
+            there = f"{quote(name)} at place {place} of its {member}"
+            raise contract.refusal(there, quote(expected), "write it in the order of the bag's lists")
+
+
+def _member(
+    contract: TableContract, archive: zipfile.ZipFile, member: str, shape: tuple[int, ...], kinds: str
+) -> NDArray[Any]:
+    """Read one array, after its header has shown the right shape and kind."""
+    with archive.open(f"{member}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        wide = version != (1, 0)
+        found, _, dtype = (
+            np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+        )(file)
+    if found != shape:
+        needed = f"{' x '.join(map(str, shape))}, as the bag's lists have it"
+        there = f"the array {member} of shape {' x '.join(map(str, found)) or 'none'}"
+        raise contract.refusal(there, needed, "mend its shape")
+    if dtype.kind not in kinds or dtype.itemsize > 4 * LONGEST_LABEL:
+        needed = "plain numbers" if kinds == NUMBERS else f"names of at most {LONGEST_LABEL} characters"
+        raise contract.refusal(f"the array {member} of type {dtype}", needed, "convert it")
+    with archive.open(f"{member}.npy") as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def write(tables: Mapping[str, Table], names: Sequence[str], labels: Sequence[str]) -> bytes:
+    """Return the tables as one archive, with the names."""
+    arrays: dict[str, NDArray[Any]] = {"task_types": np.array(names), "columns": np.array(labels)}
+    for key, table in tables.items():
+        arrays[key] = np.frombuffer(table.packed).reshape(table.rows, table.columns)
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **arrays)  # times hardly compress, and this reads at once
+    return out.getvalue()

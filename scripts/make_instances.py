@@ -1,0 +1,231 @@
+"""Make the instances that ship with lpsched: `python scripts/make_instances.py [FOLDER]`.
+
+The files are written as people read them: comments first, then the bag. Numbers have six digits.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lpsched.files.bags import TableForm, as_dict, yaml_text
+from lpsched.files.writing import write_files
+from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+
+PROFIT_SEED: Final = 2014
+VIDEO_SEED: Final = 30
+
+TINY: Final = """\
+# Two task types on two machine types; every answer can be checked on paper.
+#
+# Makespan. All 6 scans on 'fast' take 6 x 2 = 12 s; all 6 prints on the two 'slow' take 6 x 4 / 2 = 12 s.
+# Nobody is faster: at the prices 2 for a second of 'fast' and 1 for a second of 'slow', a scan costs at
+# least min(2 x 2, 6 x 1) = 4 and a print at least min(3 x 2, 4 x 1) = 4, so the bag costs 6 x 4 + 6 x 4 = 48;
+# in t seconds the machines can be paid for t x (1 x 2 + 2 x 1) = 4 t, hence t >= 12.
+#
+# Energy of that schedule: 6 x 2 x 500 + 6 x 4 x 100 = 8,400 J (no machine ever waits).
+# Least energy. Above idle, a scan takes 2 x (500 - 20) = 960 J on 'fast', 6 x (100 - 10) = 540 J on 'slow',
+# a print 3 x 480 = 1,440 J and 4 x 90 = 360 J. All on 'slow': 6 x 540 + 6 x 360 = 5,400 J, in
+# (36 + 24) / 2 = 30 s; the idle floor of 20 + 2 x 10 = 40 W adds 40 x 30 = 1,200 J: 6,600 J.
+# In between, each scan moved to 'fast' saves 3 s and costs 420 - 3 x 40 = 300 J: the front is the straight
+# line from (6,600 J, 30 s) to (8,400 J, 12 s).
+#
+# Profit. At 3.6 USD per kWh a megajoule costs 1 USD. The fast end earns (0.02 - 0.0084) / 12 s = 3.48 USD an
+# hour, the thrifty end (0.02 - 0.0066) / 30 s = 1.608 USD an hour.
+format: lpsched-bag/1
+name: tiny
+machine_types:
+  - {name: fast, count: 1, idle_watts: 20}
+  - {name: slow, count: 2, idle_watts: 10}
+task_types:
+  - {name: scan, count: 6}
+  - {name: print, count: 6}
+seconds:
+  scan: {fast: 2, slow: 6}
+  print: {fast: 3, slow: 4}
+watts:
+  scan: {fast: 500, slow: 100}
+  print: {fast: 500, slow: 100}
+prices: {per_bag: 0.02, electricity_per_kwh: 3.6, currency: USD}
+"""
+
+VIDEO: Final = f"""\
+# A video transcoding service: one task converts one minute of video from one format to another. General
+# machines convert everything; GPU machines convert to a few formats, about ten times faster. The service is
+# the one that motivates Tarplee, Maciejewski and Siegel (2014). The paper gives no numbers for it; these are
+# ours: seconds = (reading the source + writing the target) / speed of the machine type, watts = idle + load,
+# each pair off by a few percent (seed {VIDEO_SEED}). Prices are of the order of 2026.
+"""
+
+PROFIT: Final = f"""\
+# 30 task types on 9 machine types of 40 machines, 11,000 tasks: the size of the example of Tarplee,
+# Maciejewski and Siegel (2014). Their matrices are not public. These come from lpsched's generator by the
+# coefficient-of-variation method: times with mean 600 s, variation 0.5 across task types and 0.35 across
+# machine types; powers with mean 150 W, variation 0.1 and 0.25; seed {PROFIT_SEED}. {{idle}}
+# Prices are left open: give one, or a profit ratio.
+"""
+
+SPEC: Final = """\
+# Sixteen floating-point benchmarks on four servers of 2009 and 2010. Seconds: reference seconds / ratio of
+# SPEC CPU2006 (speed), idle and full power: SPECpower_ssj2008 (active idle and 100 % load), both as published
+# by SPEC, https://www.spec.org, the owner of these names and figures. A speed run loads only part of the
+# machine, and SPEC does not publish its power. Assumption: idle plus half of the span from idle to full
+# load, for every benchmark. The counts (10 machines of each, 100 runs of each) are ours.
+"""
+
+SERVERS: Final = {  # idle watts, watts at 100 % load
+    "IBM-x3200-M3-X3470": (45.8, 118.0),
+    "Fujitsu-RX100-S6-X3470": (35.0, 130.0),
+    "IBM-x3200-M2-X3360": (56.7, 119.0),
+    "IBM-x3200-M2-E3110": (75.2, 117.0),
+}
+BENCHMARKS: Final = """\
+bwaves    13590   76.1   79.2   29.9   31.9
+milc       9180   36.4   47.5   12.7   13.6
+zeusmp     9100   35.5   37.6   18.7   19.8
+gromacs    7140   24.9   24.1   18.4   19.3
+cactusADM 11950  102    104     47.7   35.8
+leslie3d   9400   31.2   32.0   18.9   19.4
+namd       8020   21.1   20.7   15.0   15.9
+dealII    11440   35.8   39.6   28.8   30.6
+soplex     8340   28.5   27.7   17.4   18.4
+povray     5320   30.1   30.3   23.7   25.1
+calculix   8250   30.8   31.5   15.7   16.7
+GemsFDTD  10610   38.9   38.8   15.4   16.4
+tonto      9840   27.0   25.7   20.5   22.0
+lbm       13740   48.1   47.9   19.9   21.4
+wrf       11170   41.7   43.6   23.9   25.3
+sphinx3   19490   45.2   45.2   27.3   29.5
+"""  # reference seconds, then the ratio of each server
+
+SOURCES: Final = {
+    "mov": (4.0, 0.34),
+    "avi": (3.0, 0.22),
+    "mkv": (5.0, 0.28),
+    "mxf": (9.0, 0.16),
+}  # seconds, share
+TARGETS: Final = {  # seconds on the older general machine, minutes of video, and which GPU machines write it
+    "mpeg4": (58.0, 21_000, ("gpu-media", "gpu-av1")),
+    "h265": (140.0, 14_500, ("gpu-media", "gpu-av1")),
+    "av1": (310.0, 5_200, ("gpu-av1",)),
+    "webm": (95.0, 9_800, ()),
+    "prores": (33.0, 3_600, ()),
+    "gif": (12.0, 2_400, ()),
+}
+FARM: Final = {  # machine type: speed, watts of load above idle
+    "general-2019": (1.0, 118.0),
+    "general-2023": (1.9, 165.0),
+    "gpu-media": (11.0, 205.0),
+    "gpu-av1": (16.0, 260.0),
+}
+
+
+def six(value: float) -> float:
+    """Round to six significant digits."""
+    return float(f"{value:.6g}")
+
+
+def video() -> Bag:
+    """Return the transcoding service."""
+    rng = np.random.default_rng(VIDEO_SEED)
+    machines = (
+        MachineType(name="general-2019", count=24, idle_watts=62, wear_per_busy_hour=0.01,
+                    purchase_price=2600, mean_hours_to_failure=45000),
+        MachineType(name="general-2023", count=32, idle_watts=71, wear_per_busy_hour=0.01,
+                    purchase_price=4100, mean_hours_to_failure=60000),
+        MachineType(name="gpu-media", count=6, idle_watts=88, wear_per_busy_hour=0.03,
+                    purchase_price=7900, mean_hours_to_failure=40000),
+        MachineType(name="gpu-av1", count=4, idle_watts=97, wear_per_busy_hour=0.04,
+                    purchase_price=11800, mean_hours_to_failure=40000),
+    )  # fmt: skip
+    tasks, seconds, watts = [], [], []
+    for source, (read, share) in SOURCES.items():
+        for target, (write, minutes, gpus) in TARGETS.items():
+            tasks.append(TaskType(name=f"{source}-to-{target}", count=round(share * minutes)))
+            noise = rng.normal(1.0, 0.04, size=(2, len(machines))).tolist()
+            times, powers = [], []
+            for machine, off_time, off_power in zip(machines, *noise, strict=True):
+                speed, load = FARM[machine.name]
+                runs = machine.name.startswith("general") or machine.name in gpus
+                times.append(six((read + write) / speed * off_time) if runs else None)
+                powers.append(six(machine.idle_watts + load * off_power) if runs else None)
+            seconds.append(times)
+            watts.append(powers)
+    prices = Prices(per_bag=240, electricity_per_kwh=0.14, overhead_per_bag=1.5, currency="USD")
+    return Bag(
+        "video-transcoding", machines, tuple(tasks), Table.of(seconds), Table.of(watts), prices, Site(pue=1.3)
+    )
+
+
+def profit() -> Bag:
+    """Return the bag of the size of the Profit paper's, without idle power."""
+    options = CovOptions(
+        task_types=30, machines=(40,) * 9, tasks=11_000, mean_seconds=600.0, task_cov=0.5, machine_cov=0.35,
+        idle_watts=0.0, dynamic_watts=150.0,
+    )  # fmt: skip
+    bag = cov_bag("profit-30x9", np.random.default_rng(PROFIT_SEED), options)
+    return replace(bag, prices=Prices(electricity_per_kwh=0.12))
+
+
+def with_idle_power(bag: Bag) -> Bag:
+    """Return the bag with idle power: 5 % of each machine type's mean power over the task types."""
+    assert bag.watts is not None
+    machines = []
+    for machine, column in zip(bag.machine_types, zip(*bag.watts, strict=True), strict=True):
+        powers = [power for power in column if power is not None]
+        machines.append(machine.model_copy(update={"idle_watts": six(0.05 * sum(powers) / len(powers))}))
+    return replace(bag, name=f"{bag.name}-idle", machine_types=tuple(machines))
+
+
+def spec() -> Bag:
+    """Return the SPEC benchmarks on real servers."""
+    names, seconds = [], []
+    for line in BENCHMARKS.splitlines():
+        name, reference, *ratios = line.split()
+        names.append(name)
+        seconds.append([six(float(reference) / float(ratio)) for ratio in ratios])
+    watts = [six(idle + 0.5 * (full - idle)) for idle, full in SERVERS.values()]
+    return Bag(
+        "spec-2010",
+        tuple(MachineType(name=name, count=10, idle_watts=idle) for name, (idle, _) in SERVERS.items()),
+        tuple(TaskType(name=name, count=100) for name in names),
+        Table.of(seconds),
+        Table.of([watts] * len(names)),
+        Prices(electricity_per_kwh=0.12),
+    )
+
+
+def instances() -> dict[str, str]:
+    """Return every file's name and text."""
+    plain = profit()
+    with_comments = {
+        "video-transcoding.yaml": (VIDEO, video()),
+        "profit-30x9.yaml": (PROFIT.format(idle="No idle power."), plain),
+        "profit-30x9-idle.yaml": (
+            PROFIT.format(
+                idle="Idle power: 5 % of\n# each machine type's mean power, as in section V-C of the paper."
+            ),
+            with_idle_power(plain),
+        ),
+        "spec-2010.yaml": (SPEC, spec()),
+    }
+    texts = {
+        name: comment + yaml_text(as_dict(bag, TableForm.NAMES))
+        for name, (comment, bag) in with_comments.items()
+    }
+    return {"tiny.yaml": TINY} | texts
+
+
+def main() -> None:
+    """Write the files."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "instances"
+    write_files({folder / name: text.encode() for name, text in instances().items()})
+
+
+if __name__ == "__main__":
+    main()

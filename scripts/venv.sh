@@ -1,0 +1,53 @@
+# Sourced by the other scripts: finds a Python, makes .venv and installs lpsched into it, once.
+# POSIX shell. Sets $root (the checkout) and defines ensure_venv.
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Prints the first Python that is new enough: $PYTHON if set, else the usual names.
+find_python() {
+    for candidate in ${PYTHON:+"$PYTHON"} python3 python python3.14 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return 0
+        fi
+        [ -z "${PYTHON:-}" ] || break
+    done
+    found=$("${PYTHON:-python3}" --version 2>&1) || found="no ${PYTHON:-python3}"
+    say "lpsched needs Python 3.11 or newer; found: $found."
+    say "Install one, or name it: PYTHON=/path/to/python3.12 $0"
+    return 1
+}
+
+# make_venv DIR: a virtual environment that works here, made anew if it was moved or broken.
+make_venv() {
+    if [ -f "$1/home" ] && [ "$(cat "$1/home")" = "$1" ] && "$1/bin/python" -c '' 2>/dev/null; then
+        return 0
+    fi
+    python=$(find_python) || return 1
+    if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        say "$python has no venv module; on Debian and Ubuntu: apt-get install python3-venv."
+        return 1
+    fi
+    say "making ${1##*/} with $("$python" --version)"
+    rm -rf "$1"
+    "$python" -m venv "$1" || return 1
+    printf '%s' "$1" >"$1/home"
+}
+
+# ensure_venv [EXTRA]: .venv with lpsched, editable, and an extra; nothing is done when nothing changed.
+ensure_venv() {
+    extra=${1:+"[$1]"}
+    make_venv "$root/.venv" || return 1
+    sum=$(cksum <"$root/pyproject.toml")
+    for stamp in "$root/.venv/installed${1:+-$1}" "$root/.venv/installed-test"; do
+        if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$sum" ]; then
+            return 0
+        fi
+    done
+    say "installing lpsched$extra into .venv"
+    "$root/.venv/bin/python" -m pip install --quiet --editable "$root$extra" >&2 || return 1
+    printf '%s' "$sum" >"$root/.venv/installed${1:+-$1}"
+}

@@ -1,0 +1,323 @@
+"""Bags survive every format and table form without loss; what is wrong with a file is told as it stands there."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
+from lpsched.files.bags import TableForm, read_bag, write_bag
+from lpsched.files.tables import csv_file, parquet_file
+from lpsched.instance import MachineType, Table, TaskType, bag_from_dict
+from lpsched.instance.bag import Bag
+from tests.support import SOUND, bags, sound
+
+SUFFIXES = [".yaml", ".yml", ".json"]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(bag=bags(), form=st.sampled_from(TableForm), suffix=st.sampled_from(SUFFIXES))
+def test_every_format_and_table_form_gives_the_same_bag_back(tmp_path, bag, form, suffix):
+    files = write_bag(bag, tmp_path / f"bag{suffix}", form=form)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LpschedWarning)  # drawn watts may lie below idle
+        again = read_bag(files[-1])
+    assert again == bag
+    assert again.content_hash == bag.content_hash
+
+
+def test_the_default_form_depends_on_the_size(tmp_path):
+    def files(rows, columns):
+        seconds = Table.of([[1.0] * columns] * rows)
+        machines = tuple(MachineType(name=f"m{j}", count=1) for j in range(columns))
+        bag = Bag("b", machines, tuple(TaskType(name=f"t{i}", count=1) for i in range(rows)), seconds)
+        written = write_bag(bag, tmp_path / "b.json")
+        return [path.name for path in written], json.loads((tmp_path / "b.json").read_text())["seconds"]
+
+    names, table = files(2, 500)
+    assert names == ["b.json"]
+    assert isinstance(table, dict)
+    names, table = files(2, 501)
+    assert names == ["b.json"]
+    assert isinstance(table, list)
+    names, table = files(2, 50_001)
+    assert names == ["b.npz", "b.json"]
+    assert table == {"file": "b.npz"}
+
+
+def test_yaml_is_written_for_people(tmp_path):
+    write_bag(bag_from_dict(SOUND), tmp_path / "b.yaml")
+    assert (tmp_path / "b.yaml").read_text() == (
+        "format: lpsched-bag/1\n"
+        "name: sound\n"
+        "machine_types:\n"
+        "  - {name: cpu, count: 2, idle_watts: 5.0}\n"
+        "  - {name: gpu, count: 1, p_states: [P0, P1]}\n"
+        "task_types:\n"
+        "  - {name: render, count: 40}\n"
+        "  - {name: zip, count: 5}\n"
+        "seconds:\n"
+        "  render: {cpu: 8.0, gpu: [1.0, 2.0]}\n"
+        "  zip: {cpu: 3.0}\n"
+        "watts:\n"
+        "  render: {cpu: 50.0, gpu: [200.0, 90.0]}\n"
+        "  zip: {cpu: 40.0}\n"
+        "prices:\n"
+        "  per_bag: 2.0\n"
+        "  per_task: {zip: 0.5}\n"
+        "site: {pue: 1.5}\n"
+    )
+
+
+def test_an_output_of_another_ending_is_refused(tmp_path):
+    with pytest.raises(InstanceError, match=r"found the ending '.txt', needs .yaml or .yml or .json"):
+        write_bag(bag_from_dict(SOUND), tmp_path / "b.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_told_and_nothing_is_left(tmp_path):
+    with pytest.raises(OutputError, match="No such file or directory; choose a folder that you may write to"):
+        write_bag(bag_from_dict(SOUND), tmp_path / "no" / "b.yaml", form=TableForm.CSV)
+    with pytest.raises(OutputError, match="it is a directory; name a file"):
+        (tmp_path / "dir.yaml").mkdir()
+        write_bag(bag_from_dict(SOUND), tmp_path / "dir.yaml", form=TableForm.CSV)
+    assert [path.name for path in tmp_path.iterdir()] == ["dir.yaml"]
+
+
+def test_watts_below_idle_are_read_with_a_warning(tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(sound(watts={"render": {"cpu": 3.0, "gpu": [1, 1]}, "zip": {"cpu": 40}})))
+    with pytest.warns(LpschedWarning, match=r"b.json: 'cpu' draws less running 'render' than idle \(5 W\)"):
+        read_bag(path)
+
+
+def faults_of(path) -> list[str]:
+    with pytest.raises(InstanceError) as caught:
+        read_bag(path)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_faults_of_form_and_of_content_come_together_with_their_lines(tmp_path):
+    path = tmp_path / "b.yaml"
+    path.write_text(
+        "format: lpsched-bag/1\nname: b\nmachine_types:\n  - {name: cpu, count: 0}\n"
+        "task_types:\n  - {name: zip, count: 1}\nname: c\nseconds:\n  zip: {cpu: -1}\n"
+    )
+    assert faults_of(path) == [
+        "name (line 7): found a key that was given before, needs each key once; remove one of the two",
+        "machine_types[0].count (line 4): found 0, needs a whole number from 1 to 10^15; correct it, or drop the entry",
+        "seconds.zip.cpu (line 9): found -1, needs seconds: a number from 1e-30 to 1e+30; correct it; "
+        "leave it out if the pair cannot run",
+    ]
+
+
+# --- table files
+
+A_TIME = "needs seconds: a number from 1e-30 to 1e+30"
+
+
+@pytest.fixture
+def beside(tmp_path):
+    """Write a bag whose seconds are in a file, and that file."""
+
+    def write(file, content=None, **changes):
+        if content is not None:
+            (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+        path = tmp_path / "bag.json"
+        path.write_text(json.dumps(sound(seconds={"file": file}, watts=..., **changes)))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("content", "faults"),
+    [
+        pytest.param("", ["seconds (t.csv): found an empty file, needs a file with content; see 'lpsched new bag'"], id="empty"),
+        pytest.param(b"\xff\xfe", ["seconds (t.csv, line 1): found bytes that are not UTF-8 text, needs a text file; check which file this is"], id="junk"),
+        pytest.param('a,"b', ["seconds (t.csv): found broken CSV: unexpected end of data, needs CSV; mend the file"], id="unclosed-quote"),
+        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,8,1,2\nzip,3\n", ["seconds (t.csv, line 3): found a row of 2 cells, needs 4, as in the header; complete the row"], id="ragged"),
+        pytest.param("task_type,cpu,gpu:P0,zzz\nrender,8,1,2\nzip,3,,\n", ["seconds (t.csv): found the column 'zzz', needs only columns that the bag's lists name; correct or remove it", "seconds (t.csv): found no column 'gpu:P1', needs a column for each; add it"], id="column-unknown"),
+        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrendr,8,1,2\nzip,3,,\n", ["seconds (t.csv): found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-unknown"),
+        pytest.param("task_type,cpu\nzip,3\nzip,3\n", ["seconds (t.csv): found no column 'gpu:P0' and 1 more, needs a column for each; add it", "seconds (t.csv): found the row 'zip' 2 times, needs each once; remove one", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-twice"),
+        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,fast,nan,-2\nzip,1e400,,\n", [
+            f"seconds.render.cpu (t.csv): found the text 'fast', {A_TIME}; write it as a plain number",
+            f"seconds.render.gpu:P0 (t.csv): found the text 'nan', {A_TIME}; write it as a plain number",
+            f"seconds.render.gpu:P1 (t.csv): found -2, {A_TIME}; correct it",
+            f"seconds.zip.cpu (t.csv): found infinity, {A_TIME}; correct it",
+        ], id="cells"),
+        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,,,\nzip,3,,\n", ["seconds.render (t.csv): found no machine type that can run task type 'render' (40 tasks), needs at least one time; give one a time, or drop the task type"], id="nobody-can-run-it"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_csv_is_told(beside, content, faults):
+    assert faults_of(beside("t.csv", content)) == faults
+
+
+def test_a_csv_may_have_its_rows_and_columns_in_any_order(beside):
+    path = beside("t.csv", "x,gpu:P1,cpu,gpu:P0\n\nzip,, 3 ,\nrender,2,8,1\n")
+    assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, None, None]]
+
+
+@pytest.mark.parametrize("file", ["../t.csv", "/etc/passwd", "sub/../../t.csv", "a\0.csv"])
+def test_a_path_that_leaves_the_folder_is_refused(beside, file):
+    assert faults_of(beside(file, None)) == [
+        f"seconds.file: found the path {file!r}, needs a file in the folder of the bag, or below it; copy the table there"
+    ]
+
+
+def test_a_link_that_leaves_the_folder_is_refused(beside, tmp_path):
+    (tmp_path / "t.csv").symlink_to("/etc/passwd")
+    assert "needs a file in the folder of the bag" in faults_of(beside("t.csv"))[0]
+
+
+def test_a_table_in_a_folder_below_is_read(beside, tmp_path):
+    (tmp_path / "sub").mkdir()
+    path = beside("sub/t.csv", "x,cpu,gpu:P0,gpu:P1\nzip,3,,\nrender,8,1,2\n")
+    assert read_bag(path).seconds[0, 0] == 8.0
+
+
+def test_a_missing_table_and_an_unknown_ending_are_told(beside):
+    assert faults_of(beside("t.npz")) == [
+        "seconds (t.npz): found no file to read (No such file or directory), needs a file; check its name and rights"
+    ]
+    assert faults_of(beside("t.xlsx", "x")) == [
+        "seconds (t.xlsx): found the ending '.xlsx', needs .csv or .npz or .parquet; convert the table"
+    ]
+
+
+def npz(path, **arrays):
+    np.savez(path, **arrays)
+    return path.read_bytes()
+
+
+NAN = float("nan")
+CELLS = np.array([[8.0, 1.0, 2.0], [3.0, NAN, NAN]])
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"seconds": CELLS},
+        {"anything": CELLS},
+        {"seconds": CELLS, "watts": CELLS},
+        {"seconds": np.asfortranarray(CELLS), "task_types": np.array(["render", "zip"]), "columns": np.array(["cpu", "gpu:P0", "gpu:P1"])},
+    ],
+    ids=["named", "only-one", "both", "with-names"],
+)  # fmt: skip
+def test_an_npz_is_read(beside, tmp_path, arrays):
+    path = beside("t.npz", npz(tmp_path / "t.npz", **arrays))
+    assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, None, None]]
+
+
+def test_an_npz_of_integers_is_read(beside, tmp_path):
+    path = beside("t.npz", npz(tmp_path / "t.npz", seconds=np.array([[8, 1, 2], [3, 4, 5]], dtype=np.uint8)))
+    assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "fault"),
+    [
+        pytest.param({"a": CELLS, "b": CELLS}, "seconds (t.npz): found the arrays a, b, needs one named seconds; rename the array", id="names"),
+        pytest.param({}, "seconds (t.npz): found no arrays, needs one named seconds; rename the array", id="none"),
+        pytest.param({"seconds": CELLS.T}, "seconds (t.npz): found the array seconds of shape 3 x 2, needs 2 x 3, as the bag's lists have it; mend its shape", id="shape"),
+        pytest.param({"seconds": np.array(3.0)}, "seconds (t.npz): found the array seconds of shape none, needs 2 x 3, as the bag's lists have it; mend its shape", id="scalar"),
+        pytest.param({"seconds": CELLS.astype(str)}, "seconds (t.npz): found the array seconds of type <U32, needs plain numbers; convert it", id="texts"),
+        pytest.param({"seconds": CELLS.astype(object)}, "seconds (t.npz): found the array seconds of type object, needs plain numbers; convert it", id="objects"),
+        pytest.param({"seconds": CELLS.astype(complex)}, "seconds (t.npz): found the array seconds of type complex128, needs plain numbers; convert it", id="complex"),
+        pytest.param({"seconds": CELLS, "task_types": np.array(["zip", "render"])}, "seconds (t.npz): found 'zip' at place 0 of its task_types, needs 'render'; write it in the order of the bag's lists", id="order"),
+        pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "seconds (t.npz): found the array columns of type int64, needs names of at most 401 characters; convert it", id="labels-numbers"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 0.0, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 0.0, {A_TIME}; correct it", id="zero"),
+        pytest.param({"seconds": np.array([[-8.0, 1.0, 2.0], [3.0, 1.0, NAN]])}, f"seconds.render.cpu (t.npz): found -8.0, {A_TIME}; correct it", id="negative"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, np.inf], [3.0, 1.0, NAN]])}, f"seconds.render.gpu:P1 (t.npz): found infinity, {A_TIME}; correct it", id="infinite"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_an_npz_is_told(beside, tmp_path, arrays, fault):
+    assert faults_of(beside("t.npz", npz(tmp_path / "t.npz", **arrays))) == [fault]
+
+
+def test_a_broken_npz_is_told(beside, tmp_path):
+    whole = npz(tmp_path / "t.npz", seconds=CELLS)
+    for content in (b"junk", whole[:-30], whole.replace(b"NUMPY", b"NUMPX")):
+        (fault,) = faults_of(beside("t.npz", content))
+        assert fault.startswith("seconds (t.npz): found a broken archive (")
+        assert fault.endswith("needs an .npz file as numpy.savez writes it; write it again")
+
+
+def test_a_zero_watt_is_sound_in_an_npz(tmp_path):
+    np.savez(tmp_path / "w.npz", watts=np.where(np.isnan(CELLS), NAN, -0.0))
+    path = tmp_path / "b.json"
+    machines = [{"name": "cpu", "count": 2}, {"name": "gpu", "count": 1, "p_states": ["P0", "P1"]}]
+    path.write_text(json.dumps(sound(watts={"file": "w.npz"}, machine_types=machines)))
+    watts = read_bag(path).watts
+    assert watts == Table.of([[0.0, 0.0, 0.0], [0.0, None, None]])
+
+
+def parquet(columns) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue().to_pybytes()
+
+
+SECONDS = {"gpu:P1": [None, 2.0], "task_type": ["zip", "render"], "cpu": [3, 8], "gpu:P0": [NAN, 1.0]}
+
+
+def test_a_parquet_table_may_have_its_rows_and_columns_in_any_order(beside):
+    path = beside("t.parquet", parquet(SECONDS))
+    assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, None, None]]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        pytest.param(b"junk", "found a broken file (", id="junk"),
+        pytest.param(SECONDS | {"more": [1, 2]}, "found 2 rows and 5 columns, needs 2 rows and 4 columns, task_type among them; mend its shape", id="shape"),
+        pytest.param({key: value for key, value in SECONDS.items() if key != "task_type"} | {"x": [1, 2]}, "found no names of task types, needs a column task_type of texts; add it", id="no-names"),
+        pytest.param(SECONDS | {"task_type": [1, 2]}, "found no names of task types, needs a column task_type of texts; add it", id="numbers-for-names"),
+        pytest.param(SECONDS | {"task_type": ["zip", "rendr"]}, "found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", id="row-unknown"),
+        pytest.param(SECONDS | {"cpu": ["x", "y"]}, "found the column 'cpu' of type string, needs numbers; convert it", id="texts"),
+        pytest.param(SECONDS | {"cpu": [True, False]}, "found the column 'cpu' of type bool, needs numbers; convert it", id="booleans"),
+        pytest.param(SECONDS | {"cpu": [3.0, -1.0]}, f"found -1.0, {A_TIME}; correct it", id="negative"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_parquet_table_is_told(beside, content, fault):
+    found = faults_of(beside("t.parquet", content if isinstance(content, bytes) else parquet(content)))
+    assert fault in found[0]
+    assert "(t.parquet)" in found[0]
+
+
+def test_a_parquet_file_that_unpacks_to_too_much_is_told(beside, monkeypatch):
+    monkeypatch.setattr(parquet_file, "MOST_BYTES", 10)
+    (fault,) = faults_of(beside("t.parquet", parquet(SECONDS)))
+    assert "bytes unpacked, needs at most 10; use plain numbers" in fault
+
+
+def test_without_pyarrow_the_message_says_what_to_install(beside, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"reading t.parquet needs an optional package; install it: pip install 'lpsched\[parquet\]'"):  # fmt: skip
+        read_bag(beside("t.parquet", b"x"))
+    with pytest.raises(MissingExtraError, match="writing Parquet"):
+        parquet_file.write(Table.of([[1.0]]), ["a"], ["b"])
+
+
+def test_a_csv_of_junk_gives_a_bounded_number_of_faults(tmp_path):
+    width = 60
+    names = [f"x{k}" for k in range(width)]
+    text = csv_file.write(Table.of([[1.0] * width] * width), names, names).decode().replace("1.0", "y")
+    (tmp_path / "t.csv").write_text(text)
+    types = [{"name": name, "count": 1} for name in names]
+    raw = {
+        "format": "lpsched-bag/1",
+        "name": "b",
+        "machine_types": types,
+        "task_types": types,
+        "seconds": {"file": "t.csv"},
+    }
+    (tmp_path / "b.json").write_text(json.dumps(raw))
+    assert len(faults_of(tmp_path / "b.json")) == 1000

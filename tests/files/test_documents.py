@@ -1,0 +1,189 @@
+"""Files that are no documents are refused with a line number, in bounded time and memory."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.files import documents, yaml_document
+from lpsched.files.documents import read_document
+from lpsched.files.plain import read_bytes
+
+
+def refused(path) -> str:
+    with pytest.raises(InstanceError) as caught:
+        read_document(path)
+    (fault,) = caught.value.faults
+    assert caught.value.source == str(path)
+    return str(fault)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_a_missing_file_is_told(tmp_path):
+    assert refused(tmp_path / "no.yaml") == (
+        "the file: found no file to read (No such file or directory), needs a file; check its name and rights"
+    )
+
+
+def test_a_directory_is_told(tmp_path):
+    folder = tmp_path / "folder.yaml"
+    folder.mkdir()
+    assert refused(folder) == "the file: found a directory, needs a file; name a file"
+
+
+def test_a_pipe_is_told_and_not_waited_for(tmp_path):
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    assert refused(pipe) == "the file: found a device or pipe, needs a file; name a file"
+
+
+def test_a_name_with_a_nul_is_told(tmp_path):
+    assert "found no file to read (" in refused(tmp_path / "a\0.yaml")
+
+
+def test_an_unknown_ending_is_told(written):
+    assert refused(written("bag.toml", "x")) == (
+        "the file: found the ending '.toml', needs .yaml or .yml or .json; rename or convert the file"
+    )
+
+
+def test_a_huge_file_is_told_without_being_read(tmp_path):
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(10**12)
+    assert refused(path) == (
+        "the file: found 1,000,000,000,000 bytes, needs at most 67,108,864 bytes; put its tables into .npz files beside it"
+    )
+
+
+def test_a_file_that_grows_while_it_is_read_is_told(written, monkeypatch):
+    path = written("a.json", "{}" * 10)
+    real = os.stat_result
+    short = list(os.stat(path))
+    short[6] = 1
+    monkeypatch.setattr(type(path), "stat", lambda _, **__: real(short))
+    with pytest.raises(InstanceError, match="found a file that grows, needs at most 5 bytes"):
+        read_bytes(path, 5)
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".json"])
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        pytest.param(b"", "the file: found an empty file, needs a file with content; see 'lpsched new bag'", id="empty"),
+        pytest.param(b" \n\t\n", "the file: found an empty file, needs a file with content; see 'lpsched new bag'", id="blank"),
+        pytest.param(b"a: 1\n\xff\xfe\x00", "line 2: found bytes that are not UTF-8 text, needs a text file; check which file this is", id="junk"),
+        pytest.param(b"a\nb\0", "line 2: found a NUL character, as in binary data, needs a text file; check which file this is", id="nul"),
+    ],
+)  # fmt: skip
+def test_what_is_no_text_is_told(written, content, fault, suffix):
+    assert refused(written(f"x{suffix}", content)) == fault
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        pytest.param("a: 1\nb: [1, 2\nc: 3", "line 3: found broken YAML: did not find expected ',' or ']', needs YAML; mend the line, or the one before it", id="unclosed-bracket"),
+        pytest.param("a: b: c", "line 1: found broken YAML: mapping values are not allowed in this context, needs YAML; mend the line, or the one before it", id="two-colons"),
+        pytest.param("a:\n\t- 1", "line 2: found broken YAML: found character that cannot start any token, needs YAML; mend the line, or the one before it", id="tab"),
+        pytest.param("a: 1\nb: \x07", "line 2: found a control character, needs plain text; remove it", id="control-character"),
+        pytest.param("a: &x [1]\nb: *x", "line 1: found the anchor &x, needs no anchors; write the value out", id="anchor"),
+        pytest.param("a: &x 1", "line 1: found the anchor &x, needs no anchors; write the value out", id="anchor-on-a-scalar"),
+        pytest.param("a: 1\nb: *x", "line 2: found the alias *x, needs no aliases; write the value out", id="alias"),
+        pytest.param("a: !!python/object/apply:os.system [ls]", "line 1: found the tag 'tag:yaml.org,2002:python/object/apply:os.system', needs no tags; write the plain value", id="tag"),
+        pytest.param("a: !!float 1", "line 1: found the tag 'tag:yaml.org,2002:float', needs no tags; write the plain value", id="tag-on-a-scalar"),
+        pytest.param("a: ! 1", "line 1: found the tag '!', needs no tags; write the plain value", id="tag-without-a-name"),
+        pytest.param("a: 1\n---\nb: 2", "line 2: found a second document, needs one document a file; split the file", id="two-documents"),
+        pytest.param("? [a]\n: 1", "line 1: found a list or mapping as a key, needs a name; check the indentation", id="list-as-key"),
+        pytest.param("a: " + "[" * 100_000, "line 1: found brackets nested more than 12 deep, needs at most 12 levels; flatten it", id="nested-lists"),
+        pytest.param("- " * 100_000, "line 1: found brackets nested more than 12 deep, needs at most 12 levels; flatten it", id="nested-dashes"),
+        pytest.param("{a: " * 100_000, "line 1: found brackets nested more than 12 deep, needs at most 12 levels; flatten it", id="nested-mappings"),
+    ],
+)  # fmt: skip
+def test_broken_or_harmful_yaml_is_told_with_its_line(written, content, fault):
+    assert refused(written("x.yaml", content)) == fault
+
+
+def test_an_alias_bomb_is_refused_before_it_is_built(written):
+    layers = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    layers += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30)]
+    assert refused(written("bomb.yaml", "\n".join(layers))).startswith("line 1: found the anchor &a0")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        pytest.param('{"a": 1,\n"b"}', "line 2: found broken JSON: Expecting ':' delimiter (column 4), needs JSON; mend the line", id="no-colon"),
+        pytest.param('{"a": [1, 2}', "line 1: found broken JSON: Expecting ',' delimiter (column 12), needs JSON; mend the line", id="wrong-bracket"),
+        pytest.param("[" * 100_000, "the file: found brackets nested very deeply, needs at most 12 levels; flatten it", id="nested"),
+    ],
+)  # fmt: skip
+def test_broken_or_harmful_json_is_told_with_its_line(written, content, fault):
+    assert refused(written("x.json", content)) == fault
+
+
+def test_yaml_follows_the_rules_of_1_2(written):
+    text = "a: 1e9\nb: no\nc: 12:30\nd: 010\ne: '5'\nf: .inf\ng: ~\nh: true\ni: 0x1F\nj: 0o17\nk: -.5\nl: 0xZZ\nm:\nn: -.INF\n1: x"
+    value = read_document(written("x.yaml", text)).value
+    assert value == {
+        "a": 1e9, "b": "no", "c": "12:30", "d": 10, "e": "5", "f": math.inf, "g": None, "h": True, "i": 31,
+        "j": 15, "k": -0.5, "l": "0xZZ", "m": None, "n": -math.inf, "1": "x",
+    }  # fmt: skip
+
+
+def test_nan_and_endless_integers_reach_the_checks_as_numbers_they_refuse(written):
+    digits = "9" * 5000
+    for path in (written("x.yaml", f"[.nan, {digits}]"), written("x.json", f"[NaN, {digits}]")):
+        nan, endless = read_document(path).value
+        assert math.isnan(nan)
+        assert endless == math.inf
+
+
+def test_a_single_value_is_a_document(written):
+    assert read_document(written("x.yaml", "5")).value == 5
+    assert read_document(written("x.json", "5")).value == 5
+
+
+def test_a_key_given_twice_is_told_and_the_first_one_stays(written):
+    document = read_document(written("x.yaml", "a: {b: 1, c: 2, b: 3}\nd:\n  - e: 1\na: 4\n"))
+    assert document.value == {"a": {"b": 1, "c": 2}, "d": [{"e": 1}]}
+    assert [str(fault) for fault in document.faults] == [
+        "a.b (line 1): found a key that was given before, needs each key once; remove one of the two",
+        "a (line 4): found a key that was given before, needs each key once; remove one of the two",
+    ]
+    document = read_document(
+        written("x.json", '{"a": {"b": 1, "c": 2, "b": 3}, "d": [1, {"e": 1, "e": 2}], "a": 4}')
+    )
+    assert document.value == {"a": {"b": 1, "c": 2}, "d": [1, {"e": 1}]}
+    assert [fault.where for fault in document.faults] == ["a", "a.b", "d[1].e"]
+
+
+def test_lines_are_known_for_every_path(written):
+    document = read_document(written("x.yaml", "a: 1\nb:\n  - {c: 1}\n  -\n    d: 2\n"))
+    assert [
+        document.line_of(path) for path in (("a",), ("b",), ("b", 0, "c"), ("b", 1, "d"), ("b", 1, "x"))
+    ] == [1, 2, 3, 5, 5]
+    assert document.line_of(("z",)) is None
+
+
+def test_many_lines_and_many_repetitions_stay_bounded(written, monkeypatch):
+    monkeypatch.setattr(yaml_document, "LINES_KEPT", 10)
+    document = read_document(written("x.yaml", "a: 1\n" * 2000))
+    assert len(document.faults) == 1000
+    assert len(read_document(written("y.yaml", "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]")).lines) == 10
+
+
+def test_the_limits_leave_room_for_what_people_write():
+    assert documents.MOST_YAML_BYTES > 30 * 512 * 16 * 20  # thirty tables of 512 x 16 inline

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.files import etc
+from lpsched.files.etc import read_etc
+
+BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [BRAUN, BRAUN.replace("2 3 0", "2 3"), BRAUN.replace("\n", "\r\n"), BRAUN.replace("\n2\n", " 2 ")],
+)
+def test_the_braun_text_is_read_task_by_task(written, content):
+    bag = read_etc(written("u_x.0", content))
+    assert list(bag.seconds) == [[1.5, 2.0, 3.0], [4.0, 5.0, 60.0]]
+    assert (bag.name, bag.tasks, bag.machines) == ("u_x.0", 2, 3)
+    assert [task.name for task in bag.task_types] == ["task-1", "task-2"]
+    assert [machine.name for machine in bag.machine_types] == ["machine-1", "machine-2", "machine-3"]
+
+
+def test_a_gzipped_file_is_read(written):
+    bag = read_etc(
+        written("u_x.0.gz", gzip.compress(BRAUN.encode())), name="mine", tasks_each=7, machines_each=2
+    )
+    assert (bag.name, bag.tasks, bag.machines) == ("mine", 14, 6)
+
+
+def test_a_csv_with_names_is_read(written):
+    bag = read_etc(written("etc.csv", "task,cpu,gpu\nrender,8,1\nzip,3,\n"))
+    assert bag.name == "etc"
+    assert [task.name for task in bag.task_types] == ["render", "zip"]
+    assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
+    assert list(bag.seconds) == [[8.0, 1.0], [3.0, None]]
+
+
+def test_a_csv_with_numbers_for_names_is_read_by_its_empty_corner(written):
+    bag = read_etc(written("etc.csv", ",cpu,gpu\n264,8,1\n265,3,2\n"))
+    assert [task.name for task in bag.task_types] == ["264", "265"]
+
+
+def test_a_csv_without_task_names_is_read(written):
+    bag = read_etc(written("etc.csv", "cpu, gpu\n8,1\n\n3,2\n"))
+    assert [task.name for task in bag.task_types] == ["task-1", "task-2"]
+    assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
+    assert list(bag.seconds) == [[8.0, 1.0], [3.0, 2.0]]
+
+
+def test_a_csv_of_one_machine_is_read(written):
+    assert list(read_etc(written("etc.csv", "cpu\n8\n3\n")).seconds) == [[8.0], [3.0]]
+
+
+def test_a_power_table_comes_along(written):
+    bag = read_etc(written("t.0", BRAUN), power=written("p.0", BRAUN.replace("1.5", "100")))
+    assert bag.watts is not None
+    assert bag.watts.row(0) == [100.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        pytest.param("2 3 0\n1\n2\n", "found 2 times, needs 2 x 3 = 6, as its first line says; check that the file is whole", id="short"),
+        pytest.param("0 0\n", "found 0 times, needs 0 x 0 = 0, as its first line says; check that the file is whole", id="nothing"),
+        pytest.param("1 2\n1\nx\n", "line 3: found 'x' as time number 2, needs a number; mend the file", id="word"),
+        pytest.param("1 2\n1\n-3\n", "seconds[0][1]: found -3, needs seconds: a number from 1e-30 to 1e+30", id="negative"),
+        pytest.param("hello\n", "line 1: found the first line 'hello', needs 'tasks machines' and then one time a line", id="prose"),
+        pytest.param("a,b\n1\n", "line 2: found a row of 1 cells, needs 2, as in the header; complete the row", id="ragged"),
+        pytest.param("a,b\n", "found a header and no rows, needs one row per task type; add the times", id="no-rows"),
+        pytest.param('a,b\n1,"', "found broken CSV: unexpected end of data, needs CSV; mend the file", id="unclosed"),
+        pytest.param("a,a\n1,2\n", "machine_types[1].name: found 'a' once more", id="name-twice"),
+        pytest.param(b"\x1f\x8bjunk", "found broken gzip (", id="broken-gzip"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_told(written, content, fault):
+    with pytest.raises(InstanceError) as caught:
+        read_etc(written("x", content))
+    assert fault in str(caught.value)
+
+
+def test_a_power_table_of_another_shape_is_told(written):
+    with pytest.raises(
+        InstanceError, match="found 2 x 2 watts, or other names, needs 2 x 3, with the names of t.0"
+    ):
+        read_etc(written("t.0", BRAUN), power=written("p.0", "2 2\n1 2 3 4"))
+
+
+def test_a_gzip_bomb_is_told(written, monkeypatch):
+    monkeypatch.setattr(etc, "MOST_BYTES", 1000)
+    with pytest.raises(InstanceError, match="found a very large file inside, needs at most 1,000 bytes"):
+        read_etc(written("x.gz", gzip.compress(b"1" * 10_000)))

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from lpsched.errors import OutputError
+from lpsched.files.writing import write_files
+
+
+def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
+    target = tmp_path / "a"
+    target.write_text("old and longer")
+    write_files({target: b"new"})
+    assert target.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_new_files_have_the_rights_that_files_have_here(tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("x")
+    write_files({tmp_path / "a": b"x"})
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_an_existing_file_stays_if_it_should(tmp_path):
+    target = tmp_path / "a"
+    target.write_text("old")
+    with pytest.raises(OutputError, match="it exists; remove it, or choose another name"):
+        write_files({target: b"new"}, replace=False)
+    assert target.read_text() == "old"
+
+
+def test_when_the_second_file_fails_the_first_is_not_written(tmp_path):
+    with pytest.raises(OutputError, match=r"cannot write .*b: No such file or directory"):
+        write_files({tmp_path / "a": b"x", tmp_path / "no" / "b": b"x"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "chmod", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        write_files({tmp_path / "a": b"x"})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_told(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="Permission denied; choose a folder that you may write to"):
+        write_files({tmp_path / "a": b"x"})

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import hashlib
+import math
+import pickle
+import struct
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.errors import InstanceError
+from lpsched.instance import Bag, Table, bag_from_dict
+from lpsched.instance.arrays import arrays_of
+from lpsched.pipeline import solve
+from tests.support import SOUND, bags, simple_bag, sound
+
+
+def reordered(raw):
+    """Return the mapping with the keys of every mapping reversed."""
+    if isinstance(raw, dict):
+        return {key: reordered(raw[key]) for key in reversed(raw)}
+    return [reordered(each) for each in raw] if isinstance(raw, list) else raw
+
+
+def test_the_hash_depends_on_neither_key_order_nor_table_form_nor_spelled_out_defaults():
+    bag = bag_from_dict(SOUND)
+    matrix = sound(seconds=[[8, [1, 2]], [3, None]], watts=[[50, [200, 90]], [40, [None, None]]])
+    spelled = sound(site={"pue": 1.5, "average_power_cap_watts": None, "cap_measured_at": "facility"})
+    for raw in (reordered(SOUND), matrix, spelled):
+        again = bag_from_dict(raw)
+        assert again == bag
+        assert again.content_hash == bag.content_hash
+
+
+def test_the_hash_is_fixed_for_ever():
+    # Certificates carry it. If this fails, every certificate written so far loses its instance.
+    said = (
+        '{"machine_types":[{"count":2,"idle_watts":5.0,"name":"cpu"},{"count":1,"name":"gpu","p_states":["P0","P1"]}],'
+        '"name":"sound","prices":{"per_bag":2.0,"per_task":{"zip":0.5}},"site":{"pue":1.5},'
+        '"task_types":[{"count":40,"name":"render"},{"count":5,"name":"zip"}]}'
+    )
+    nan = math.nan
+    seconds = struct.pack("<6d", 8.0, 1.0, 2.0, 3.0, nan, nan)
+    watts = struct.pack("<6d", 50.0, 200.0, 90.0, 40.0, nan, nan)
+    content = b"lpsched-bag/1" + said.encode() + b"table" + seconds + b"table" + watts
+    assert bag_from_dict(SOUND).content_hash == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        {"machine_types": [{"name": "cpu", "count": 3, "idle_watts": 5}, SOUND["machine_types"][1]]},
+        {"task_types": [{"name": "render", "count": 41}, {"name": "zip", "count": 5}]},
+        {"seconds": {"render": {"cpu": 8.000000000000002, "gpu": [1.0, 2.0]}, "zip": {"cpu": 3.0}}},
+        {"watts": ...},
+        {"prices": {"per_bag": 2.0}},
+        {"site": {"pue": 1.5000000000000002}},
+    ],
+    ids=["name", "machines", "tasks", "last-bit-of-a-time", "watts", "prices", "last-bit-of-the-pue"],
+)
+def test_the_hash_sees_every_change(change):
+    assert bag_from_dict(sound(**change)).content_hash != bag_from_dict(SOUND).content_hash
+
+
+def test_minus_zero_is_zero():
+    raw = sound(watts={"render": {"cpu": -0.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 0.0}})
+    bag = bag_from_dict(raw)
+    assert bag.watts is not None
+    assert bag.watts.packed[:8] == bytes(8)
+
+
+def test_a_bag_cannot_be_changed():
+    bag = bag_from_dict(SOUND)
+    with pytest.raises(AttributeError):
+        bag.name = "other"  # type: ignore[misc]
+    with pytest.raises(ValueError, match="frozen"):
+        bag.task_types[0].count = 3
+    with pytest.raises(TypeError):
+        bag.seconds.cells[0] = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        arrays_of(bag).seconds[0, 0] = 3.0
+
+
+def test_a_bag_made_by_hand_is_checked_too():
+    bag = bag_from_dict(SOUND)
+    with pytest.raises(InstanceError, match="found 'render' once more"):
+        Bag("twice", bag.machine_types, (bag.task_types[0],) * 2, bag.seconds)
+
+
+def test_arrays_mask_absent_pairs():
+    arrays = arrays_of(bag_from_dict(SOUND))
+    assert arrays.can_run.tolist() == [[True, True, True], [True, False, False]]
+    assert arrays.seconds.tolist() == [[8.0, 1.0, 2.0], [3.0, 0.0, 0.0]]
+    assert arrays.machine_of.tolist() == [0, 1, 1]
+    assert arrays.watts is not None
+    assert arrays.watts.tolist() == [[50.0, 200.0, 90.0], [40.0, 0.0, 0.0]]
+    assert arrays_of(bag_from_dict(sound(watts=...))).watts is None
+
+
+def test_watts_below_idle_are_remarked_upon():
+    watts = {"render": {"cpu": 3.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 4.0}}
+    remarks = bag_from_dict(sound(watts=watts)).remarks()
+    assert remarks == ("'cpu' draws less running 'render' and 1 other task types than idle (5 W)",)
+    assert bag_from_dict(SOUND).remarks() == ()
+    assert bag_from_dict(sound(watts=...)).remarks() == ()
+
+
+def test_merging_joins_task_types_that_are_alike():
+    # t0 and t2 have the same row; t1 has the same seconds but another power.
+    bag = simple_bag([[1.0, 2.0]] * 3, [3, 4, 5], [1, 1], watts=[[9.0, 9.0], [9.0, 8.0], [9.0, 9.0]])
+    merged = bag.merged()
+    assert [(task.name, task.count) for task in merged.task_types] == [("t0", 8), ("t1", 4)]
+    assert list(merged.seconds) == [[1.0, 2.0]] * 2
+    assert merged.watts is not None
+    assert list(merged.watts) == [[9.0, 9.0], [9.0, 8.0]]
+
+
+def test_merging_joins_machine_types_that_are_alike_in_every_way():
+    seconds = [[1.0, 1.0, 1.0, 2.0], [3.0, 3.0, 3.0, 4.0]]
+    merged = simple_bag(seconds, [1, 2], [5, 6, 7, 8], idle=[1.0, 1.0, 2.0, 1.0]).merged()
+    assert [(machine.name, machine.count) for machine in merged.machine_types] == [
+        ("m0", 11),
+        ("m2", 7),
+        ("m3", 8),
+    ]
+    assert list(merged.seconds) == [[1.0, 1.0, 2.0], [3.0, 3.0, 4.0]]
+
+
+def test_task_types_with_different_prices_are_not_alike():
+    raw = sound(
+        task_types=[{"name": name, "count": 1} for name in "abc"],
+        machine_types=[{"name": "cpu", "count": 1}],
+        seconds=[[1.0]] * 3,
+        watts=...,
+        prices={"per_task": {"a": 1.0, "b": 2.0, "c": 1.0}},
+    )
+    merged = bag_from_dict(raw).merged()
+    assert [task.name for task in merged.task_types] == ["a", "b"]
+    assert merged.prices.per_task == {"a": 1.0, "b": 2.0}
+
+
+@settings(deadline=None, max_examples=60)
+@given(bags(most_tasks=20, most_machines=3), st.data())
+def test_merging_changes_neither_totals_nor_the_bound(bag, data):
+    # Split a task type in two, so that there is something to merge.
+    i = data.draw(st.integers(0, len(bag.task_types) - 1))
+    twin = bag.task_types[i].model_copy(update={"name": "twin"})
+    rows = [*bag.seconds, bag.seconds.row(i)]
+    split = Bag("split", bag.machine_types, (*bag.task_types, twin), Table.of(rows))
+    merged = split.merged()
+    assert (merged.tasks, merged.machines) == (split.tasks, split.machines)
+    assert len(merged.task_types) < len(split.task_types)
+    assert merged.merged() == merged
+    assert solve(merged).bound == pytest.approx(solve(split).bound, rel=1e-9)
+
+
+@settings(deadline=None)
+@given(bags())
+def test_bags_survive_pickling(bag):
+    assert pickle.loads(pickle.dumps(bag)) == bag  # noqa: S301

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.errors import SolverError
+from lpsched.lp.highs import HighsSolver
+from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
+
+
+def diet(target=5.0):
+    """min x0 + 2 x1 + 3, x0 + x1 = target, x0 - x1 <= 2, 0 <= x <= 4."""
+    lp = LpBuilder("diet")
+    x = lp.variables("x", upper=np.array([4.0, 4.0]))
+    lp.objective([(x, np.array([1.0, 2.0]))], offset=3.0)
+    lp.equal("enough", [(x, 1.0)], target)
+    lp.at_most("balance", [(x[0], 1.0), (x[1], -1.0)], 2.0)
+    return lp.build()
+
+
+def test_a_program_on_paper():
+    # x0 = (5 + 2) / 2 = 3.5, x1 = 1.5: 3 + 3.5 + 3 = 9.5. Multipliers: 1.5 for enough, -0.5 for balance,
+    # since 1.5 (1, 1) - 0.5 (1, -1) = (1, 2); the bound is 3 + 1.5 * 5 - 0.5 * 2 = 9.5.
+    solution = require_optimal(HighsSolver().solve(diet()))
+    assert solution["x"] == pytest.approx(np.array([3.5, 1.5]))
+    assert solution.multiplier("enough") == pytest.approx(1.5)
+    assert solution.multiplier("balance") == pytest.approx(-0.5)
+    assert solution.bound == pytest.approx(9.5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-10, 10) | st.sampled_from([np.inf, -np.inf, np.nan]), min_size=2, max_size=2))
+def test_any_multipliers_give_a_bound_that_holds(multipliers):
+    assert diet().dual_bound(np.array(multipliers)) <= 9.5 + 1e-9
+
+
+def test_an_infeasible_program_is_not_optimal():
+    solution_or_error = None
+    with pytest.raises(SolverError, match="diet"):
+        solution_or_error = require_optimal(HighsSolver().solve(diet(target=100.0)))
+    assert solution_or_error is None
+
+
+def test_a_time_limit_of_zero_is_a_limit_or_no_answer():
+    # HiGHS may solve so small a program in presolve before it looks at the clock.
+    try:
+        status = HighsSolver().solve(diet(), time_limit=0.0).status
+    except SolverError as error:
+        assert "Time limit" in str(error)  # noqa: PT017
+    else:
+        assert status in {LpStatus.LIMIT, LpStatus.OPTIMAL}
+
+
+def test_a_program_that_highs_refuses_is_an_error():
+    lp = LpBuilder("refused")
+    x = lp.variables("x", upper=np.ones(1))
+    lp.objective([(x, 1.0)])
+    lp.equal("huge", [(x, 1e300)], 1.0)  # beyond HiGHS's largest matrix value
+    with pytest.raises(SolverError, match="HiGHS refused the program of refused"):
+        HighsSolver().solve(lp.build())
+
+
+def test_a_variable_without_an_upper_bound_is_a_bug():
+    with pytest.raises(AssertionError, match="finite upper bound"):
+        LpBuilder("x").variables("x", upper=np.array([np.inf]))
+
+
+def test_a_solution_that_is_not_optimal_is_not_passed_on():
+    solution = HighsSolver().solve(diet())
+    limited = type(solution)(
+        solution.program, LpStatus.LIMIT, solution.values, solution.multipliers, solution.bound
+    )
+    with pytest.raises(SolverError, match="the linear program diet ended as limit, not optimal"):
+        require_optimal(limited)

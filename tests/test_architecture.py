@@ -1,0 +1,134 @@
+"""Imports point down, and only along the table of who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "lpsched"
+FORMULATION = {"errors", "instance", "heat", "lp", "relaxation"}
+BELOW_FILES = {"errors", "instance", "schedule", "result", "certificate"}
+BELOW_PIPELINE = (
+    FORMULATION
+    | {"formulations", "search", "recovery", "schedule", "verify", "generate"}
+    | BELOW_FILES
+    | {"files"}
+)
+MAY_IMPORT = {
+    "errors": set(),
+    "instance": {"errors"},
+    "lp": {"errors"},
+    "heat": {"instance"},
+    "schedule": {"instance"},
+    "relaxation": {"instance"},
+    "verify": {"instance", "schedule"},
+    "certificate": {"errors", "instance"},
+    "generate": {"errors", "instance"},
+    "formulations": FORMULATION,
+    "search": FORMULATION | {"formulations"},
+    "recovery": FORMULATION | {"schedule"},
+    "heuristics": {"errors", "instance", "heat", "schedule"},
+    "evolve": {"errors", "instance", "heat", "schedule"},
+    "simulation": {"errors", "instance", "heat", "schedule"},
+    "result": {"instance", "relaxation", "schedule", "verify", "certificate"},
+    "files": BELOW_FILES,
+    "pipeline": BELOW_PIPELINE,
+    "compare": BELOW_PIPELINE | {"pipeline", "heuristics", "evolve", "simulation"},
+    "measure": {"errors", "instance", "files"},
+    "studies": BELOW_PIPELINE | {"pipeline", "heuristics", "evolve", "simulation", "compare"},
+    "reports": {"files", "instance", "schedule", "result"},
+}
+ANYTHING = {"cli", "__init__", "__main__"}
+MAY_IMPORT_IN_FUNCTIONS = {"lp", "reports", "files"} | ANYTHING  # optional packages; start-up time
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Return every imported module, and whether the import is inside a function."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inner = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in inner) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found += [(f"{node.module}.{alias.name}", id(node) in inner) for alias in node.names]
+    return found
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_import_points_down(path):
+    part = part_of(path)
+    for module, inside in imports(path):
+        names = module.split(".")
+        assert not inside or part in MAY_IMPORT_IN_FUNCTIONS, f"{path}: imports {module} inside a function"
+        if names[0] == "models":
+            pytest.fail(f"{path}: imports the second road")
+        if names[0] == "lpsched" and part not in ANYTHING and names[1] != part:
+            assert names[1] in MAY_IMPORT[part], f"{path}: {part} may not import {module}"
+        if part == "certificate":
+            assert names[0] not in {"numpy", "highspy", "scipy"}
+            assert names[:3] != ["lpsched", "instance", "arrays"]
+
+
+def test_the_table_covers_every_part():
+    assert {part_of(path) for path in FILES} <= set(MAY_IMPORT) | ANYTHING
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return set(done.stdout.split())
+
+
+def test_the_certificate_and_the_verifier_load_no_numpy_and_no_solver():
+    loaded = loaded_by("import lpsched.certificate.makespan, lpsched.verify.bag")
+    assert not loaded & {"numpy", "highspy", "scipy", "yaml"}
+
+
+def test_importing_lpsched_loads_nothing_else():
+    assert not loaded_by("import lpsched") & {
+        "numpy",
+        "highspy",
+        "pydantic",
+        "yaml",
+        "typer",
+        "lpsched.errors",
+    }
+
+
+HEAVY = {"numpy", "highspy", "scipy", "yaml", "pyarrow", "rich.console", "rich.markdown"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], HEAVY | {"pydantic"}),
+        (["solve", "--help"], HEAVY),
+    ],  # Typer itself loads Pydantic for options
+    ids=["of-lpsched", "of-a-command"],
+)
+def test_help_loads_only_the_command_line(arguments, heavy):
+    # Start-up is a promise of 0.4 s; what costs time is what is imported, so that is what is checked.
+    quietly = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): run"
+    loaded = loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({arguments})'!r})")
+    assert not loaded & heavy
+    assert not {
+        name for name in loaded if name.startswith(("lpsched.instance", "lpsched.files", "lpsched.lp"))
+    }

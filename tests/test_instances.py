@@ -1,0 +1,82 @@
+"""The shipped instances are what the script makes, and what their README says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lpsched.files.bags import read_bag
+from lpsched.files.documents import read_document
+from lpsched.instance.schema import bag_schema
+from lpsched.pipeline import solve
+from lpsched.reports.tables import number
+from scripts.make_instances import BENCHMARKS, instances, main
+
+FOLDER = Path(__file__).parent.parent / "instances"
+NAMES = sorted(path.name for path in FOLDER.glob("*.yaml"))
+
+
+def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["make_instances.py", str(tmp_path)])
+    main()
+    assert sorted(path.name for path in tmp_path.iterdir()) == NAMES == sorted(instances())
+    for name in NAMES:
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_satisfies_the_schema(name):
+    jsonschema.Draft202012Validator(bag_schema()).validate(read_document(FOLDER / name).value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_readme_tells_the_bound_and_the_value_of_each(name):
+    result = solve(read_bag(FOLDER / name))
+    row = next(
+        line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
+    )
+    bound, value = re.findall(r"\| ([\d,.]+) s", row)
+    assert (bound, value) == (number(result.bound), number(result.value))
+
+
+def test_the_profit_bag_has_the_size_of_the_papers():
+    bag = read_bag(FOLDER / "profit-30x9.yaml")
+    assert (len(bag.task_types), bag.tasks) == (30, 11_000)
+    assert [machine.count for machine in bag.machine_types] == [40] * 9
+    assert {machine.idle_watts for machine in bag.machine_types} == {0.0}
+
+
+def test_the_idle_twin_differs_by_five_percent_of_each_machines_mean_power():
+    plain, idle = read_bag(FOLDER / "profit-30x9.yaml"), read_bag(FOLDER / "profit-30x9-idle.yaml")
+    assert (plain.seconds, plain.watts, plain.task_types) == (idle.seconds, idle.watts, idle.task_types)
+    assert idle.watts is not None
+    for j, machine in enumerate(idle.machine_types):
+        column = [row[j] for row in idle.watts]
+        assert machine.idle_watts == pytest.approx(
+            0.05 * sum(x for x in column if x is not None) / 30, rel=1e-5
+        )
+
+
+def test_the_spec_seconds_are_reference_over_ratio():
+    bag = read_bag(FOLDER / "spec-2010.yaml")
+    assert len(BENCHMARKS.splitlines()) == len(bag.task_types) == 16
+    # bwaves on the IBM x3200 M3: 13,590 / 76.1; sphinx3 on the E3110: 19,490 / 29.5.
+    assert bag.seconds[0, 0] == pytest.approx(13590 / 76.1, rel=1e-5)
+    assert bag.seconds[15, 3] == pytest.approx(19490 / 29.5, rel=1e-5)
+    assert bag.watts is not None
+    assert bag.watts[0, 0] == pytest.approx((45.8 + 118) / 2)
+
+
+def test_gpu_machines_transcode_some_formats_about_ten_times_faster():
+    bag = read_bag(FOLDER / "video-transcoding.yaml")
+    for i, task in enumerate(bag.task_types):
+        old, _, media, av1 = bag.seconds.row(i)
+        target = task.name.split("-to-")[1]
+        assert (media is not None) == (target in {"mpeg4", "h265"})
+        assert (av1 is not None) == (target in {"mpeg4", "h265", "av1"})
+        assert old is not None
+        if media is not None:
+            assert 8 < old / media < 14
