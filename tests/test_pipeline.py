@@ -28,7 +28,9 @@ SMALL = st.integers(1, 9).map(float) | st.floats(0.125, 9)
 
 def test_tiny_has_the_answer_on_paper():
     result = solve(read_bag(INSTANCES / "tiny.yaml"))
-    assert (result.value, result.bound, result.gap) == (12.0, 12.0, 0.0)
+    assert result.value == 12.0
+    assert result.bound == pytest.approx(12.0, rel=1e-15)  # the prices 2 and 1 come scaled, in doubles
+    assert result.bound <= 12.0
     assert result.measured.energy_joules == 8400.0
     assert result.status.value == "optimal"
 
@@ -39,7 +41,7 @@ def best_of_all(bag) -> float:
     tasks = [i for i, task in enumerate(bag.task_types) for _ in range(task.count)]
     choices = []
     for i in tasks:
-        quickest = {}
+        quickest: dict[int, float] = {}
         for column, (j, _) in enumerate(bag.modes):
             seconds = bag.seconds[i, column]
             if seconds is not None:

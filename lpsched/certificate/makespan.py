@@ -27,7 +27,7 @@ def proved_makespan(bag: Bag, prices: Sequence[float]) -> Fraction:
 
     Prices that are not positive numbers count as 0; if none is left, nothing is proved and 0 returned.
 
-    >>> from lpsched.instance import MachineType, Table, TaskType
+    >>> from lpsched.instance import Bag, MachineType, Table, TaskType
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
     >>> proved_makespan(Bag("b", (cpu,), (render,), Table.of([[3.0]])), [1.0])
     Fraction(15, 2)

@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, NoReturn
 
@@ -91,7 +91,8 @@ def run(arguments: Sequence[str]) -> int:
     rest = [argument for argument in arguments if argument not in GLOBAL]
     as_json = "--json" in wanted
     try:
-        code = app([*wanted, *rest], standalone_mode=False)
+        with warnings.catch_warnings():  # what a command changes about warnings ends with it
+            code = app([*wanted, *rest], standalone_mode=False)
     except typer.TyperException as error:
         return _told(
             error.format_message(), _error("usage", error.format_message()), BAD_INPUT, as_json=as_json
@@ -103,10 +104,12 @@ def run(arguments: Sequence[str]) -> int:
         return _told(str(error), _error(error.code, str(error)), BAD_INPUT, as_json=as_json)
     except LpschedError as error:
         return _told(str(error), _error(error.code, str(error)), ANSWERLESS, as_json=as_json)
-    except (KeyboardInterrupt, typer.Abort):
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
+            raise stop.__context__ from None
+        raise
+    if code == INTERRUPTED:  # and Ctrl-C into this code
         return _told("interrupted", _error("interrupted", "interrupted"), INTERRUPTED, as_json=as_json)
-    finally:
-        logging.captureWarnings(capture=False)
     return code if isinstance(code, int) else 0
 
 

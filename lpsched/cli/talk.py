@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,7 +43,12 @@ class Talk:
         """Send the library's log to stderr."""
         level = logging.ERROR if self.quiet else logging.INFO if self.verbose else logging.WARNING
         logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr, force=True)
-        logging.captureWarnings(capture=True)
+        warnings.simplefilter("ignore" if self.quiet else "always", LpschedWarning)
+        warnings.showwarning = _show_warning
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    sys.stderr.write(f"lpsched: warning: {message}\n")
 
 
 def talk_of(context: typer.Context) -> Talk:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
 
 NAME: Final = "makespan"
+ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +67,33 @@ def compile_lp(bag: Bag) -> LinearProgram:
 
 def read_solution(bag: Bag, solution: LpSolution) -> Relaxation:
     """Undo the scaling: from variables back to shares of tasks and seconds."""
-    scales = _scales(arrays_of(bag))
-    prices = [
-        max(0.0, -solution.multiplier(f"capacity[{machine.name}]")) / machine.count
-        for machine in bag.machine_types
-    ]
+    arrays = arrays_of(bag)
+    scales = _scales(arrays)
+    prices = _sound_prices(arrays, scales, solution) / arrays.machine_counts
     return Relaxation(
         formulation=NAME,
         shares=np.clip(solution["y"], 0.0, None) * scales.units,
         makespan_seconds=float(solution["s"][0]) * scales.seconds,
         bound=solution.bound * scales.seconds,
-        machine_prices=tuple(prices),
+        machine_prices=tuple(prices.tolist()),
     )
+
+
+def _sound_prices(arrays: BagArrays, scales: _Scales, solution: LpSolution) -> Floats:
+    """Return prices p_j of the capacity rows at which no task type is much cheaper than the solver says.
+
+    With v_i the multiplier of demand i, the dual program asks p_j l_ijk >= v_i of every pair. A solver keeps
+    that to its tolerance in its own units, v / l where l > 1: there a price of 0 instead of 1e-9 passes,
+    but at a price of 0 task type i would cost nothing, and the certificate prove nothing. So raise p_j to
+    the largest v_i / l_ijk among these pairs, where it is more than rounding: by no more than the tolerance.
+    """
+    tasks, machines = arrays.can_run.shape[0], len(arrays.machine_counts)
+    v = np.maximum(solution.multipliers[:tasks], 0.0)[:, np.newaxis]
+    prices = np.maximum(-solution.multipliers[tasks : tasks + machines], 0.0)
+    least = np.where(scales.loads >= 1.0, v * scales.units, 0.0).max(axis=0)
+    needed = np.zeros(machines)
+    np.maximum.at(needed, arrays.machine_of, least)
+    return np.where(needed > prices * (1.0 + ROUNDING), needed, prices)
 
 
 def _scales(arrays: BagArrays) -> _Scales:

@@ -33,6 +33,7 @@ class HighsSolver:
     """The solver that comes with lpsched."""
 
     name: str = field(default_factory=lambda: f"HiGHS {highspy.Highs().version()}")
+    tolerance: float = 1e-9  # of primal and dual feasibility; HiGHS's own is 1e-7
 
     def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
         """Solve from cold.
@@ -45,6 +46,8 @@ class HighsSolver:
         highs = highspy.Highs()
         highs.HandleUserInterrupt = True
         _check(highs.setOptionValue("output_flag", "false"), program, "an option")
+        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            _check(highs.setOptionValue(option, self.tolerance), program, option)
         if time_limit is not None:
             _check(highs.setOptionValue("time_limit", float(time_limit)), program, "the time limit")
         _check(_pass(highs, program), program, "the program")

@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 
+from lpsched.certificate.makespan import proved_makespan
 from lpsched.formulations import makespan
 from lpsched.instance import bag_from_dict
 from lpsched.lp.highs import HighsSolver
@@ -21,6 +22,7 @@ BAGS = {
     "one-of-everything": simple_bag([[3.0]], [1], [1]),
     "a-useless-machine": simple_bag([[1.0, 1e20]], [1000], [2, 5]),
     "huge-counts": simple_bag([[1.0, 2.0], [3.0, 1.0]], [10**14, 10**14], [7, 10**12]),
+    "a-machine-priced-at-next-to-nothing": simple_bag([[1.0, 1e7], [1.0, 1e13]], [1, 1], [1, 1]),
     "unequal-scales": simple_bag([[1e-12, 1e9], [1e12, 1e-9]], [10**9, 3], [1, 1000]),
 }
 
@@ -30,7 +32,7 @@ def formulation(request):
     return request.param
 
 
-@pytest.fixture(params=BAGS.values(), ids=BAGS)
+@pytest.fixture(params=BAGS.values(), ids=list(BAGS))
 def bag(request):
     return request.param
 
@@ -54,6 +56,11 @@ def test_rows_carry_the_names_of_tasks_and_machines(formulation, bag):
     text = " ".join(formulation.compile_lp(bag).row_names)
     for each in (*bag.task_types, *bag.machine_types):
         assert f"[{each.name}]" in text
+
+
+def test_the_prices_prove_what_the_program_says(formulation, bag):
+    relaxation = formulation.read_solution(bag, HighsSolver().solve(formulation.compile_lp(bag)))
+    assert float(proved_makespan(bag, relaxation.machine_prices)) == pytest.approx(relaxation.bound, rel=1e-7)
 
 
 def test_recovery_passes_verification_and_stays_on_its_side_of_the_bound(formulation, bag):

@@ -83,8 +83,8 @@ def test_an_output_of_another_ending_is_refused(tmp_path):
 def test_a_folder_that_is_not_there_is_told_and_nothing_is_left(tmp_path):
     with pytest.raises(OutputError, match="No such file or directory; choose a folder that you may write to"):
         write_bag(bag_from_dict(SOUND), tmp_path / "no" / "b.yaml", form=TableForm.CSV)
+    (tmp_path / "dir.yaml").mkdir()
     with pytest.raises(OutputError, match="it is a directory; name a file"):
-        (tmp_path / "dir.yaml").mkdir()
         write_bag(bag_from_dict(SOUND), tmp_path / "dir.yaml", form=TableForm.CSV)
     assert [path.name for path in tmp_path.iterdir()] == ["dir.yaml"]
 
@@ -111,8 +111,7 @@ def test_faults_of_form_and_of_content_come_together_with_their_lines(tmp_path):
     assert faults_of(path) == [
         "name (line 7): found a key that was given before, needs each key once; remove one of the two",
         "machine_types[0].count (line 4): found 0, needs a whole number from 1 to 10^15; correct it, or drop the entry",
-        "seconds.zip.cpu (line 9): found -1, needs seconds: a number from 1e-30 to 1e+30; correct it; "
-        "leave it out if the pair cannot run",
+        "seconds.zip.cpu (line 9): found -1, needs seconds: a number from 1e-30 to 1e+30; correct it; leave it out if the pair cannot run",
     ]
 
 
@@ -262,7 +261,7 @@ def parquet(columns) -> bytes:
     pq = pytest.importorskip("pyarrow.parquet")
     out = pa.BufferOutputStream()
     pq.write_table(pa.table(columns), out)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue().to_pybytes())
 
 
 SECONDS = {"gpu:P1": [None, 2.0], "task_type": ["zip", "render"], "cpu": [3, 8], "gpu:P0": [NAN, 1.0]}

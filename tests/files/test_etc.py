@@ -93,7 +93,7 @@ def test_each_fault_is_told(written, content, fault):
 
 def test_a_power_table_of_another_shape_is_told(written):
     with pytest.raises(
-        InstanceError, match="found 2 x 2 watts, or other names, needs 2 x 3, with the names of t.0"
+        InstanceError, match=r"found 2 x 2 watts, or other names, needs 2 x 3, with the names of t\.0"
     ):
         read_etc(written("t.0", BRAUN), power=written("p.0", "2 2\n1 2 3 4"))
 

@@ -110,7 +110,7 @@ def times(cell):
         pytest.param(times(-math.inf), f"seconds.render.cpu: found minus infinity, {A_TIME}; correct it; leave it out if the pair cannot run", id="minus-infinite-time"),
         pytest.param(times(1e200), f"seconds.render.cpu: found 1e+200, {A_TIME}; correct it; leave it out if the pair cannot run", id="products-overflow"),
         pytest.param(times("fast"), f"seconds.render.cpu: found the text 'fast', {A_TIME}; write it as a plain number; leave it out if the pair cannot run", id="text-time"),
-        pytest.param(times(False), f"seconds.render.cpu: found false (a yes/no value), {A_TIME}; write it as a plain number; leave it out if the pair cannot run", id="boolean-time"),
+        pytest.param(times(cell=False), f"seconds.render.cpu: found false (a yes/no value), {A_TIME}; write it as a plain number; leave it out if the pair cannot run", id="boolean-time"),
         pytest.param(times([1.0]), f"seconds.render.cpu: found a list of 1, {A_TIME}; write it as a plain number; leave it out if the pair cannot run", id="list-for-a-plain-machine"),
         pytest.param({"seconds": {"render": {"gpu": 3.0}, "zip": {"cpu": 1.0}}}, "seconds.render.gpu: found 3.0, needs a list of 2, one entry per P-state of 'gpu'; write null where a P-state cannot run", id="number-for-p-states"),
         pytest.param({"seconds": {"render": 3.0, "zip": {"cpu": 1.0}}}, "seconds.render: found 3.0, needs a mapping from machine types to numbers; name the machine type of each number", id="row-a-number"),

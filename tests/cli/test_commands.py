@@ -1,0 +1,324 @@
+"""The commands in this process: what they print, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from rich.console import Console
+
+from lpsched.cli import main as cli
+from lpsched.cli.main import run
+from lpsched.cli.options import Tables
+from lpsched.cli.talk import Talk, talk_of
+from lpsched.errors import SolverError
+from lpsched.files.bags import TableForm, read_bag
+from lpsched.instance import bag_from_dict
+from tests.support import SOUND, sound
+
+
+@pytest.fixture
+def bag(tmp_path):
+    path = tmp_path / "bag.json"
+    path.write_text(json.dumps(SOUND))
+    return str(path)
+
+
+@pytest.fixture
+def lpsched(capsys):
+    """Run a command; return its exit code, its stdout (as an object with --json) and its stderr."""
+
+    def call(*arguments):
+        code = run(list(arguments))
+        out, err = capsys.readouterr()
+        return code, json.loads(out) if "--json" in arguments else out, err
+
+    return call
+
+
+def test_solve_prints_value_bound_and_gap(lpsched, bag):
+    code, out, err = lpsched("solve", bag, "--objective", "makespan")
+    assert (code, err) == (0, "")
+    assert "proved: no schedule has a smaller makespan" in out
+    assert "verified: this schedule" in out
+
+
+def test_solve_as_json_has_the_promised_keys(lpsched, bag):
+    code, answer, err = lpsched("solve", bag, "--json", "--gap", "0.5")
+    assert (code, err) == (0, "")
+    assert set(answer) == {
+        "format", "lpsched", "solver", "instance", "objective", "status", "regime", "value", "bound", "unit", "gap",
+        "makespan_seconds", "energy_joules", "tasks", "machines", "worth", "timings",
+    }  # fmt: skip
+    assert answer["instance"] == {"name": "sound", "hash": bag_from_dict(SOUND).content_hash}
+    assert answer["bound"] <= answer["value"] == answer["makespan_seconds"]
+    assert set(answer["timings"]) == {"relax", "prove", "recover", "verify"}
+
+
+def test_verbose_tells_timings_on_stderr(lpsched, bag):
+    _, out, err = lpsched("solve", "--verbose", bag)
+    assert "relax" in err
+    assert "HiGHS" in err
+    assert "HiGHS" not in out
+
+
+def test_show_prints_heterogeneity(lpsched, bag):
+    code, out, _ = lpsched("show", bag)
+    assert code == 0
+    assert "machine performance homogeneity" in out
+    code, answer, _ = lpsched("show", bag, "--json")
+    assert answer["pairs"] == 4
+    assert answer["heterogeneity"]["across_machine_types"]["kurtosis"] == 1.0
+
+
+@pytest.mark.parametrize("tables", list(Tables))
+def test_convert_loses_nothing(lpsched, bag, tmp_path, tables):
+    for output in ("out.yaml", "out.json"):
+        code, answer, _ = lpsched(
+            "--json", "convert", bag, "-o", str(tmp_path / output), "--tables", tables.value
+        )
+        assert code == 0
+        assert answer["files"][-1] == str(tmp_path / output)
+        assert read_bag(tmp_path / output) == bag_from_dict(SOUND)
+
+
+def test_convert_tells_which_files_it_wrote(lpsched, bag, tmp_path):
+    _, out, _ = lpsched("convert", bag, "-o", str(tmp_path / "o.yaml"), "--tables", "npz")
+    assert out == (
+        f"{tmp_path}/o.yaml: 45 tasks on 3 machines (2 task types, 2 machine types)\n{tmp_path}/o.npz: its tables\n"
+    )
+
+
+def test_convert_can_merge(lpsched, tmp_path):
+    path = tmp_path / "twins.json"
+    types = [{"name": name, "count": 1} for name in ("a", "b")]
+    path.write_text(json.dumps(sound(task_types=types, seconds=[[1.0, None]] * 2, watts=..., prices=...)))
+    code, _, _ = lpsched("convert", str(path), "-o", str(tmp_path / "one.yaml"), "--merge")
+    assert code == 0
+    assert len(read_bag(tmp_path / "one.yaml").task_types) == 1
+
+
+def test_the_forms_of_the_command_line_are_those_of_the_library():
+    assert [each.value for each in Tables] == [each.value for each in TableForm]
+
+
+def test_new_writes_a_sound_template_once(lpsched, tmp_path):
+    path = tmp_path / "my.yaml"
+    code, out, _ = lpsched("new", "bag", "-o", str(path))
+    assert code == 0
+    assert out == f"{path}: edit it, then 'lpsched show {path}'\n"
+    assert read_bag(path).tasks == 1900
+    code, _, err = lpsched("new", "bag", "-o", str(path))
+    assert code == 2
+    assert err == f"lpsched: cannot write {path}: it exists; remove it, or choose another name\n"
+
+
+def test_new_prints_the_template(lpsched):
+    _, out, _ = lpsched("new", "bag")
+    assert out.startswith("format: lpsched-bag/1")
+    _, answer, _ = lpsched("new", "bag", "--json")
+    assert answer["text"] == out
+
+
+def test_schema_prints_the_schema(lpsched):
+    code, answer, _ = lpsched("schema", "bag", "--json")
+    assert code == 0
+    assert answer["title"] == "lpsched bag"
+
+
+def test_generate_is_reproducible(lpsched, tmp_path):
+    options = ["--seed", "7", "--task-types", "20", "--tasks", "100", "--machines", "3,4", "--machines", "5"]
+    for name in ("a.yaml", "b.yaml"):
+        code, answer, _ = lpsched("generate", "bag", *options, "-o", str(tmp_path / name), "--json")
+        assert code == 0
+        assert answer["seed"] == 7
+    assert (tmp_path / "a.yaml").read_bytes() == (tmp_path / "b.yaml").read_bytes()
+    assert [machine.count for machine in read_bag(tmp_path / "a.yaml").machine_types] == [3, 4, 5]
+    code, _, _ = lpsched(
+        "generate",
+        "bag",
+        "--seed",
+        "7",
+        "--name",
+        "x",
+        "--special-machines",
+        "2",
+        "-o",
+        str(tmp_path / "c.yaml"),
+    )
+    assert code == 0
+    assert read_bag(tmp_path / "c.yaml").machines == 92
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--machines", "3,x"], "--machines: found '3,x', needs counts such as 40,40,20"),
+        (["--machines", "3,0"], "machines: found 0, needs 1 to 1e+15; change the option"),
+        (["--tasks", "3"], "tasks: found 3, needs at least one of each type; ask for more"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
+    ],
+)
+def test_generate_refuses_bad_options(lpsched, tmp_path, options, message):
+    code, _, err = lpsched("generate", "bag", "--seed", "1", "-o", str(tmp_path / "a.yaml"), *options)
+    assert code == 2
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_generate_needs_a_seed(lpsched, tmp_path):
+    code, _, err = lpsched("generate", "bag", "-o", str(tmp_path / "a.yaml"))
+    assert code == 2
+    assert "Missing option '--seed'" in err
+
+
+def test_import_etc_reads_times_and_powers(lpsched, tmp_path):
+    (tmp_path / "t.0").write_text("2 2 0\n1\n2\n3\n4\n")
+    (tmp_path / "p.csv").write_text("machine-1,machine-2\n10,20\n30,40\n")
+    arguments = [
+        "import",
+        "etc",
+        str(tmp_path / "t.0"),
+        "--power",
+        str(tmp_path / "p.csv"),
+        "--tasks-each",
+        "5",
+    ]
+    code, _, _ = lpsched(*arguments, "-o", str(tmp_path / "bag.yaml"))
+    assert code == 0
+    bag = read_bag(tmp_path / "bag.yaml")
+    assert bag.tasks == 10
+    assert bag.watts is not None
+    assert list(bag.watts) == [[10.0, 20.0], [30.0, 40.0]]
+
+
+# --- failures
+
+
+def test_bad_input_is_exit_2_with_all_faults_and_nothing_written(lpsched, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(sound(name="", site={"pue": 0})))
+    code, answer, err = lpsched("convert", str(path), "-o", str(tmp_path / "out.yaml"), "--json")
+    assert code == 2
+    assert answer["error"]["code"] == "bad-input"
+    assert [fault["where"] for fault in answer["error"]["faults"]] == ["name", "site.pue"]
+    assert set(answer["error"]["faults"][0]) == {"where", "found", "needed", "do"}
+    assert err.startswith(f"lpsched: {path}: 2 faults\n")
+    assert not (tmp_path / "out.yaml").exists()
+
+
+def test_usage_errors_are_exit_2_and_json_too(lpsched):
+    code, answer, err = lpsched("solve", "--json", "--gapp", "3")
+    assert code == 2
+    assert answer["error"]["code"] == "usage"
+    assert "--gap" in err
+
+
+def test_no_answer_is_exit_1(lpsched, bag, monkeypatch):
+    def fail(*_, **__):
+        raise SolverError("the solver gave up")
+
+    monkeypatch.setattr("lpsched.pipeline.solve", fail)
+    code, answer, err = lpsched("solve", bag, "--json")
+    assert (code, err) == (1, "lpsched: the solver gave up\n")
+    assert answer["error"] == {"code": "solver", "message": "the solver gave up", "faults": []}
+
+
+def test_an_interrupt_is_exit_130(lpsched, bag, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lpsched.pipeline.solve", interrupt)
+    code, _, err = lpsched("solve", bag)
+    assert code == 130
+    assert err == "lpsched: interrupted\n"
+    _, answer, _ = lpsched("solve", bag, "--json")
+    assert answer["error"]["code"] == "interrupted"
+
+
+def test_a_reader_that_goes_away_is_told_to_main(bag, monkeypatch):
+    def closed(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("lpsched.cli.talk.print_tables", closed)
+    monkeypatch.setattr("sys.stdout", sys.stdout)  # Typer replaces both
+    monkeypatch.setattr("sys.stderr", sys.stderr)
+    with pytest.raises(BrokenPipeError):
+        run(["solve", bag])
+
+
+def test_an_exit_from_within_stays_an_exit(bag, monkeypatch):
+    def leave(*_, **__):
+        sys.exit(7)
+
+    monkeypatch.setattr("lpsched.pipeline.solve", leave)
+    with pytest.raises(SystemExit, match="7"):
+        run(["solve", bag])
+
+
+def test_main_exits_with_the_code(bag, capsys):
+    for arguments, code in ((["show", bag], 0), (["show", "no.yaml"], 2)):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(arguments)
+        assert stop.value.code == code
+    capsys.readouterr()
+
+
+def test_a_bug_of_ours_is_not_dressed_up_as_bad_input(bag, monkeypatch):
+    def bug(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("lpsched.pipeline.solve", bug)
+    with pytest.raises(ZeroDivisionError):
+        run(["solve", bag])
+
+
+def test_warnings_go_to_stderr_and_quiet_silences_them(lpsched, tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(sound(watts={"render": {"cpu": 3.0, "gpu": [1, 1]}, "zip": {"cpu": 40}})))
+    _, answer, err = lpsched("solve", str(path), "--json")
+    assert answer["status"]
+    assert "'cpu' draws less running 'render' than idle (5 W)" in err
+    _, _, err = lpsched("solve", str(path), "--quiet")
+    assert err == ""
+
+
+def test_names_are_printed_as_they_stand(lpsched, tmp_path):
+    path = tmp_path / "b.json"
+    names = ["[red]x", "<b>:smile:"]
+    machines = [{"name": name, "count": 1} for name in names]
+    path.write_text(
+        json.dumps(sound(machine_types=machines, seconds=[[1.0, 9.0], [9.0, 1.0]], watts=..., prices=...))
+    )
+    for command in ("solve", "show"):
+        code, out, _ = lpsched(command, str(path))
+        assert code == 0
+        assert all(name in out for name in names)
+
+
+def test_a_terminal_gets_its_own_width(lpsched, bag, monkeypatch):
+    monkeypatch.setattr(Console, "is_terminal", True)
+    code, out, _ = lpsched("solve", bag)
+    assert code == 0
+    assert "bound" in out
+
+
+def test_version_and_help(lpsched):
+    code, out, _ = lpsched("--version")
+    assert code == 0
+    assert out.startswith("lpsched 0.")
+    for arguments in (["--help"], ["generate"], ["import", "etc", "--help"]):
+        code, out, err = lpsched(*arguments)
+        assert "Usage:" in out + err
+
+
+def test_without_a_context_nothing_special_is_asked_for():
+    class Bare:
+        obj = None
+
+    assert talk_of(Bare()) == Talk()  # type: ignore[arg-type]
+
+
+def test_every_command_says_where_the_global_options_are():
+    assert all(command.epilog == cli.EPILOG for command in cli.app.registered_commands)

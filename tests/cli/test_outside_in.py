@@ -1,0 +1,84 @@
+"""The command by subprocess: pipes, signals, folders, encodings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import SOUND
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+LPSCHED = [sys.executable, "-m", "lpsched"]
+
+
+def call(*arguments, **options):
+    return subprocess.run(
+        [*LPSCHED, *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_solve_from_any_folder(tmp_path):
+    done = call("solve", INSTANCES / "tiny.yaml", "--json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["value"] == 12.0
+    assert done.stderr == ""
+
+
+def test_a_reader_that_goes_away_ends_us_quietly():
+    with subprocess.Popen(
+        [*LPSCHED, "schema", "bag"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141
+
+
+def test_no_traceback_for_bad_input(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(bytes(range(256)))
+    done = call("solve", path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_an_ascii_terminal_gets_codes_for_letters_it_lacks(tmp_path):
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(SOUND | {"name": "blåbær"}))
+    done = call("solve", path, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "bl\\xe5b\\xe6r" in done.stdout
+
+
+@pytest.mark.parametrize("colour", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_pipe_gets_no_colours_and_no_cut_lines(tmp_path, colour):
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(SOUND | {"name": "n" * 200}))
+    done = call("show", path, env=os.environ | {"COLUMNS": "40"} | colour)
+    assert "n" * 200 in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
+def test_ctrl_c_ends_with_130(tmp_path):
+    path = tmp_path / "slow.yaml"
+    path.write_text(
+        "format: lpsched-bag/1\nname: slow\nseconds:\n" + "  - [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]\n" * 200_000
+    )
+    process = subprocess.Popen(
+        [*LPSCHED, "solve", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.5)  # it is reading by now, for some ten seconds
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (out, err) == ("", "lpsched: interrupted\n")

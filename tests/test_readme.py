@@ -1,0 +1,95 @@
+"""Every block of the README runs, and prints what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(console|python)\n(.*?)```", README, flags=re.DOTALL)
+
+
+def parts(block: str) -> list[tuple[str, str]]:
+    """Split a console block into commands and what they print."""
+    return [
+        (command, output)
+        for command, output in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder like a fresh clone, for the commands to write into."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "instances", folder / "instances")
+    return folder
+
+
+def test_there_are_blocks_of_both_kinds():
+    assert {kind for kind, _ in BLOCKS} == {"console", "python"}
+
+
+def test_the_console_blocks_print_what_they_say(folder):
+    bin_folder = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": bin_folder + os.pathsep + os.environ["PATH"], "COLUMNS": "200"}
+    commands = [pair for kind, block in BLOCKS if kind == "console" for pair in parts(block)]
+    assert len(commands) == 6
+    for command, expected in commands:
+        if command == "scripts/demo":  # it prints the command that follows, and runs it
+            continue
+        done = subprocess.run(  # noqa: S602 - the README's own commands
+            command, shell=True, cwd=folder, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        assert done.stdout == expected.rstrip("\n") + "\n" * bool(expected.strip()), command
+
+
+def test_the_demo_runs_the_command_that_the_readme_shows():
+    shown = next(
+        command
+        for kind, block in BLOCKS
+        if kind == "console"
+        for command, _ in parts(block)
+        if "video" in command
+    )
+    demo = (ROOT / "scripts" / "demo").read_text()
+    assert f"echo '$ {shown}'" in demo
+    assert f"exec .venv/bin/{shown}" in demo
+
+
+def test_the_python_blocks_run(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for kind, block in BLOCKS:
+        if kind == "python":
+            exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README's own code
+
+
+def test_every_link_leads_to_a_file():
+    for name in ("README.md", "CONTRIBUTING.md", "docs/files.md", "docs/json.md", "docs/checking.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+            assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"
+
+
+def test_the_yaml_of_the_file_reference_is_one_and_the_same_table(tmp_path):
+    from lpsched.files.bags import read_bag  # noqa: PLC0415 - only this test needs it
+    from tests.support import SOUND  # noqa: PLC0415
+
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "files.md").read_text(), flags=re.DOTALL)
+    head = "format: lpsched-bag/1\nname: x\nmachine_types:\n  - {name: cpu, count: 2}\n"
+    head += "  - {name: gpu, count: 1, p_states: [P0, P1]}\ntask_types:\n  - {name: render, count: 40}\n  - {name: zip, count: 5}\n"
+    hashes = set()
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(head + block)
+        hashes.add(read_bag(path).content_hash)
+    assert len(blocks) == 2
+    assert len(hashes) == 1
+    assert SOUND["machine_types"][1]["p_states"] == ["P0", "P1"]

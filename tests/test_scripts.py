@@ -1,0 +1,93 @@
+"""The scripts' own promises: they say what is missing, and do no work twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHELL = shutil.which("sh")
+
+pytestmark = pytest.mark.skipif(SHELL is None, reason="the scripts need a POSIX shell")
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with a blank in its path, the scripts, and nothing else."""
+    folder = tmp_path / "a clone"
+    shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "pyproject.toml").write_text("[project]\n")
+    return folder
+
+
+def fake_python(folder: Path, body: str) -> str:
+    path = folder / "python-fake"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def run(script: Path, **environment):
+    return subprocess.run(
+        [str(SHELL), str(script)],
+        env=os.environ | environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_old_python_is_told(clone):
+    old = fake_python(clone, 'case "$1" in --version) echo "Python 3.9.2";; *) exit 1;; esac')
+    done = run(clone / "scripts" / "demo", PYTHON=old)
+    assert done.returncode == 1
+    assert "lpsched needs Python 3.11 or newer; found: Python 3.9.2." in done.stderr
+    assert "PYTHON=/path/to/python3.12" in done.stderr
+
+
+def test_a_missing_python_is_told(clone):
+    done = run(clone / "scripts" / "test", PYTHON="/no/such/python")
+    assert done.returncode == 1
+    assert "lpsched needs Python 3.11 or newer; found: no /no/such/python." in done.stderr
+
+
+def test_a_python_without_venv_is_told(clone):
+    bare = fake_python(clone, 'case "$2" in *ensurepip*) exit 1;; *) exit 0;; esac')
+    done = run(clone / "scripts" / "demo", PYTHON=bare)
+    assert done.returncode == 1
+    assert "has no venv module; on Debian and Ubuntu: apt-get install python3-venv." in done.stderr
+
+
+def test_nothing_is_installed_twice(clone):
+    # A stand-in for Python that makes a venv with itself inside, and writes down what it is asked to install.
+    log = clone / "log"
+    body = (
+        f'echo "$*" >> "{log}"\n'
+        'case "$*" in "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; cp "$0" "$3/bin/lpsched";; esac'
+    )
+    fake = fake_python(clone, body)
+    for _ in range(2):
+        assert run(clone / "scripts" / "demo", PYTHON=fake).returncode == 0
+    lines = log.read_text().splitlines()
+    assert sum("pip install" in line for line in lines) == 1
+    assert sum("-m venv" in line for line in lines) == 1
+    (clone / "pyproject.toml").write_text("[project]\nname = 'changed'\n")
+    assert run(clone / "scripts" / "demo", PYTHON=fake).returncode == 0
+    lines = log.read_text().splitlines()
+    assert sum("pip install" in line for line in lines) == 2
+    assert sum("-m venv" in line for line in lines) == 1
+
+
+def test_ci_runs_the_same_script():
+    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("exec scripts/test")
+
+
+def test_every_script_is_executable_or_sourced():
+    for path in (ROOT / "scripts").iterdir():
+        if path.suffix == "" and path.is_file():
+            assert os.access(path, os.X_OK), path
