@@ -10,12 +10,14 @@ x_ijk tasks of type i run on machine type j in P-state k; an absent pair has no 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pulp
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
+
+OPTIMAL: Final = 1  # what PuLP 3 returns, and the status in what PuLP 4 returns
 
 
 def least_makespan(bag: Bag) -> float:
@@ -38,6 +40,6 @@ def least_makespan(bag: Bag) -> float:
         model += pulp.lpSum(x[pair] for pair in x if pair[0] == i) == task.count
     for j, machine in enumerate(bag.machine_types):
         model += pulp.lpSum(e[pair] * x[pair] for pair in x if pair[1] == j) <= machine.count * t
-    model.solve(pulp.HiGHS(msg=False))
-    assert pulp.LpStatus[model.status] == "Optimal"
+    outcome = model.solve(pulp.HiGHS(msg=False))
+    assert int(getattr(outcome, "status", outcome)) == OPTIMAL
     return float(pulp.value(t))
