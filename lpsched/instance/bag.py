@@ -138,10 +138,13 @@ class Bag:
         if self.watts is None:
             return ()
         remarks = []
+        whole = not self.watts.absent()
         for column, (j, _) in enumerate(self.modes):
             idle = self.machine_types[j].idle_watts
             cells = self.watts.cells[column :: len(self.modes)].tolist()
-            below = [i for i, x in enumerate(cells) if x < idle] if idle > 0 else []
+            if idle == 0 or (whole and min(cells) >= idle):  # `min` goes wrong on a NaN
+                continue
+            below = [i for i, x in enumerate(cells) if x < idle]
             if below:
                 first, others = self.task_types[below[0]].name, len(below) - 1
                 more = f" and {others} other task types" if others else ""

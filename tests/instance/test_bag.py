@@ -104,6 +104,10 @@ def test_watts_below_idle_are_remarked_upon():
     remarks = bag_from_dict(sound(watts=watts)).remarks()
     assert remarks == ("'cpu' draws less running 'render' and 1 other task types than idle (5 W)",)
     assert bag_from_dict(SOUND).remarks() == ()
+    sparse = simple_bag(
+        [[None, 1.0], [1.0, 1.0]], [1, 1], [1, 1], watts=[[None, 9.0], [3.0, 9.0]], idle=[5.0, 9.0]
+    )
+    assert sparse.remarks() == ("'m0' draws less running 't1' than idle (5 W)",)
     assert bag_from_dict(sound(watts=...)).remarks() == ()
 
 
