@@ -27,13 +27,15 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
     waiting: list[tuple[Path, Path]] = []
     try:
         for path, content in contents.items():
-            if path.is_dir():
-                raise OutputError(f"cannot write {path}: it is a directory; name a file")
+            if path.exists() and not path.is_file():
+                kind = "a directory" if path.is_dir() else "a device or pipe"
+                raise OutputError(f"cannot write {path}: it is {kind}; name a file")
             if not replace and path.exists():
                 raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
-            waiting.append((_complete(path, content), path))
-        for temporary, path in waiting:
-            temporary.replace(path)
+            target = path.resolve()  # through a link, so that the link stays one
+            waiting.append((_complete(target, content), target))
+        for temporary, target in waiting:
+            temporary.replace(target)
     except OSError as error:
         if isinstance(error, OutputError):
             raise

@@ -27,7 +27,7 @@ from lpsched.instance.fields import (
 )
 from lpsched.instance.parts import MachineType, Prices, Site, TaskType
 from lpsched.instance.rules import Parts, broken_rules
-from lpsched.instance.table import Check, Table, read_table
+from lpsched.instance.table import MOST_ADVISED, Check, Table, read_table
 
 TableFileReader = Callable[[str, str, Sequence[TaskType], Sequence[MachineType]], Table]
 Part = TypeVar("Part")
@@ -139,7 +139,7 @@ def _unknown_keys(raw: Mapping[str, object]) -> list[Fault]:
         found = describe(raw["format"]) if "format" in raw else "no format"
         faults.append(Fault(("format",), found, f"'format: {FORMAT}'", "write it as the first key"))
     for key in islice((key for key in raw if key not in KEYS), MOST_FAULTS):
-        advice = nearest(str(key), KEYS) if len(faults) < 20 else ""  # noqa: PLR2004
+        advice = nearest(str(key), KEYS) if len(faults) < MOST_ADVISED else ""
         needed = "one of " + ", ".join(KEYS)
         faults.append(Fault((str(key),), "an unknown key", needed, advice or "remove it"))
     return faults
@@ -169,7 +169,7 @@ def _part(
         faults.append(Fault((key,), "nothing", f"a list of {key.replace('_', ' ')}", "add it"))
         return None
     try:
-        return adapter.validate_python(value)
+        return adapter.validate_python(list(value) if isinstance(value, tuple) else value)
     except ValidationError as error:
         details = error.errors(include_url=False)
         faults += [_fault_of(key, detail) for detail in details[:MOST_FAULTS]]

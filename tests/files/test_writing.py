@@ -18,6 +18,19 @@ def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    write_files({tmp_path / "a": b"new"})
+    assert (tmp_path / "a").is_symlink()
+    assert (tmp_path / "b").read_text() == "new"
+
+
+def test_a_device_is_not_replaced_by_a_file(tmp_path):
+    (tmp_path / "null").symlink_to(os.devnull)
+    with pytest.raises(OutputError, match="it is a device or pipe; name a file"):
+        write_files({tmp_path / "null": b"new"})
+
+
 def test_new_files_have_the_rights_that_files_have_here(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("x")
@@ -49,7 +62,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_told(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="Permission denied; choose a folder that you may write to"):
