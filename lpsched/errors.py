@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+Place: TypeAlias = tuple[str | int, ...]
 
 MOST_FAULTS: Final = 1000  # collected from one table or list; a file of junk has no end of them
 MOST_SHOWN: Final = 100  # written out in a message
@@ -33,7 +33,7 @@ class Fault:
     machine_types[0].count: found 0, needs a whole number from 1 up; correct it
     """
 
-    path: Path
+    path: Place
     found: str
     needed: str
     do: str

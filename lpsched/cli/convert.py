@@ -20,7 +20,7 @@ def convert(
     merge: Annotated[bool, typer.Option("--merge", help="Join types that differ only in name.")] = False,
 ) -> None:
     """Write a file in another format or table form, without loss."""
-    from lpsched.cli.headers import write_and_tell
+    from lpsched.cli.answers import write_and_tell
     from lpsched.files.bags import read_bag
 
     bag = read_bag(file)

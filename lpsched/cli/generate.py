@@ -49,7 +49,7 @@ def generate_bag(
     """Generate a bag by the coefficient-of-variation method."""
     import numpy as np
 
-    from lpsched.cli.headers import write_and_tell
+    from lpsched.cli.answers import write_and_tell
     from lpsched.generate.cov import CovOptions, cov_bag
 
     options = CovOptions(

@@ -34,7 +34,7 @@ def import_etc(
     tables: TablesOption = None,
 ) -> None:
     """Import a table of estimated times to compute."""
-    from lpsched.cli.headers import write_and_tell
+    from lpsched.cli.answers import write_and_tell
     from lpsched.files.etc import read_etc
 
     bag = read_etc(file, power=power, name=name, tasks_each=tasks_each, machines_each=machines_each)

@@ -17,7 +17,7 @@ def show(
     """Show what is in a file: sizes, prices, and how heterogeneous tasks and machines are."""
     from dataclasses import asdict
 
-    from lpsched.cli.headers import header
+    from lpsched.cli.answers import header
     from lpsched.files.bags import read_bag
     from lpsched.instance.heterogeneity import heterogeneity
     from lpsched.reports.tables import bag_tables

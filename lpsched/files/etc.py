@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.files.document import resolve
-from lpsched.files.plain import as_text, one_fault, read_bytes
+from lpsched.files.content import as_text, one_fault, read_bytes
+from lpsched.files.documents.document import resolve
 from lpsched.instance import FORMAT, Bag, bag_from_dict
 from lpsched.instance.fields import quote
 

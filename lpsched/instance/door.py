@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Path
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place
 from lpsched.instance.bag import FORMAT, Bag
 from lpsched.instance.fields import (
     check_count,
@@ -104,7 +104,7 @@ def in_file_order(faults: Sequence[Fault], raw: object) -> tuple[Fault, ...]:
     return tuple(sorted(dict.fromkeys(faults), key=lambda fault: _position(fault.path, raw)))
 
 
-def _position(path: Path, raw: object) -> tuple[int, ...]:
+def _position(path: Place, raw: object) -> tuple[int, ...]:
     position = []
     for step in path:
         if isinstance(raw, Mapping):
@@ -178,7 +178,7 @@ def _part(
 
 def _fault_of(key: str, detail: ErrorDetails) -> Fault:
     """Turn what Pydantic found into a fault; the one place where that happens."""
-    path: Path = (key, *detail["loc"])
+    path: Place = (key, *detail["loc"])
     match detail["type"]:
         case "fault":
             why = detail["ctx"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, Path
+from lpsched.errors import MOST_FAULTS, Fault, Place
 from lpsched.instance.fields import MOST, nearest, quote
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _names_are_unique(parts: Parts) -> Iterator[Fault]:
         yield from _repeats([each.name for each in types or ()], (key,), ("name",))
 
 
-def _repeats(names: Sequence[str], path: Path, tail: Path) -> Iterator[Fault]:
+def _repeats(names: Sequence[str], path: Place, tail: Place) -> Iterator[Fault]:
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:
@@ -98,7 +98,7 @@ def _times_and_powers_go_together(parts: Parts) -> Iterator[Fault]:
         has, lacks, word = ("time", "power", "watts")
         if parts.seconds[i, column] is None:
             has, lacks, word = ("power", "time", "seconds")
-        path: Path = (word, i, j) if machine.p_states is None else (word, i, j, k)
+        path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
         do = f"give it {word}, or remove its {has}"
         yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
 

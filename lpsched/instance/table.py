@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, Path
+from lpsched.errors import MOST_FAULTS, Fault, Place
 from lpsched.instance.fields import describe, nearest, quote
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class _Reader:
         self._known(raw, (key,), [task.name for task in tasks], "task type")
         rows = []
         for task in tasks:
-            path: Path = (key, task.name)
+            path: Place = (key, task.name)
             entries = raw.get(task.name)
             if entries is None:
                 entries = {}
@@ -152,7 +152,7 @@ class _Reader:
             rows.append(self._row(entries, (key, i), by_name=False))
         return rows
 
-    def _row(self, entries: Sequence[object], path: Path, *, by_name: bool) -> list[float | None]:
+    def _row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
         if self.plain and set(map(type, entries)) <= {float}:  # the common case, at the speed of a map
             try:
                 return [self.check(entry) for entry in entries]
@@ -172,7 +172,7 @@ class _Reader:
                 self._fault(place, describe(entry), needed, "write null where a P-state cannot run")
         return row
 
-    def _cell(self, entry: object, path: Path) -> float | None:
+    def _cell(self, entry: object, path: Place) -> float | None:
         if entry is None:
             return None
         try:
@@ -184,7 +184,7 @@ class _Reader:
             )
             return None
 
-    def _known(self, entries: Mapping[str, object], path: Path, names: Sequence[str], kind: str) -> None:
+    def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:
         known = set(names)
         for name in entries:
             if name not in known:
@@ -196,6 +196,6 @@ class _Reader:
                     advice or "correct or remove it",
                 )
 
-    def _fault(self, path: Path, found: str, needed: str, do: str) -> None:
+    def _fault(self, path: Place, found: str, needed: str, do: str) -> None:
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(Fault(path, found, needed, do))

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files import documents, yaml_document
-from lpsched.files.documents import read_document
-from lpsched.files.plain import read_bytes
+from lpsched.files import documents
+from lpsched.files.content import read_bytes
+from lpsched.files.documents import read_document, yaml_file
 
 
 def refused(path) -> str:
@@ -180,7 +180,7 @@ def test_lines_are_known_for_every_path(written):
 
 
 def test_many_lines_and_many_repetitions_stay_bounded(written, monkeypatch):
-    monkeypatch.setattr(yaml_document, "LINES_KEPT", 10)
+    monkeypatch.setattr(yaml_file, "LINES_KEPT", 10)
     document = read_document(written("x.yaml", "a: 1\n" * 2000))
     assert len(document.faults) == 1000
     assert len(read_document(written("y.yaml", "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]")).lines) == 10

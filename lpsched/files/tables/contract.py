@@ -10,7 +10,7 @@ import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.files.plain import read_bytes
+from lpsched.files.content import read_bytes
 from lpsched.instance import Table
 from lpsched.instance.fields import LARGEST, SMALLEST, check_seconds, check_watts, nearest, quote
 from lpsched.instance.table import MOST_ADVISED

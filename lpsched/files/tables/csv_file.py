@@ -13,8 +13,8 @@ import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.files.document import resolve
-from lpsched.files.plain import as_text
+from lpsched.files.content import as_text
+from lpsched.files.documents.document import resolve
 from lpsched.files.tables.contract import CHECKS, CORNER, TableContract
 
 if TYPE_CHECKING:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.files.json_document import read_json
-from lpsched.files.plain import one_fault, read_text
-from lpsched.files.yaml_document import read_yaml
+from lpsched.files.content import one_fault, read_text
+from lpsched.files.documents.json_file import read_json
+from lpsched.files.documents.yaml_file import read_yaml
 from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.files.document import Document
+    from lpsched.files.documents.document import Document
 
 MOST_YAML_BYTES: Final = 8 * 2**20  # seconds of parsing at the worst; a file of 512 x 16 numbers has 0.2
 MOST_JSON_BYTES: Final = 64 * 2**20

@@ -9,13 +9,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lpsched.errors import MOST_FAULTS
-from lpsched.files.document import DEEPEST, Document, given_twice, integer
-from lpsched.files.plain import one_fault
+from lpsched.files.content import one_fault
+from lpsched.files.documents.document import DEEPEST, Document, given_twice, integer
 
 if TYPE_CHECKING:
-    from pathlib import Path as FilePath
+    from pathlib import Path
 
-    from lpsched.errors import Path
+    from lpsched.errors import Place
 
 
 class _Repeated(dict[str, Any]):
@@ -24,7 +24,7 @@ class _Repeated(dict[str, Any]):
     twice: tuple[str, ...] = ()
 
 
-def read_json(path: FilePath, text: str) -> Document:
+def read_json(path: Path, text: str) -> Document:
     """Read JSON text.
 
     Raises
@@ -57,7 +57,7 @@ def read_json(path: FilePath, text: str) -> Document:
     return Document(value, tuple(faults[:MOST_FAULTS]))
 
 
-def _find(value: object, wanted: list[_Repeated], path: Path = ()) -> list[tuple[Path, _Repeated]]:
+def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tuple[Place, _Repeated]]:
     """Return where the marked mappings stand; they are rare, so the walk is too."""
     if not wanted or len(path) > DEEPEST:
         return []

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from lpsched.errors import MOST_FAULTS, Fault, Path
-from lpsched.files.document import DEEPEST, Document, given_twice, resolve
-from lpsched.files.plain import one_fault
+from lpsched.errors import MOST_FAULTS, Fault, Place
+from lpsched.files.content import one_fault
+from lpsched.files.documents.document import DEEPEST, Document, given_twice, resolve
 from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
-    from pathlib import Path as FilePath
+    from pathlib import Path
 
 LINES_KEPT: Final = 100_000
 
 
-def read_yaml(path: FilePath, text: str) -> Document:
+def read_yaml(path: Path, text: str) -> Document:
     """Read YAML text.
 
     Raises
@@ -49,11 +49,11 @@ def read_yaml(path: FilePath, text: str) -> Document:
 class _Builder:
     """Builds plain values from YAML events, without recursion, and notes the lines."""
 
-    def __init__(self, path: FilePath) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.value: object = None
         self.faults: list[Fault] = []
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[Place, int] = {}
         self._open: list[dict[str, object] | list[object]] = []
         self._keys: list[str | None] = []  # of each open mapping, the key that waits for its value
         self._key_lines: list[int] = []

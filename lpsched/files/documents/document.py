@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from lpsched.errors import Fault, Path
+from lpsched.errors import Fault, Place
 
 DEEPEST: Final = 12  # levels of nesting; our formats need five
 LONGEST_INTEGER: Final = 400  # digits; Python refuses to convert very long ones
@@ -28,16 +28,16 @@ class Document:
 
     value: object
     faults: tuple[Fault, ...] = ()
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[Place, int] = field(default_factory=dict)
 
-    def line_of(self, path: Path) -> int | None:
+    def line_of(self, path: Place) -> int | None:
         """Return the line of a path, or of the nearest thing around it whose line is known."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path)
 
 
-def given_twice(path: Path, line: int | None = None) -> Fault:
+def given_twice(path: Place, line: int | None = None) -> Fault:
     """Return the fault of a key that stands twice in one mapping."""
     return Fault(path, "a key that was given before", "each key once", "remove one of the two", line=line)
 
