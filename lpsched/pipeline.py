@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.certificate.makespan import proved_makespan, rounded_down
 from lpsched.errors import InvalidScheduleError
 from lpsched.formulations import makespan
+from lpsched.instance.frozen import FrozenDict
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import Solver, require_optimal
 from lpsched.recovery.lpt import place
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.instance import Bag
+    from lpsched.schedule.bag import Schedule
+    from lpsched.verify.bag import Measurement
 
 DEFAULT_GAP: Final = 1e-4
 OBJECTIVES: Final = ("makespan",)
@@ -70,25 +73,31 @@ def solve(
         counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
         schedule = place(bag, counts)
     with _timed(timings, "verify"):
-        broken = violations(bag, schedule)
-        if broken:
-            raise InvalidScheduleError("; ".join(each.sentence for each in broken[:9]))
-        measured = measure(bag, schedule)
-    distance = relative_gap(measured.makespan_seconds, bound)
+        measured = _verified(bag, schedule)
+    value = measured.makespan_seconds
+    distance = relative_gap(value, bound)
     return Result(
         objective=objective,
         unit="seconds",
         status=Status.OPTIMAL if distance is not None and distance <= gap else Status.FEASIBLE,
-        value=measured.makespan_seconds,
+        value=value,
         bound=bound,
         gap=distance,
         tasks=bag.tasks,
         machines=bag.machines,
         measured=measured,
         schedule=schedule,
-        timings=timings,
+        timings=FrozenDict(timings),
         provenance=Provenance(version("lpsched"), solver.name, bag.name, bag.content_hash),
     )
+
+
+def _verified(bag: Bag, schedule: Schedule) -> Measurement:
+    """Measure a schedule that breaks no rule; one that does is never an answer."""
+    broken = violations(bag, schedule)
+    if broken:
+        raise InvalidScheduleError("; ".join(each.sentence for each in broken[:9]))
+    return measure(bag, schedule)
 
 
 @contextmanager

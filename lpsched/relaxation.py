@@ -24,7 +24,8 @@ class Relaxation:
     bound
         What the solver's multipliers prove, in floating point. Reports use the certificate instead.
     machine_prices
-        The multiplier of each machine type's capacity: the relative worth of its time.
+        What a second on one machine of each type is worth, relative to the others: the multiplier of the
+        type's capacity, divided by its count. Prices for the certificate.
     """
 
     formulation: str

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from lpsched.instance.frozen import FrozenDict
     from lpsched.schedule.bag import Schedule
     from lpsched.verify.bag import Measurement
 
@@ -44,7 +45,7 @@ class Result:
     machines: int
     measured: Measurement
     schedule: Schedule
-    timings: dict[str, float]
+    timings: FrozenDict[str, float]
     provenance: Provenance
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class Result:
             "tasks": self.tasks,
             "machines": self.machines,
             "worth": None,
-            "timings": self.timings,
+            "timings": dict(self.timings),
         }
 
 

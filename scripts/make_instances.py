@@ -14,7 +14,7 @@ import numpy as np
 
 from lpsched.files.bags import TableForm, as_dict, yaml_text
 from lpsched.files.writing import write_files
-from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.generate.cov import CovOptions, cov_bag, six_digits
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 
 PROFIT_SEED: Final = 2014
@@ -125,11 +125,6 @@ FARM: Final = {  # machine type: speed, watts of load above idle
 }
 
 
-def six(value: float) -> float:
-    """Round to six significant digits."""
-    return float(f"{value:.6g}")
-
-
 def video() -> Bag:
     """Return the transcoding service."""
     rng = np.random.default_rng(VIDEO_SEED)
@@ -152,8 +147,8 @@ def video() -> Bag:
             for machine, off_time, off_power in zip(machines, *noise, strict=True):
                 speed, load = FARM[machine.name]
                 runs = machine.name.startswith("general") or machine.name in gpus
-                times.append(six((read + write) / speed * off_time) if runs else None)
-                powers.append(six(machine.idle_watts + load * off_power) if runs else None)
+                times.append(six_digits((read + write) / speed * off_time) if runs else None)
+                powers.append(six_digits(machine.idle_watts + load * off_power) if runs else None)
             seconds.append(times)
             watts.append(powers)
     prices = Prices(per_bag=240, electricity_per_kwh=0.14, overhead_per_bag=1.5, currency="USD")
@@ -178,7 +173,9 @@ def with_idle_power(bag: Bag) -> Bag:
     machines = []
     for machine, column in zip(bag.machine_types, zip(*bag.watts, strict=True), strict=True):
         powers = [power for power in column if power is not None]
-        machines.append(machine.model_copy(update={"idle_watts": six(0.05 * sum(powers) / len(powers))}))
+        machines.append(
+            machine.model_copy(update={"idle_watts": six_digits(0.05 * sum(powers) / len(powers))})
+        )
     return replace(bag, name=f"{bag.name}-idle", machine_types=tuple(machines))
 
 
@@ -188,8 +185,8 @@ def spec() -> Bag:
     for line in BENCHMARKS.splitlines():
         name, reference, *ratios = line.split()
         names.append(name)
-        seconds.append([six(float(reference) / float(ratio)) for ratio in ratios])
-    watts = [six(idle + 0.5 * (full - idle)) for idle, full in SERVERS.values()]
+        seconds.append([six_digits(float(reference) / float(ratio)) for ratio in ratios])
+    watts = [six_digits(idle + 0.5 * (full - idle)) for idle, full in SERVERS.values()]
     return Bag(
         "spec-2010",
         tuple(MachineType(name=name, count=10, idle_watts=idle) for name, (idle, _) in SERVERS.items()),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.lp.program import LinearProgram, LpBuilder
 
 SOUND: dict[str, Any] = {
     "format": "lpsched-bag/1",
@@ -43,6 +45,17 @@ def simple_bag(seconds, tasks, machines, watts=None, idle=None) -> Bag:
         Table.of(seconds),
         None if watts is None else Table.of(watts),
     )
+
+
+def hard_program() -> LinearProgram:
+    """Return a dense program that keeps HiGHS busy for many seconds."""
+    rng = np.random.default_rng(0)
+    lp = LpBuilder("hard")
+    x = lp.variables("x", upper=np.full(2500, 10.0))
+    lp.objective([(x, -rng.random(2500))])
+    for row in range(2000):
+        lp.at_most(f"r{row}", [(x, rng.random(2500))], 1.0 + rng.random())
+    return lp.build()
 
 
 NAMES = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable() and text == text.strip())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -12,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched import pipeline
+from lpsched.certificate.makespan import proved_makespan
 from lpsched.errors import InvalidScheduleError, SolverError
 from lpsched.files.bags import read_bag
+from lpsched.formulations import makespan
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus
 from lpsched.pipeline import solve
@@ -69,7 +73,11 @@ def test_no_schedule_of_a_tiny_bag_beats_the_bound(bag):
 
 
 @settings(deadline=None, max_examples=60)
-@given(bags(most_types=4, most_tasks=1000, most_machines=50, amounts=st.floats(1e-2, 1e2)))
+@given(
+    bags(
+        most_types=4, most_tasks=1000, most_machines=50, amounts=st.floats(1e-3, 1e3) | st.floats(1e-9, 1e-6)
+    )
+)
 def test_the_second_road_agrees(bag):
     assert solve(bag).bound == pytest.approx(least_makespan(bag), rel=1e-7)
 
@@ -105,6 +113,15 @@ def test_the_same_bag_gives_the_same_schedule_twice():
     assert solve(bag).schedule == solve(bag).schedule
 
 
+@settings(deadline=None, max_examples=60)
+@given(bags(most_types=3, most_tasks=40, most_machines=6, amounts=st.floats(0.1, 10)))
+def test_the_bound_reported_is_the_exact_proof_rounded_down(bag):
+    relaxation = makespan.read_solution(bag, HighsSolver().solve(makespan.compile_lp(bag)))
+    exact = proved_makespan(bag, relaxation.machine_prices)
+    bound = solve(bag).bound
+    assert Fraction(bound) <= exact < Fraction(math.nextafter(bound, math.inf))
+
+
 @dataclass(frozen=True)
 class Liar:
     """A solver that gives back HiGHS's answer with something changed."""
@@ -112,6 +129,7 @@ class Liar:
     name: str = "liar"
     multipliers: float = 1.0
     values: float = 1.0
+    bound: float = 1.0
     status: LpStatus = LpStatus.OPTIMAL
 
     def solve(self, program, *, time_limit=None):
@@ -121,12 +139,14 @@ class Liar:
             honest,
             status=self.status,
             values=honest.values * self.values,
+            bound=honest.bound * self.bound,
             multipliers=honest.multipliers * (1 + (self.multipliers - 1) * noise),
         )
 
 
 @pytest.mark.parametrize(
-    "liar", [Liar(multipliers=1e6), Liar(multipliers=-5.0), Liar(values=0.5), Liar(values=1.5)]
+    "liar",
+    [Liar(multipliers=1e6), Liar(multipliers=-5.0), Liar(values=0.5), Liar(values=1.5), Liar(bound=9.0)],
 )
 def test_a_solver_that_lies_costs_quality_and_never_truth(liar):
     bag = read_bag(INSTANCES / "spec-2010.yaml")
@@ -155,6 +175,7 @@ def test_an_unknown_objective_is_refused():
 def test_the_gap_asked_for_decides_what_is_called_optimal():
     bag = simple_bag([[1.0]], [3], [2])  # bound 1.5, value 2: gap 1/3
     assert solve(bag, gap=0.4).status.value == "optimal"
+    assert solve(bag, gap=1 / 3).status.value == "optimal"
     assert solve(bag, gap=0.3).status.value == "feasible"
 
 

@@ -36,6 +36,10 @@ def generate_bag(
     special_machines: Annotated[
         list[str] | None, typer.Option(help="Machines of each special-purpose type, e.g. 2,2,3,3.")
     ] = None,
+    special_speedup: Annotated[float, typer.Option(help="How much faster they run their own.")] = 10.0,
+    special_cov: Annotated[float, typer.Option(help="Coefficient of variation of their times.")] = 0.1,
+    special_least: Annotated[int, typer.Option(help="Fewest task types of their own.")] = 3,
+    special_most: Annotated[int, typer.Option(help="Most task types of their own.")] = 5,
     mean_seconds: Annotated[float, typer.Option(help="Mean time on a general-purpose machine.")] = 600.0,
     task_cov: Annotated[float, typer.Option(help="Coefficient of variation across task types.")] = 0.1,
     machine_cov: Annotated[float, typer.Option(help="Coefficient of variation across machine types.")] = 0.25,
@@ -57,6 +61,10 @@ def generate_bag(
         tasks=tasks,
         machines=_counts("--machines", machines) if machines else CovOptions().machines,
         special_machines=_counts("--special-machines", special_machines or []),
+        special_speedup=special_speedup,
+        special_cov=special_cov,
+        special_least=special_least,
+        special_most=special_most,
         mean_seconds=mean_seconds,
         task_cov=task_cov,
         machine_cov=machine_cov,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,14 @@ import typer
 
 from lpsched.cli.options import Output, TablesOption, form_of
 from lpsched.cli.talk import talk_of
+
+
+class FirstColumn(StrEnum):
+    """What the first column holds; the names of `lpsched.files.etc.FirstColumn`, without loading it."""
+
+    NAMES = "names"
+    TIMES = "times"
+
 
 import_app = typer.Typer(
     help="Make an lpsched file of other people's files.", no_args_is_help=True, rich_markup_mode=None
@@ -29,13 +38,19 @@ def import_etc(
     output: Output,
     power: Annotated[Path | None, typer.Option(help="Watts, a table of the same shape.")] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; the file's name if not given.")] = None,
+    first_column: Annotated[
+        FirstColumn | None, typer.Option(help="Of a CSV. By default it is seen from header and cells.")
+    ] = None,
     tasks_each: Annotated[int, typer.Option(help="Tasks of each type.", min=1)] = 1,
     machines_each: Annotated[int, typer.Option(help="Machines of each type.", min=1)] = 1,
     tables: TablesOption = None,
 ) -> None:
     """Import a table of estimated times to compute."""
     from lpsched.cli.answers import write_and_tell
-    from lpsched.files.etc import read_etc
+    from lpsched.files import etc
 
-    bag = read_etc(file, power=power, name=name, tasks_each=tasks_each, machines_each=machines_each)
+    column = None if first_column is None else etc.FirstColumn(first_column.value)
+    bag = etc.read_etc(
+        file, power=power, name=name, first_column=column, tasks_each=tasks_each, machines_each=machines_each
+    )
     write_and_tell(talk_of(context), bag, output, form_of(tables))

@@ -24,7 +24,7 @@ from lpsched.cli.new import new
 from lpsched.cli.schema import schema
 from lpsched.cli.show import show
 from lpsched.cli.solve import solve
-from lpsched.cli.talk import Talk, print_json
+from lpsched.cli.talk import Talk, print_json, tell
 from lpsched.errors import InstanceError, LpschedError, OutputError
 
 GLOBAL: Final = ("--json", "--quiet", "--verbose")
@@ -121,7 +121,7 @@ def _error(code: str, message: str, faults: Sequence[dict[str, str]] = ()) -> di
 
 
 def _told(message: str, content: dict[str, Any], code: int, *, as_json: bool) -> int:
-    sys.stderr.write(f"lpsched: {message}\n")
+    tell(message)
     if as_json:
         print_json(content)
     return code

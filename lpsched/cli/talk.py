@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
 import sys
@@ -48,7 +49,13 @@ class Talk:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    sys.stderr.write(f"lpsched: warning: {message}\n")
+    tell(f"warning: {message}")
+
+
+def tell(message: str) -> None:
+    """Print a message on stderr; what would steer the terminal is shown as its code."""
+    shown = (letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in message)
+    sys.stderr.write(f"lpsched: {''.join(shown)}\n")
 
 
 def talk_of(context: typer.Context) -> Talk:
@@ -59,7 +66,8 @@ def talk_of(context: typer.Context) -> Talk:
 
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object; NaN and infinity are bugs, not numbers."""
-    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    plain = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
 def print_tables(tables: Sequence[Table | Text]) -> None:

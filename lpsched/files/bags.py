@@ -128,16 +128,19 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
 
 
 def _table_files(bag: Bag, path: Path, form: TableForm) -> dict[Path, tuple[bytes, tuple[str, ...]]]:
-    """Return the table files of a form: content, and which tables they hold."""
+    """Return the table files of a form: content, and which tables they hold.
+
+    Their names begin with the whole name of the bag's file, so that two bags never share one.
+    """
     held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
     names, labels = [task.name for task in bag.task_types], labels_of(bag.machine_types)
     if form is TableForm.NPZ:
-        return {path.with_suffix(".npz"): (npz_file.write(held, names, labels), tuple(held))}
+        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
     writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
     if form not in writers:
         return {}
     return {
-        path.with_suffix(f".{key}.{form}"): (writers[form](table, names, labels), (key,))
+        path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, names, labels), (key,))
         for key, table in held.items()
     }
 

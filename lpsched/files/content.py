@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MOST_TEXT_BYTES: Final = 64 * 2**20  # of a table in text; as Python lists it takes some twenty times that
 
 
 def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = None) -> InstanceError:

@@ -17,33 +17,46 @@ import io
 import re
 import zlib
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.files.content import as_text, one_fault, read_bytes
+from lpsched.files.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
 from lpsched.files.documents.document import resolve
 from lpsched.instance import FORMAT, Bag, bag_from_dict
-from lpsched.instance.fields import quote
+from lpsched.instance.fields import numbered, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOST_BYTES: Final = 512 * 2**20
+NAME_HEADERS: Final = ("task", "name", "id", "type", "job")  # how the header of a column of names begins
 _HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    machines: list[str]
-    tasks: list[str]
+    machines: list[str] | None  # `None` where the file gives no names
+    tasks: list[str] | None
     rows: list[list[object]]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), len(self.rows[0])
 
-def read_etc(
+
+class FirstColumn(StrEnum):
+    """What the first column of a CSV holds."""
+
+    NAMES = "names"
+    TIMES = "times"
+
+
+def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     path: Path,
     *,
     power: Path | None = None,
     name: str | None = None,
+    first_column: FirstColumn | None = None,
     tasks_each: int = 1,
     machines_each: int = 1,
 ) -> Bag:
@@ -55,6 +68,9 @@ def read_etc(
         A table of watts of the same shape.
     name
         The bag's name; the file's name if not given.
+    first_column
+        Of a CSV: the task types' names, or times like the others. If not given, it holds names when its
+        header is empty or speaks of tasks, or when none of its cells is a number.
     tasks_each, machines_each
         The count of every task type and of every machine type.
 
@@ -63,25 +79,40 @@ def read_etc(
     InstanceError
         If a file is neither of the two forms, or does not make a sound bag.
     """
-    times = _read_matrix(path)
+    times = _read_matrix(path, first_column)
+    watts = None if power is None else _read_matrix(power, first_column)
+    if power is not None and watts is not None:
+        _same_table(times, watts, path, power)
+    task_names = times.tasks or (watts and watts.tasks) or numbered("task", times.shape[0])
+    machine_names = times.machines or (watts and watts.machines) or numbered("machine", times.shape[1])
     raw: dict[str, object] = {
         "format": FORMAT,
         "name": name if name is not None else path.name.removesuffix(".gz").removesuffix(".csv"),
-        "machine_types": [{"name": machine, "count": machines_each} for machine in times.machines],
-        "task_types": [{"name": task, "count": tasks_each} for task in times.tasks],
+        "machine_types": [{"name": machine, "count": machines_each} for machine in machine_names],
+        "task_types": [{"name": task, "count": tasks_each} for task in task_names],
         "seconds": times.rows,
     }
-    if power is not None:
-        watts = _read_matrix(power)
-        if (watts.machines, watts.tasks) != (times.machines, times.tasks):
-            found = f"{len(watts.tasks)} x {len(watts.machines)} watts, or other names"
-            needed = f"{len(times.tasks)} x {len(times.machines)}, with the names of {path.name}"
-            raise one_fault(power, found, needed, "bring tables of the same machines and tasks")
+    if watts is not None:
         raw["watts"] = watts.rows
     return bag_from_dict(raw, source=str(path))
 
 
-def _read_matrix(path: Path) -> _Matrix:
+def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None:
+    """Refuse watts of another shape, or with other names where both files give some."""
+    if watts.shape != times.shape:
+        found, needed = (" x ".join(map(str, table.shape)) for table in (watts, times))
+        raise one_fault(power, f"{found} watts", f"{needed}, as in {path.name}", "bring tables of one shape")
+    for kind, ours, theirs in (
+        ("task type", times.tasks, watts.tasks),
+        ("machine type", times.machines, watts.machines),
+    ):
+        for mine, other in zip(ours or [], theirs or [], strict=False):
+            if mine != other:
+                needed = f"{quote(mine)}, as in {path.name}"
+                raise one_fault(power, f"the {kind} {quote(other)}", needed, "bring both in the same order")
+
+
+def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
     text = as_text(path, _bytes(path))
     first, _, rest = text.partition("\n")
     header = _HEADER.fullmatch(first)
@@ -90,20 +121,20 @@ def _read_matrix(path: Path) -> _Matrix:
     if "," not in first and path.suffix.lower() != ".csv":
         needed = "'tasks machines' and then one time a line, or a CSV with machine names"
         raise one_fault(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
-    return _csv(path, text)
+    return _csv(path, text, first_column)
 
 
 def _bytes(path: Path) -> bytes:
-    content = read_bytes(path, MOST_BYTES)
+    content = read_bytes(path, MOST_TEXT_BYTES)
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:
         with gzip.open(io.BytesIO(content)) as file:
-            unpacked = file.read(MOST_BYTES + 1)
+            unpacked = file.read(MOST_TEXT_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
-    if len(unpacked) > MOST_BYTES:
-        raise one_fault(path, "a very large file inside", f"at most {MOST_BYTES:,} bytes", "split it")
+    if len(unpacked) > MOST_TEXT_BYTES:
+        raise one_fault(path, "a very large file inside", f"at most {MOST_TEXT_BYTES:,} bytes", "split it")
     return unpacked
 
 
@@ -118,10 +149,10 @@ def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
             found = f"{quote(words[position])} as time number {position + 1}"
             raise one_fault(path, found, "a number", "mend the file", position + 2)
     rows = [list(cells[i * machines : (i + 1) * machines]) for i in range(tasks)]
-    return _Matrix(_numbered("machine", machines), _numbered("task", tasks), rows)
+    return _Matrix(None, None, rows)
 
 
-def _csv(path: Path, text: str) -> _Matrix:
+def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
     try:
         lines = [
             (number, row)
@@ -146,12 +177,22 @@ def _csv(path: Path, text: str) -> _Matrix:
         raise InstanceError(str(path), ragged)
     if not body:
         raise one_fault(path, "a header and no rows", "one row per task type", "add the times")
-    named = any(isinstance(resolve(row[0].strip()), str) for _, row in body) or not header[0].strip()
+    named = _has_names(path, header[0], body) if first_column is None else first_column is FirstColumn.NAMES
     start = 1 if named else 0
-    tasks = [row[0].strip() for _, row in body] if named else _numbered("task", len(body))
+    if start == len(header):
+        raise one_fault(path, "a column of names and nothing else", "a column of times", "add the times")
+    tasks = [row[0].strip() for _, row in body] if named else None
     rows = [[resolve(cell.strip()) for cell in row[start:]] for _, row in body]
     return _Matrix([label.strip() for label in header[start:]], tasks, rows)
 
 
-def _numbered(word: str, count: int) -> list[str]:
-    return [f"{word}-{number:0{len(str(count))}}" for number in range(1, count + 1)]
+def _has_names(path: Path, corner: str, body: list[tuple[int, list[str]]]) -> bool:
+    """Decide what the first column holds; a mixture of words and numbers is a fault, not a guess."""
+    if not corner.strip() or corner.strip().lower().startswith(NAME_HEADERS):
+        return True
+    words = [(line, row[0]) for line, row in body if isinstance(resolve(row[0].strip()), str)]
+    if words and len(words) < len(body):
+        line, word = words[0]
+        found = f"{quote(word)} in a first column that also has numbers"
+        raise one_fault(path, found, "names or times, not both", "mend it, or use --first-column", line)
+    return bool(words)

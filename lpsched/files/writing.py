@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
-from pathlib import Path
+import secrets
+import stat
 from typing import TYPE_CHECKING
 
 from lpsched.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
-    """Write every file, or none: each is complete beside its place before any is moved there.
+    """Write files: each is complete beside its place before any is moved there.
 
-    The last one is moved last, so let it be the one that names the others.
+    If one cannot be written, none is. The last one is moved last, so let it be the one that names the others.
 
     Raises
     ------
@@ -48,15 +48,13 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
 
 
 def _complete(path: Path, content: bytes) -> Path:
-    """Write the content beside `path` and return where; with the rights that a new file would have."""
-    number, name = tempfile.mkstemp(prefix=".lpsched-", dir=path.parent)
-    temporary = Path(name)
+    """Write the content beside `path` and return where, with the rights of the file that it will replace."""
+    temporary = path.parent / f".lpsched-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(number, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

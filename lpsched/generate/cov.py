@@ -1,7 +1,7 @@
 """Bags by the coefficient-of-variation method, with special-purpose machines and P-states.
 
 Write G(mean, V) for a gamma distribution with that mean and coefficient of variation V: shape 1 / V^2,
-scale mean V^2 (V = 0 gives the mean itself).
+scale mean V^2 (V = 0 gives the mean itself). A draw below a billionth of the mean is raised to that.
 
     q_i   ~ G(mean_seconds, task_cov)                 how long task type i takes on the whole
     e_ij  ~ G(q_i, machine_cov)                       on a general-purpose machine type
@@ -34,7 +34,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.fields import MOST
+from lpsched.instance.fields import MOST, numbered
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 DIGITS: Final = 6
 DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)
 SLOWDOWN_COV: Final = 0.1
+SMALLEST_SHARE: Final = 1e-9
 MOST_PAIRS: Final = 50_000_000
 RANGES: Final = {
     "task_types": (1, MOST_PAIRS),
@@ -49,12 +50,12 @@ RANGES: Final = {
     "special_machines": (1, MOST),
     "tasks": (1, MOST),
     "mean_seconds": (1e-6, 1e12),
-    "task_cov": (0, 5),
-    "machine_cov": (0, 5),
-    "power_task_cov": (0, 5),
-    "power_machine_cov": (0, 5),
+    "task_cov": (0, 2),
+    "machine_cov": (0, 2),
+    "power_task_cov": (0, 2),
+    "power_machine_cov": (0, 2),
     "special_speedup": (1e-3, 1e6),
-    "special_cov": (0, 5),
+    "special_cov": (0, 2),
     "special_least": (1, MOST_PAIRS),
     "special_most": (1, MOST_PAIRS),
     "idle_watts": (0, 1e12),
@@ -155,7 +156,7 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
         MachineType(name=label, count=count, idle_watts=watts, p_states=states)
         for label, count, watts in zip(_machine_names(options), counts, idle.tolist(), strict=True)
     ]
-    tasks = zip(_numbered("task", options.task_types), _task_counts(rng, options), strict=True)
+    tasks = zip(numbered("task", options.task_types), _task_counts(rng, options), strict=True)
     return Bag(
         name=name,
         machine_types=tuple(machines),
@@ -166,7 +167,9 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
 
 
 def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
-    return np.array(mean) if cov == 0 else rng.gamma(cov**-2, mean * cov**2)
+    return (
+        np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
+    )
 
 
 def _own_tasks(
@@ -189,11 +192,7 @@ def _task_counts(rng: np.random.Generator, options: CovOptions) -> list[int]:
 
 
 def _machine_names(options: CovOptions) -> list[str]:
-    return _numbered("special", len(options.special_machines)) + _numbered("general", len(options.machines))
-
-
-def _numbered(word: str, count: int) -> list[str]:
-    return [f"{word}-{number:0{len(str(count))}}" for number in range(1, count + 1)]
+    return numbered("special", len(options.special_machines)) + numbered("general", len(options.machines))
 
 
 def _packed(modes: list[Floats]) -> Table:
@@ -204,6 +203,14 @@ def _packed(modes: list[Floats]) -> Table:
 
 
 def _rounded(values: Floats) -> Floats:
-    """Round to six significant digits, as a file shows them."""
-    flat = [float(f"{value:.{DIGITS}g}") for value in values.ravel().tolist()]
-    return np.array(flat).reshape(values.shape)
+    """Round every number to six significant digits."""
+    return np.array([six_digits(value) for value in values.ravel().tolist()]).reshape(values.shape)
+
+
+def six_digits(value: float) -> float:
+    """Round to six significant digits.
+
+    >>> six_digits(1234.56789)
+    1234.57
+    """
+    return float(f"{value:.{DIGITS}g}")

@@ -17,7 +17,7 @@ import sys
 from array import array
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from lpsched.errors import InstanceError
 from lpsched.instance.parts import MachineType, Prices, Site, TaskType
@@ -61,25 +61,28 @@ class Bag:
     site: Site = PLAIN_SITE
 
     def __post_init__(self) -> None:
-        """Refuse parts that do not fit together."""
-        columns = sum(machine.modes for machine in self.machine_types)
-        shape = (len(self.task_types), columns)
-        for table in (self.seconds, self.watts):
-            assert table is None or (table.rows, table.columns) == shape, "a table has the bag's shape"
+        """Refuse parts that are not sound, or do not fit together."""
+        tables = (self.seconds, self.watts)
         faults = broken_rules(
-            Parts(self.machine_types, self.task_types, self.seconds, self.watts, self.prices, self.site)
+            Parts(self.name, self.machine_types, self.task_types, *tables, self.prices, self.site)
         )
         if faults:
-            raise InstanceError(self.name, faults)
+            raise InstanceError(str(self.name), faults)
 
     @classmethod
-    def of(cls, name: str, parts: Parts) -> Bag:
-        """Make a bag of parts that are sound by themselves."""
+    def of(cls, parts: Parts) -> Bag:
+        """Make a bag of parts that are all there.
+
+        Raises
+        ------
+        InstanceError
+            If they do not fit together.
+        """
         assert parts.machine_types is not None
         assert parts.task_types is not None
         assert parts.seconds is not None
         return cls(
-            name,
+            cast("str", parts.name),  # the rules look whether it is one
             parts.machine_types,
             parts.task_types,
             parts.seconds,
@@ -155,8 +158,8 @@ class Bag:
     def merged(self) -> Bag:
         """Join task types that are alike in everything but name and count, then machine types.
 
-        The joined type keeps the first one's name and place, and has the sum of the counts. Any
-        schedule of the one bag is a schedule of the other; the LP gets smaller.
+        The joined type keeps the first one's name and place, and has the sum of the counts. What the
+        machines can do stays the same, and so do the bounds; the LP gets smaller.
 
         >>> one, two = TaskType(name="a", count=3), TaskType(name="b", count=4)
         >>> cpu = MachineType(name="cpu", count=2)

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ValidationError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place
 from lpsched.instance.bag import FORMAT, Bag
 from lpsched.instance.fields import (
-    check_count,
-    check_name,
     check_seconds,
     check_watts,
     describe,
@@ -29,8 +26,11 @@ from lpsched.instance.parts import MachineType, Prices, Site, TaskType
 from lpsched.instance.rules import Parts, broken_rules
 from lpsched.instance.table import MOST_ADVISED, Check, Table, read_table
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 TableFileReader = Callable[[str, str, Sequence[TaskType], Sequence[MachineType]], Table]
-Part = TypeVar("Part")
+Model = TypeVar("Model", bound=BaseModel)
 Type = TypeVar("Type", MachineType, TaskType)
 
 KEYS: Final = ("format", "name", "machine_types", "task_types", "seconds", "watts", "prices", "site")
@@ -40,11 +40,8 @@ MODELS: Final[dict[str, type[BaseModel]]] = {
     "prices": Prices,
     "site": Site,
 }
+MOST_KEYS: Final = 100  # of a machine type, a task type, prices or site
 _SHAPES: Final = {"list_type": "a list", "dict_type": "a mapping", "model_type": "a mapping"}
-_MACHINES: Final = TypeAdapter(list[MachineType])
-_TASKS: Final = TypeAdapter(list[TaskType])
-_PRICES: Final = TypeAdapter(Prices)
-_SITE: Final = TypeAdapter(Site)
 
 
 def bag_from_dict(raw: object, *, source: str = "bag", read_file: TableFileReader | None = None) -> Bag:
@@ -75,25 +72,20 @@ def bag_from_dict(raw: object, *, source: str = "bag", read_file: TableFileReade
         needed = f"a mapping that begins with 'format: {FORMAT}'"
         raise InstanceError(source, (Fault((), describe(raw), needed, "see 'lpsched new bag'"),))
     _refuse_other_formats(raw, source)
-    faults = _unknown_keys(raw)
-    name = _name(raw, faults)
-    machines = _part(raw, "machine_types", _MACHINES, faults)
-    tasks = _part(raw, "task_types", _TASKS, faults)
-    prices = _part(raw, "prices", _PRICES, faults, default=Prices())
-    site = _part(raw, "site", _SITE, faults, default=Site())
-    if machines is None:
-        machines = _outline(MachineType, raw.get("machine_types"))
-    if tasks is None:
-        tasks = _outline(TaskType, raw.get("task_types"))
+    faults = _faults_of_format_and_keys(raw)
+    machines = _types(raw, "machine_types", MachineType, faults)
+    tasks = _types(raw, "task_types", TaskType, faults)
+    prices = _section(raw, "prices", Prices, faults)
+    site = _section(raw, "site", Site, faults)
     tables = _Tables(raw, read_file, faults, machines=machines, tasks=tasks)
     seconds = tables.read("seconds", check_seconds)
     watts = tables.read("watts", check_watts) if raw.get("watts") is not None else None
-    parts = Parts(_frozen(machines), _frozen(tasks), seconds, watts, prices, site)
+    parts = Parts(raw.get("name"), machines, tasks, seconds, watts, prices, site)
     if faults:
         faults += broken_rules(parts)
     else:
         try:
-            return Bag.of(name, parts)
+            return Bag.of(parts)
         except InstanceError as error:
             faults += error.faults
     raise InstanceError(source, in_file_order([_as_written(fault, raw) for fault in faults], raw))
@@ -101,25 +93,24 @@ def bag_from_dict(raw: object, *, source: str = "bag", read_file: TableFileReade
 
 def in_file_order(faults: Sequence[Fault], raw: object) -> tuple[Fault, ...]:
     """Sort faults by where their paths stand in `raw`; a missing key comes after its siblings."""
-    return tuple(sorted(dict.fromkeys(faults), key=lambda fault: _position(fault.path, raw)))
+    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
 
+    def position(fault: Fault) -> tuple[int, ...]:
+        here, steps = raw, []
+        for step in fault.path:
+            if isinstance(here, Mapping):
+                order = orders.setdefault(id(here), {})
+                if not order:
+                    order.update({key: index for index, key in enumerate(here)})
+                steps.append(order.get(str(step), len(order)))
+                here = here.get(step)
+            else:
+                steps.append(step if isinstance(step, int) else 0)
+                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
+                here = here[step] if inside else None  # type: ignore[index]
+        return tuple(steps)
 
-def _position(path: Place, raw: object) -> tuple[int, ...]:
-    position = []
-    for step in path:
-        if isinstance(raw, Mapping):
-            keys = list(raw)
-            position.append(keys.index(step) if step in raw else len(keys))
-            raw = raw.get(step)
-        else:
-            position.append(step if isinstance(step, int) else 0)
-            inside = isinstance(raw, Sequence) and isinstance(step, int) and step < len(raw)
-            raw = raw[step] if inside else None  # type: ignore[index]
-    return tuple(position)
-
-
-def _frozen(types: list[Part] | None) -> tuple[Part, ...] | None:
-    return None if types is None else tuple(types)
+    return tuple(sorted(dict.fromkeys(faults), key=position))
 
 
 def _refuse_other_formats(raw: Mapping[str, object], source: str) -> None:
@@ -128,12 +119,13 @@ def _refuse_other_formats(raw: Mapping[str, object], source: str) -> None:
     if not isinstance(found, str) or found == FORMAT:
         return
     kind, _, version = found.partition("/")
-    newer = kind == FORMAT.partition("/")[0] and version.isascii() and version.isdigit()
+    ours, _, present = FORMAT.partition("/")
+    newer = kind == ours and version.isascii() and version.isdigit() and version > present
     do = "install a newer lpsched" if newer else "bring a file of this kind"
     raise InstanceError(source, (Fault(("format",), describe(found), f"'{FORMAT}'", do),))
 
 
-def _unknown_keys(raw: Mapping[str, object]) -> list[Fault]:
+def _faults_of_format_and_keys(raw: Mapping[str, object]) -> list[Fault]:
     faults = []
     if not isinstance(raw.get("format"), str):
         found = describe(raw["format"]) if "format" in raw else "no format"
@@ -145,54 +137,81 @@ def _unknown_keys(raw: Mapping[str, object]) -> list[Fault]:
     return faults
 
 
-def _name(raw: Mapping[str, object], faults: list[Fault]) -> str:
-    try:
-        return check_name(raw.get("name"))
-    except PydanticCustomError as refused:
-        why: Mapping[str, str] = refused.context or {}
-        faults.append(Fault(("name",), why["found"], why["needed"], why["do"]))
-        return ""
-
-
-def _part(
-    raw: Mapping[str, object],
-    key: str,
-    adapter: TypeAdapter[Part],
-    faults: list[Fault],
-    *,
-    default: Part | None = None,
-) -> Part | None:
+def _section(raw: Mapping[str, object], key: str, model: type[Model], faults: list[Fault]) -> Model | None:
+    """Read an optional section; a missing one is the default."""
     value = raw.get(key)
-    if value is None and default is not None:
-        return default
-    if value is None:
-        faults.append(Fault((key,), "nothing", f"a list of {key.replace('_', ' ')}", "add it"))
+    return _model({} if value is None else value, model, (key,), faults)
+
+
+def _types(
+    raw: Mapping[str, object], key: str, model: type[Type], faults: list[Fault]
+) -> tuple[Type, ...] | None:
+    """Read a list of types, entry by entry: a list of junk then costs no more than its first faults.
+
+    Where an entry is faulty but its name at least can be read, the outline that remains still serves to
+    check the tables and the rules, so that all faults are told at once. Else the answer is `None`.
+    """
+    value = raw.get(key)
+    if not isinstance(value, list | tuple):
+        found = "nothing" if value is None else describe(value)
+        needed = f"a list of {key.replace('_', ' ')}"
+        faults.append(Fault((key,), found, needed, "see 'lpsched schema bag'"))
+        return None
+    types: list[Type] = []
+    own: list[Fault] = []
+    for index, entry in enumerate(value):
+        each = _model(entry, model, (key, index), own) or _outline(model, entry)
+        types += [each] if each is not None else []
+        if len(own) >= MOST_FAULTS:
+            break
+    faults += own[:MOST_FAULTS]
+    return tuple(types) if len(types) == len(value) else None
+
+
+def _model(value: object, model: type[Model], place: Place, faults: list[Fault]) -> Model | None:
+    if isinstance(value, model):
+        return value
+    if isinstance(value, Mapping) and len(value) > MOST_KEYS:
+        faults.append(Fault(place, describe(value), f"at most {MOST_KEYS} keys", "see 'lpsched schema bag'"))
         return None
     try:
-        return adapter.validate_python(list(value) if isinstance(value, tuple) else value)
+        return model.model_validate(value)
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        faults += [_fault_of(key, detail) for detail in details[:MOST_FAULTS]]
+        for detail in error.errors(include_url=False):
+            faults += _faults_of(detail, model, place)
         return None
 
 
-def _fault_of(key: str, detail: ErrorDetails) -> Fault:
-    """Turn what Pydantic found into a fault; the one place where that happens."""
-    path: Place = (key, *detail["loc"])
+def _faults_of(detail: ErrorDetails, model: type[BaseModel], place: Place) -> list[Fault]:
+    """Turn what Pydantic found into faults; the one place where that happens."""
+    path: Place = (*place, *detail["loc"])
     match detail["type"]:
         case "fault":
-            why = detail["ctx"]
-            return Fault(path, why["found"], why["needed"], why["do"])
+            return [Fault(path, **detail["ctx"])]
+        case "faults":
+            return [Fault((*path, *inner), **why) for inner, why in detail["ctx"]["inner"]]
         case "missing":
-            return Fault(path, "nothing", f"the key {quote(str(path[-1]))}", "add it")
+            return [Fault(path, "nothing", f"the key {quote(str(path[-1]))}", "add it")]
         case "extra_forbidden":
-            known = list(MODELS[key].model_fields)
+            known = list(model.model_fields)
             advice = nearest(str(path[-1]), known) or "remove it"
-            return Fault(path, "an unknown key", "one of " + ", ".join(known), advice)
+            return [Fault(path, "an unknown key", "one of " + ", ".join(known), advice)]
         case kind:
-            return Fault(
-                path, describe(detail["input"]), _SHAPES.get(kind, detail["msg"]), "see 'lpsched schema bag'"
-            )
+            needed = _SHAPES.get(kind, detail["msg"])
+            return [Fault(path, describe(detail["input"]), needed, "see 'lpsched schema bag'")]
+
+
+def _outline(model: type[Type], entry: object) -> Type | None:
+    """Return what can be used of a faulty entry: its name and P-states, and its count if that is sound."""
+    if not isinstance(entry, Mapping):
+        return None
+    usable = {key: entry[key] for key in ("name", "p_states") if key in entry}
+    for count in (entry.get("count"), 1):
+        try:
+            return model.model_validate(usable | {"count": count})
+        except ValidationError:
+            continue
+    return None
 
 
 class _Tables:
@@ -204,8 +223,8 @@ class _Tables:
         read_file: TableFileReader | None,
         faults: list[Fault],
         *,
-        machines: Sequence[MachineType] | None,
-        tasks: Sequence[TaskType] | None,
+        machines: tuple[MachineType, ...] | None,
+        tasks: tuple[TaskType, ...] | None,
     ) -> None:
         self.raw = raw
         self.read_file = read_file
@@ -242,30 +261,6 @@ def table_file(raw: object) -> str | None:
     if isinstance(raw, Mapping) and len(raw) == 1 and isinstance(raw.get("file"), str):
         return str(raw["file"])
     return None
-
-
-def _outline(model: type[Type], raw: object) -> list[Type] | None:
-    """Return types with the names, counts and P-states of a faulty list, if the names at least can be read.
-
-    With them the tables and the rules can still be checked, so that all faults are told at once.
-    """
-    if not isinstance(raw, list | tuple) or not all(isinstance(each, Mapping) for each in raw):
-        return None
-    try:
-        return [model.model_validate({"count": _count(each)} | _sound(each)) for each in raw]
-    except ValidationError:
-        return None
-
-
-def _count(each: Mapping[str, object]) -> int:
-    try:
-        return check_count(each.get("count"))
-    except PydanticCustomError:
-        return 1
-
-
-def _sound(each: Mapping[str, object]) -> dict[str, object]:
-    return {key: each[key] for key in ("name", "p_states") if key in each}
 
 
 def _as_written(fault: Fault, raw: Mapping[str, Any]) -> Fault:

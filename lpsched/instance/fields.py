@@ -71,7 +71,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def refusal(found: str, needed: str, do: str) -> PydanticCustomError:
     """Return the error that Pydantic carries out to where a `Fault` is made of it."""
-    return PydanticCustomError("fault", "{found}", {"found": found, "needed": needed, "do": do})
+    context = {"found": found, "needed": needed, "do": do}
+    return PydanticCustomError("fault", "found {found}, needs {needed}; {do}", context)
 
 
 def check_name(value: object) -> str:
@@ -122,6 +123,15 @@ def amount_check(unit: str, *, least: float = 0.0) -> Callable[[object], float]:
     return check
 
 
+def numbered(word: str, count: int) -> list[str]:
+    """Return names for things that have none, sorted as they are counted.
+
+    >>> numbered("task", 10)[:2]
+    ['task-01', 'task-02']
+    """
+    return [f"{word}-{number:0{len(str(count))}}" for number in range(1, count + 1)]
+
+
 check_seconds: Final = amount_check("seconds", least=SMALLEST)
 check_watts: Final = amount_check("watts")
 
@@ -138,7 +148,9 @@ Name = Annotated[
 Count = Annotated[
     int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})
 ]
-Money = Annotated[float, *_number(amount_check("money"), minimum=0, maximum=LARGEST)]
+check_money: Final = amount_check("money")
+
+Money = Annotated[float, *_number(check_money, minimum=0, maximum=LARGEST)]
 Watts = Annotated[float, *_number(check_watts, minimum=0, maximum=LARGEST)]
 PositiveWatts = Annotated[
     float, *_number(amount_check("watts", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)

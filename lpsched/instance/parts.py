@@ -1,16 +1,27 @@
 """The parts of a bag as users write them: machine types, task types, prices and the site.
 
-Units are in the names. Files may speak of hours and kWh, because people do; the properties give the
-SI units that the maths uses.
+Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
 
+from lpsched.errors import MOST_FAULTS
 from lpsched.instance.fields import (
+    LARGEST,
     Count,
     Hours,
     Money,
@@ -19,11 +30,14 @@ from lpsched.instance.fields import (
     Ratio,
     Seconds,
     Watts,
+    check_money,
     describe,
     refusal,
 )
+from lpsched.instance.frozen import FrozenDict
 
-SECONDS_PER_HOUR: Final = 3600
+MONEY_SCHEMA: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
+MOST_P_STATES: Final = 100
 
 
 def _check_meter(value: object) -> str:
@@ -32,9 +46,28 @@ def _check_meter(value: object) -> str:
     return str(value)
 
 
+def _check_per_task(value: object) -> FrozenDict[str, float]:
+    """Check every price; the faults of all of them come in one error, each with its place."""
+    if not isinstance(value, Mapping):
+        raise refusal(describe(value), "a mapping from task types to money", "see 'lpsched schema bag'")
+    sound, refused = {}, []
+    for name, price in value.items():
+        try:
+            sound[name] = check_money(price)
+        except PydanticCustomError as error:
+            refused.append(((name,), dict(error.context or {})))
+            if len(refused) == MOST_FAULTS:
+                break
+    if refused:
+        context = {"count": len(refused), "inner": refused}
+        raise PydanticCustomError("faults", "{count} prices are refused", context)
+    return FrozenDict(sound)
+
+
 def _check_p_states(value: object) -> object:
-    if not isinstance(value, list | tuple) or not value:
-        raise refusal(describe(value), "a list of P-state names", "name them, or drop the key")
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_P_STATES:
+        needed = f"a list of 1 to {MOST_P_STATES} P-state names"
+        raise refusal(describe(value), needed, "name them, or drop the key")
     return tuple(value)
 
 
@@ -77,7 +110,12 @@ class Prices(_Part):
     """What a bag earns and what electricity costs. A missing price is unknown, not zero."""
 
     per_bag: Money | None = None
-    per_task: dict[str, Money] = {}
+    per_task: Annotated[
+        Mapping[str, float],
+        PlainValidator(_check_per_task),
+        PlainSerializer(dict),
+        WithJsonSchema({"type": "object", "additionalProperties": MONEY_SCHEMA}),
+    ] = Field(default_factory=FrozenDict)
     electricity_per_kwh: Money | None = None
     overhead_per_bag: Money = 0.0
     currency: Name = "USD"

@@ -7,12 +7,15 @@ speaks of are sound, so that one bad number elsewhere does not hide what else is
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from pydantic_core import PydanticCustomError
+
 from lpsched.errors import MOST_FAULTS, Fault, Place
-from lpsched.instance.fields import MOST, nearest, quote
+from lpsched.instance.fields import MOST, check_name, check_seconds, check_watts, nearest, quote
+from lpsched.instance.table import MOST_ADVISED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +24,14 @@ if TYPE_CHECKING:
     from lpsched.instance.table import Table
 
 
+DOUBLE_BYTES: Final = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a bag that are sound by themselves; `None` where one is not, or is not given."""
 
+    name: object
     machine_types: tuple[MachineType, ...] | None
     task_types: tuple[TaskType, ...] | None
     seconds: Table | None
@@ -35,7 +42,39 @@ class Parts:
 
 def broken_rules(parts: Parts) -> tuple[Fault, ...]:
     """Return the faults of every rule, at most MOST_FAULTS of each."""
-    return tuple(fault for rule in RULES for fault in islice(rule(parts), MOST_FAULTS))
+    faults = list(islice(_tables_fit_and_are_sound(parts), MOST_FAULTS))
+    if faults:  # a table that is not sound itself says nothing about the rest
+        parts = replace(parts, seconds=None, watts=None)
+    for rule in RULES:
+        faults += islice(rule(parts), MOST_FAULTS)
+    return tuple(faults)
+
+
+def _the_bag_has_a_name(parts: Parts) -> Iterator[Fault]:
+    try:
+        check_name(parts.name)
+    except PydanticCustomError as refused:
+        yield Fault(("name",), **(refused.context or {}))
+
+
+def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
+    """Check the shape and the cells of tables that no reader has checked."""
+    if parts.machine_types is None or parts.task_types is None:
+        return
+    shape = (len(parts.task_types), sum(machine.modes for machine in parts.machine_types))
+    for key, table, check in (("seconds", parts.seconds, check_seconds), ("watts", parts.watts, check_watts)):
+        if table is None or table.checked_as == key:
+            continue
+        if (table.rows, table.columns) != shape or len(table.packed) != DOUBLE_BYTES * shape[0] * shape[1]:
+            found = f"a table of {table.rows} x {table.columns}"
+            yield Fault((key,), found, f"{shape[0]} x {shape[1]}, task types x columns", "mend its shape")
+            continue
+        for flat, cell in enumerate(table.cells.tolist()):
+            try:
+                if cell == cell:  # noqa: PLR0124 - not NaN
+                    check(cell)
+            except PydanticCustomError as refused:
+                yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
 
 
 def _names_are_unique(parts: Parts) -> Iterator[Fault]:
@@ -116,7 +155,7 @@ def _priced_tasks_exist(parts: Parts) -> Iterator[Fault]:
         return
     names = [task.name for task in parts.task_types]
     for number, unknown in enumerate(sorted(set(parts.prices.per_task) - set(names))):
-        advice = nearest(unknown, names) if number == 0 else ""
+        advice = nearest(unknown, names) if number < MOST_ADVISED else ""
         path = ("prices", "per_task", unknown)
         yield Fault(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
 
@@ -131,6 +170,7 @@ def _column_labels_are_unique(parts: Parts) -> Iterator[Fault]:
 
 
 RULES: Final[tuple[Callable[[Parts], Iterator[Fault]], ...]] = (
+    _the_bag_has_a_name,
     _there_is_something_to_do,
     _names_are_unique,
     _column_labels_are_unique,

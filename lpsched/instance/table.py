@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
@@ -42,14 +42,15 @@ class Table:
     rows: int
     columns: int
     packed: bytes = field(repr=False)
+    checked_as: str | None = field(default=None, repr=False, compare=False)  # by a reader: 'seconds', 'watts'
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float | None]]) -> Table:
-        """Pack rows of equal length; `None` is absent."""
+        """Pack rows of equal length; `None` and NaN are absent."""
         columns = len(rows[0]) if rows else 0
         assert all(len(row) == columns for row in rows), "rows of a table have one length"
-        cells = array("d", (ABSENT if cell is None else cell for row in rows for cell in row))
-        return cls(len(rows), columns, cells.tobytes())
+        cells = (ABSENT if cell is None or math.isnan(cell) else cell + 0.0 for row in rows for cell in row)
+        return cls(len(rows), columns, array("d", cells).tobytes())
 
     @property
     def cells(self) -> memoryview[float]:
@@ -107,7 +108,7 @@ def read_table(
         rows = []
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
         reader.faults.append(Fault((key,), describe(raw), needed, "see 'lpsched schema bag'"))
-    return (None, reader.faults) if reader.faults else (Table.of(rows), [])
+    return (None, reader.faults) if reader.faults else (replace(Table.of(rows), checked_as=key), [])
 
 
 class _Reader:

@@ -79,10 +79,6 @@ class LpSolution:
         shaped: Floats = self.values[self.program.blocks[block]]
         return shaped
 
-    def multiplier(self, row_name: str) -> float:
-        """Return the multiplier of a row by its name."""
-        return float(self.multipliers[self.program.row_names.index(row_name)])
-
 
 class Solver(Protocol):
     """Anything that solves a linear program."""

@@ -10,7 +10,7 @@ sum_g m_g max(0, Q - k_g): take the largest Q for which this is at most n, then 
 among the groups with k_g <= Q, smallest f_g first, until n is reached. The last group may have to be
 split in two. So a task type costs one sort of the groups and adds at most one group; the cost depends
 on neither the number of tasks nor the number of machines. The multiset of machine loads is that of
-placing the tasks one by one.
+placing the tasks one by one, up to the rounding of sums.
 
 Source: Tarplee, Maciejewski and Siegel, 2014, algorithm 2 (task by task).
 """

@@ -9,6 +9,7 @@ Source: Tarplee, Maciejewski and Siegel, 2014, algorithm 1.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, i
 
 
 def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
-    shares = {column: Fraction(share) for column, share in enumerate(row) if share > 0}
+    shares = {column: Fraction(share) for column, share in enumerate(row) if 0 < share < math.inf}
     whole = sum(shares.values())
     if whole == 0:
         raise SolverError(f"the relaxation leaves task type {i} without a machine")

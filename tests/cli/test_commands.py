@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from lpsched.cli import main as cli
+from lpsched.cli.imports import FirstColumn
 from lpsched.cli.main import run
 from lpsched.cli.options import Tables
+from lpsched.cli.solve import Objective
 from lpsched.cli.talk import Talk, talk_of
 from lpsched.errors import SolverError
+from lpsched.files import etc
 from lpsched.files.bags import TableForm, read_bag
 from lpsched.instance import bag_from_dict
+from lpsched.pipeline import OBJECTIVES
 from tests.support import SOUND, sound
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
 
 
 @pytest.fixture
@@ -86,7 +94,7 @@ def test_convert_loses_nothing(lpsched, bag, tmp_path, tables):
 def test_convert_tells_which_files_it_wrote(lpsched, bag, tmp_path):
     _, out, _ = lpsched("convert", bag, "-o", str(tmp_path / "o.yaml"), "--tables", "npz")
     assert out == (
-        f"{tmp_path}/o.yaml: 45 tasks on 3 machines (2 task types, 2 machine types)\n{tmp_path}/o.npz: its tables\n"
+        f"{tmp_path}/o.yaml: 45 tasks on 3 machines (2 task types, 2 machine types)\n{tmp_path}/o.yaml.npz: its tables\n"
     )
 
 
@@ -99,8 +107,25 @@ def test_convert_can_merge(lpsched, tmp_path):
     assert len(read_bag(tmp_path / "one.yaml").task_types) == 1
 
 
-def test_the_forms_of_the_command_line_are_those_of_the_library():
+def test_the_choices_of_the_command_line_are_those_of_the_library():
     assert [each.value for each in Tables] == [each.value for each in TableForm]
+    assert [each.value for each in Objective] == list(OBJECTIVES)
+    assert [each.value for each in FirstColumn] == [each.value for each in etc.FirstColumn]
+
+
+def test_converting_a_bag_leaves_the_tables_of_its_source_alone(lpsched, bag, tmp_path):
+    lpsched("convert", bag, "-o", str(tmp_path / "w.yaml"), "--tables", "npz")
+    before = read_bag(tmp_path / "w.yaml")
+    code, _, _ = lpsched(
+        "convert", str(tmp_path / "w.yaml"), "-o", str(tmp_path / "w.json"), "--merge", "--tables", "npz"
+    )
+    assert code == 0
+    assert read_bag(tmp_path / "w.yaml") == before
+
+
+def test_the_gap_of_tiny_is_zero(lpsched):
+    _, out, _ = lpsched("solve", str(INSTANCES / "tiny.yaml"))
+    assert "gap     0 %           optimal\n" in out
 
 
 def test_new_writes_a_sound_template_once(lpsched, tmp_path):
@@ -129,12 +154,26 @@ def test_schema_prints_the_schema(lpsched):
 
 def test_generate_is_reproducible(lpsched, tmp_path):
     options = ["--seed", "7", "--task-types", "20", "--tasks", "100", "--machines", "3,4", "--machines", "5"]
+    options += [
+        "--special-machines",
+        "1",
+        "--special-least",
+        "2",
+        "--special-most",
+        "2",
+        "--special-speedup",
+        "3",
+        "--special-cov",
+        "0",
+    ]
     for name in ("a.yaml", "b.yaml"):
         code, answer, _ = lpsched("generate", "bag", *options, "-o", str(tmp_path / name), "--json")
         assert code == 0
         assert answer["seed"] == 7
     assert (tmp_path / "a.yaml").read_bytes() == (tmp_path / "b.yaml").read_bytes()
-    assert [machine.count for machine in read_bag(tmp_path / "a.yaml").machine_types] == [3, 4, 5]
+    generated = read_bag(tmp_path / "a.yaml")
+    assert [machine.count for machine in generated.machine_types] == [1, 3, 4, 5]
+    assert sum(row[0] is not None for row in generated.seconds) == 2
     code, _, _ = lpsched(
         "generate",
         "bag",
@@ -185,7 +224,7 @@ def test_import_etc_reads_times_and_powers(lpsched, tmp_path):
         "--tasks-each",
         "5",
     ]
-    code, _, _ = lpsched(*arguments, "-o", str(tmp_path / "bag.yaml"))
+    code, _, _ = lpsched(*arguments, "--first-column", "times", "-o", str(tmp_path / "bag.yaml"))
     assert code == 0
     bag = read_bag(tmp_path / "bag.yaml")
     assert bag.tasks == 10
@@ -297,11 +336,29 @@ def test_names_are_printed_as_they_stand(lpsched, tmp_path):
         assert all(name in out for name in names)
 
 
-def test_a_terminal_gets_its_own_width(lpsched, bag, monkeypatch):
+def test_a_terminal_gets_lines_of_its_own_width(lpsched, tmp_path, monkeypatch):
+    path = tmp_path / "b.json"
+    path.write_text(json.dumps(sound(name="n" * 200)))
     monkeypatch.setattr(Console, "is_terminal", True)
-    code, out, _ = lpsched("solve", bag)
+    monkeypatch.setenv("COLUMNS", "50")
+    code, out, _ = lpsched("show", str(path))
     assert code == 0
-    assert "bound" in out
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    assert plain != out  # a terminal gets bold headers
+    assert max(map(len, plain.splitlines())) == 50
+
+
+@pytest.mark.parametrize("where", ["file", "key", "name"])
+def test_what_would_steer_the_terminal_is_shown_as_its_code(lpsched, tmp_path, where):
+    escape = "\x1b[31mx.csv"
+    raw = {"file": sound(seconds={"file": escape}), "key": sound(**{escape: 1}), "name": sound(name=escape)}[
+        where
+    ]
+    (tmp_path / "b.json").write_text(json.dumps(raw))
+    code, _, err = lpsched("show", str(tmp_path / "b.json"))
+    assert code == 2
+    assert "\x1b" not in err
+    assert "x1b[31m" in err
 
 
 def test_version_and_help(lpsched):

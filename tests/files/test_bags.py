@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -46,8 +48,8 @@ def test_the_default_form_depends_on_the_size(tmp_path):
     assert names == ["b.json"]
     assert isinstance(table, list)
     names, table = files(2, 50_001)
-    assert names == ["b.npz", "b.json"]
-    assert table == {"file": "b.npz"}
+    assert names == ["b.json.npz", "b.json"]
+    assert table == {"file": "b.json.npz"}
 
 
 def test_yaml_is_written_for_people(tmp_path):
@@ -213,6 +215,27 @@ def test_an_npz_is_read(beside, tmp_path, arrays):
     assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, None, None]]
 
 
+def test_the_ends_of_the_range_are_in_it_and_every_nan_is_the_same(beside, tmp_path):
+    other_nan = np.array([0xFFF8000000000001], dtype=np.uint64).view(float)[0]
+    cells = np.array([[1e-30, 1e30, other_nan], [3.0, NAN, -NAN]])
+    path = beside("t.npz", npz(tmp_path / "t.npz", seconds=cells))
+    assert read_bag(path).seconds == Table.of([[1e-30, 1e30, None], [3.0, None, None]])
+
+
+def test_a_loop_of_links_is_refused(beside, tmp_path):
+    (tmp_path / "t.csv").symlink_to(tmp_path / "t.csv")
+    (fault,) = faults_of(beside("t.csv"))
+    assert fault.startswith("seconds")
+
+
+def test_an_npz_of_the_second_version_of_the_format_is_read(beside, tmp_path):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, CELLS, version=(2, 0))
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("seconds.npy", out.getvalue())
+    assert list(read_bag(beside("t.npz")).seconds) == [[8.0, 1.0, 2.0], [3.0, None, None]]
+
+
 def test_an_npz_of_integers_is_read(beside, tmp_path):
     path = beside("t.npz", npz(tmp_path / "t.npz", seconds=np.array([[8, 1, 2], [3, 4, 5]], dtype=np.uint8)))
     assert list(read_bag(path).seconds) == [[8.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
@@ -231,6 +254,9 @@ def test_an_npz_of_integers_is_read(beside, tmp_path):
         pytest.param({"seconds": CELLS, "task_types": np.array(["zip", "render"])}, "seconds (t.npz): found 'zip' at place 0 of its task_types, needs 'render'; write it in the order of the bag's lists", id="order"),
         pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "seconds (t.npz): found the array columns of type int64, needs names of at most 401 characters; convert it", id="labels-numbers"),
         pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 0.0, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 0.0, {A_TIME}; correct it", id="zero"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1e-31, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1e-31, {A_TIME}; correct it", id="vanishing"),
+        pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1.1e30, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1.1e+30, {A_TIME}; correct it", id="huge"),
+        pytest.param({"seconds": CELLS, "task_types": np.array(["render", "z" * 500])}, "seconds (t.npz): found the array task_types of type <U500, needs names of at most 401 characters; convert it", id="labels-long"),
         pytest.param({"seconds": np.array([[-8.0, 1.0, 2.0], [3.0, 1.0, NAN]])}, f"seconds.render.cpu (t.npz): found -8.0, {A_TIME}; correct it", id="negative"),
         pytest.param({"seconds": np.array([[8.0, 1.0, np.inf], [3.0, 1.0, NAN]])}, f"seconds.render.gpu:P1 (t.npz): found infinity, {A_TIME}; correct it", id="infinite"),
     ],

@@ -8,7 +8,6 @@ import os
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files import documents
 from lpsched.files.content import read_bytes
 from lpsched.files.documents import read_document, yaml_file
 
@@ -128,7 +127,7 @@ def test_an_alias_bomb_is_refused_before_it_is_built(written):
     [
         pytest.param('{"a": 1,\n"b"}', "line 2: found broken JSON: Expecting ':' delimiter (column 4), needs JSON; mend the line", id="no-colon"),
         pytest.param('{"a": [1, 2}', "line 1: found broken JSON: Expecting ',' delimiter (column 12), needs JSON; mend the line", id="wrong-bracket"),
-        pytest.param("[" * 100_000, "the file: found brackets nested very deeply, needs at most 12 levels; flatten it", id="nested"),
+        pytest.param("[" * 100_000, "the file: found brackets nested very deeply, needs a few levels; flatten it", id="nested"),
     ],
 )  # fmt: skip
 def test_broken_or_harmful_json_is_told_with_its_line(written, content, fault):
@@ -186,5 +185,25 @@ def test_many_lines_and_many_repetitions_stay_bounded(written, monkeypatch):
     assert len(read_document(written("y.yaml", "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]")).lines) == 10
 
 
-def test_the_limits_leave_room_for_what_people_write():
-    assert documents.MOST_YAML_BYTES > 30 * 512 * 16 * 20  # thirty tables of 512 x 16 inline
+def test_twelve_levels_are_allowed_and_thirteen_are_not(written):
+    assert read_document(written("x.yaml", "[" * 12 + "]" * 12)).value is not None
+    assert "nested more than 12 deep" in refused(written("y.yaml", "[" * 13 + "]" * 13))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(written):
+    assert read_document(written("x.yaml", b"\xef\xbb\xbfa: 1")).value == {"a": 1}
+    assert read_document(written("x.json", b'\xef\xbb\xbf{"a": 1}')).value == {"a": 1}
+
+
+def test_a_file_of_exactly_the_limit_is_read(written):
+    path = written("a.json", "12345")
+    assert read_bytes(path, 5) == b"12345"
+    with pytest.raises(InstanceError, match="found 5 bytes, needs at most 4 bytes"):
+        read_bytes(path, 4)
+
+
+def test_many_keys_and_one_of_them_twice_take_no_time_to_tell(written):
+    # 200,000 keys: anything quadratic would take hours.
+    keys = ", ".join(f'"k{k}": 1' for k in range(200_000))
+    document = read_document(written("x.json", f'{{{keys}, "k7": 2}}'))
+    assert [fault.path for fault in document.faults] == [("k7",)]

@@ -6,7 +6,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.files import etc
-from lpsched.files.etc import read_etc
+from lpsched.files.etc import FirstColumn, read_etc
 
 BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
 
@@ -46,11 +46,6 @@ def test_a_csv_with_names_is_read(written):
     assert [task.name for task in bag.task_types] == ["render", "zip"]
     assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
     assert list(bag.seconds) == [[8.0, 1.0], [3.0, None]]
-
-
-def test_a_csv_with_numbers_for_names_is_read_by_its_empty_corner(written):
-    bag = read_etc(written("etc.csv", ",cpu,gpu\n264,8,1\n265,3,2\n"))
-    assert [task.name for task in bag.task_types] == ["264", "265"]
 
 
 def test_a_csv_without_task_names_is_read(written):
@@ -93,12 +88,54 @@ def test_each_fault_is_told(written, content, fault):
 
 def test_a_power_table_of_another_shape_is_told(written):
     with pytest.raises(
-        InstanceError, match=r"found 2 x 2 watts, or other names, needs 2 x 3, with the names of t\.0"
+        InstanceError, match=r"found 2 x 2 watts, needs 2 x 3, as in t\.0; bring tables of one shape"
     ):
         read_etc(written("t.0", BRAUN), power=written("p.0", "2 2\n1 2 3 4"))
 
 
+def test_names_are_compared_only_where_both_files_give_them(written):
+    times = written("t.csv", "task,cpu,gpu\nrender,8,1\nzip,3,2\n")
+    bag = read_etc(times, power=written("p.0", "2 2\n10 20 30 40"))
+    assert bag.watts is not None
+    assert [task.name for task in bag.task_types] == ["render", "zip"]
+    bag = read_etc(written("t.0", "2 2\n10 20 30 40"), power=times)
+    assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
+    with pytest.raises(
+        InstanceError,
+        match=r"found the machine type 'gpu', needs 'cpu', as in t\.csv; bring both in the same order",
+    ):
+        read_etc(times, power=written("p.csv", "task,gpu,cpu\nrender,8,1\nzip,3,2\n"))
+    with pytest.raises(InstanceError, match=r"found the task type 'zip', needs 'render'"):
+        read_etc(times, power=written("p.csv", "task,cpu,gpu\nzip,8,1\nrender,3,2\n"))
+
+
+@pytest.mark.parametrize("corner", ["", "task", "Task type", "task_type", "task_id", "name", "ID", "job"])
+def test_a_column_that_is_called_so_holds_names_even_if_they_are_numbers(written, corner):
+    bag = read_etc(written("etc.csv", f"{corner},cpu,gpu\n264,8,1\n265,3,2\n"))
+    assert [task.name for task in bag.task_types] == ["264", "265"]
+    assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
+
+
+def test_a_first_column_of_words_and_numbers_is_a_fault_and_not_a_guess(written):
+    path = written("etc.csv", "cpu,gpu\n8,1\nx3,2\n")
+    with pytest.raises(
+        InstanceError,
+        match=r"line 3: found 'x3' in a first column that also has numbers, needs names or times, not both",
+    ):
+        read_etc(path)
+    assert [task.name for task in read_etc(path, first_column=FirstColumn.NAMES).task_types] == ["8", "x3"]
+    with pytest.raises(InstanceError, match="found the text 'x3', needs seconds"):
+        read_etc(path, first_column=FirstColumn.TIMES)
+
+
+def test_names_without_times_are_told(written):
+    with pytest.raises(
+        InstanceError, match="found a column of names and nothing else, needs a column of times"
+    ):
+        read_etc(written("etc.csv", "task\nrender\n"))
+
+
 def test_a_gzip_bomb_is_told(written, monkeypatch):
-    monkeypatch.setattr(etc, "MOST_BYTES", 1000)
+    monkeypatch.setattr(etc, "MOST_TEXT_BYTES", 1000)
     with pytest.raises(InstanceError, match="found a very large file inside, needs at most 1,000 bytes"):
         read_etc(written("x.gz", gzip.compress(b"1" * 10_000)))

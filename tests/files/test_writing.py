@@ -56,10 +56,19 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
+    (tmp_path / "a").write_text("old")
     monkeypatch.setattr(Path, "chmod", full)
     with pytest.raises(OutputError, match="No space left on device"):
         write_files({tmp_path / "a": b"x"})
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_a_replaced_file_keeps_its_rights(tmp_path):
+    (tmp_path / "a").write_text("secret")
+    (tmp_path / "a").chmod(0o600)
+    write_files({tmp_path / "a": b"x"})
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write anywhere")

@@ -96,8 +96,8 @@ def test_no_variation_gives_equal_numbers():
         ({"machines": ()}, "machines: found none, needs at least one general-purpose type; add one"),
         ({"machines": (3, 0)}, "machines: found 0, needs 1 to 1e+15; change the option"),
         ({"tasks": 99}, "tasks: found 99, needs at least one of each type; ask for more"),
-        ({"task_cov": -0.1}, "task_cov: found -0.1, needs 0 to 5; change the option"),
-        ({"task_cov": float("nan")}, "task_cov: found nan, needs 0 to 5; change the option"),
+        ({"task_cov": -0.1}, "task_cov: found -0.1, needs 0 to 2; change the option"),
+        ({"task_cov": float("nan")}, "task_cov: found nan, needs 0 to 2; change the option"),
         ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
         ({"special_least": 6}, "special_least: found 6, needs at most special_most; lower it"),
         ({"special_machines": (1,) * 21}, "task_types: found 100, needs 105, so that all special-purpose types have tasks of their own; ask for more"),
@@ -108,6 +108,15 @@ def test_options_out_of_range_are_told(options, fault):
     with pytest.raises(InstanceError) as caught:
         CovOptions(**options)
     assert fault in [str(each) for each in caught.value.faults]
+
+
+def test_the_widest_spread_still_makes_a_sound_bag():
+    make(9, task_cov=2.0, machine_cov=2.0, power_task_cov=2.0, power_machine_cov=2.0, task_types=3000)
+
+
+def test_a_bag_without_a_name_is_not_made():
+    with pytest.raises(InstanceError, match="found an empty name"):
+        cov_bag("", np.random.default_rng(0))
 
 
 def test_the_defaults_are_the_thesis_machines():

@@ -4,13 +4,14 @@ import hashlib
 import math
 import pickle
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.instance import Bag, Table, bag_from_dict
+from lpsched.instance import Bag, Table, TaskType, bag_from_dict
 from lpsched.instance.arrays import arrays_of
 from lpsched.pipeline import solve
 from tests.support import SOUND, bags, simple_bag, sound
@@ -89,6 +90,64 @@ def test_a_bag_made_by_hand_is_checked_too():
         Bag("twice", bag.machine_types, (bag.task_types[0],) * 2, bag.seconds)
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"seconds": Table.of([[0.0]])}, r"seconds\[0\]\[0\]: found 0.0, needs seconds"),
+        ({"seconds": Table.of([[-1.0]])}, r"seconds\[0\]\[0\]: found -1.0, needs seconds"),
+        ({"seconds": Table.of([[math.inf]])}, r"seconds\[0\]\[0\]: found infinity, needs seconds"),
+        ({"seconds": Table.of([[1e-310]])}, r"seconds\[0\]\[0\]: found 1e-310, needs seconds"),
+        (
+            {"seconds": Table.of([[math.nan]])},
+            r"seconds\[0\]: found no machine type that can run task type 't0'",
+        ),
+        (
+            {"seconds": Table.of([[1.0, 2.0]])},
+            "seconds: found a table of 1 x 2, needs 1 x 1, task types x columns; mend its shape",
+        ),
+        ({"seconds": Table(1, 1, b"")}, "seconds: found a table of 1 x 1, needs 1 x 1"),
+        ({"watts": Table.of([[-2.0]])}, r"watts\[0\]\[0\]: found -2.0, needs watts"),
+        ({"name": ""}, "name: found an empty name"),
+        ({"name": 5}, "name: found 5"),
+    ],
+)
+def test_a_bag_made_by_hand_is_sound_or_refused(change, fault):
+    bag = simple_bag([[1.0]], [1], [1])
+    with pytest.raises(InstanceError, match=fault):
+        replace(bag, **change)
+
+
+def test_a_part_made_by_hand_says_what_is_wrong_with_it():
+    with pytest.raises(
+        ValueError, match=r"found 0, needs a whole number from 1 to 10\^15; correct it, or drop the entry"
+    ):
+        TaskType(name="a", count=0)
+
+
+def test_a_table_finds_its_absent_pairs_and_nothing_else():
+    # The bytes of 0.0 and of this number side by side hold the bytes of NaN, across the border.
+    straddling = struct.unpack("<d", b"\x00\xf8\x7f\x00\x00\x00\x00\x40")[0]
+    table = Table.of([[0.0, straddling, None, 1.0, None]])
+    assert struct.pack("<d", math.nan) in table.packed[:16]
+    assert table.absent() == [2, 4]
+
+
+def test_neither_prices_nor_anything_else_in_a_bag_can_be_changed_or_shared_by_accident():
+    bag, other = simple_bag([[1.0]], [1], [1]), simple_bag([[1.0]], [1], [1])
+    for change in (
+        lambda prices: prices.__setitem__("t0", 5.0),
+        lambda prices: prices.update({"t0": 5.0}),
+        lambda prices: prices.setdefault("t0", 5.0),
+        lambda prices: prices.clear(),
+    ):
+        with pytest.raises(TypeError, match="this mapping cannot be changed"):
+            change(bag.prices.per_task)
+    assert other.prices.per_task == {}
+    assert hash(bag) == hash(other)
+    assert hash(bag_from_dict(SOUND)) == hash(bag_from_dict(reordered(SOUND)))
+    assert isinstance(hash(solve(bag)), int)
+
+
 def test_arrays_mask_absent_pairs():
     arrays = arrays_of(bag_from_dict(SOUND))
     assert arrays.can_run.tolist() == [[True, True, True], [True, False, False]]
@@ -130,6 +189,11 @@ def test_merging_joins_machine_types_that_are_alike_in_every_way():
         ("m3", 8),
     ]
     assert list(merged.seconds) == [[1.0, 1.0, 2.0], [3.0, 3.0, 4.0]]
+
+
+def test_machine_types_with_different_watts_are_not_alike():
+    bag = simple_bag([[1.0, 1.0, 1.0]], [1], [1, 2, 3], watts=[[5.0, 6.0, 5.0]])
+    assert [machine.count for machine in bag.merged().machine_types] == [4, 2]
 
 
 def test_task_types_with_different_prices_are_not_alike():

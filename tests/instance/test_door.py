@@ -53,13 +53,15 @@ def times(cell):
         pytest.param({"format": ...}, "format: found no format, needs 'format: lpsched-bag/1'; write it as the first key", id="format-missing"),
         pytest.param({"format": 1}, "format: found 1, needs 'format: lpsched-bag/1'; write it as the first key", id="format-a-number"),
         pytest.param({"format": "lpsched-bag/2"}, "format: found the text 'lpsched-bag/2', needs 'lpsched-bag/1'; install a newer lpsched", id="format-newer"),
+        pytest.param({"format": "lpsched-bag/0"}, "format: found the text 'lpsched-bag/0', needs 'lpsched-bag/1'; bring a file of this kind", id="format-before-the-first"),
+        pytest.param({"prices": {"per_task": {"zip": -1, "render": "x"}}}, "prices.per_task.render: found the text 'x', needs money: a number from 0 to 1e+30; write it as a plain number", id="priced-task-text"),
         pytest.param({"format": "lpsched-day/1"}, "format: found the text 'lpsched-day/1', needs 'lpsched-bag/1'; bring a file of this kind", id="format-other"),
         pytest.param({"sight": {}}, "sight: found an unknown key, needs one of format, name, machine_types, task_types, seconds, watts, prices, site; did you mean 'site'?", id="unknown-key"),
         pytest.param({"qqqqq": 1}, "qqqqq: found an unknown key, needs one of format, name, machine_types, task_types, seconds, watts, prices, site; remove it", id="unknown-key-far-off"),
         pytest.param({"name": ...}, f"name: found nothing (null), {A_NAME}; give it a name", id="name-missing"),
         pytest.param({"name": 12}, f"name: found 12, {A_NAME}; put it in quotes", id="name-a-number"),
-        pytest.param({"machine_types": ..., "seconds": ..., "watts": ...}, "machine_types: found nothing, needs a list of machine types; add it", id="list-missing"),
-        pytest.param({"machine_types": {}}, "machine_types: found a mapping of 0, needs a list; see 'lpsched schema bag'", id="list-a-mapping"),
+        pytest.param({"machine_types": ..., "seconds": ..., "watts": ...}, "machine_types: found nothing, needs a list of machine types; see 'lpsched schema bag'", id="list-missing"),
+        pytest.param({"machine_types": {}}, "machine_types: found a mapping of 0, needs a list of machine types; see 'lpsched schema bag'", id="list-a-mapping"),
         pytest.param({"machine_types": []}, "machine_types: found an empty list, needs at least one machine type; add a machine type", id="no-machines"),
         pytest.param({"task_types": []}, "task_types: found an empty list, needs at least one task type; add a task type", id="no-tasks"),
         pytest.param({"task_types": [3, ZIP]}, "task_types[0]: found 3, needs a mapping; see 'lpsched schema bag'", id="type-a-number"),
@@ -74,7 +76,7 @@ def times(cell):
         pytest.param({"task_types": [RENDER, {"count": 1}]}, "task_types[1].name: found nothing, needs the key 'name'; add it", id="key-missing"),
         pytest.param({"task_types": [RENDER, RENDER, ZIP]}, "task_types[1].name: found 'render' once more, needs a name of its own; rename one", id="name-twice"),
         pytest.param(machines(cuont=3), "machine_types[0].cuont: found an unknown key, needs one of name, count, idle_watts, wear_per_busy_hour, purchase_price, mean_hours_to_failure, p_states; did you mean 'count'?", id="unknown-inner-key"),
-        pytest.param(machines(p_states=[]), "machine_types[0].p_states: found a list of 0, needs a list of P-state names; name them, or drop the key", id="p-states-empty"),
+        pytest.param(machines(p_states=[]), "machine_types[0].p_states: found a list of 0, needs a list of 1 to 100 P-state names; name them, or drop the key", id="p-states-empty"),
         pytest.param(machines(p_states=["A", ""]), f"machine_types[0].p_states[1]: found an empty name, {A_NAME}; give it a name", id="p-state-empty"),
         pytest.param({"machine_types": [CPU, GPU | {"p_states": ["A", "A"]}]}, "machine_types[1].p_states[1]: found 'A' once more, needs a name of its own; rename one", id="p-state-twice"),
         pytest.param({"machine_types": [CPU, GPU, {"name": "gpu:P0", "count": 1}]}, "machine_types[1]: found 'gpu:P0', which names a P-state here and another machine type, needs labels that differ; rename one", id="label-twice"),
@@ -97,7 +99,7 @@ def times(cell):
         pytest.param(machines(purchase_price=100), "machine_types[0].purchase_price: found a purchase price but no life of 'cpu', needs both; add mean_hours_to_failure, or drop purchase_price", id="no-life"),
         pytest.param({"prices": {"per_bag": "x"}}, "prices.per_bag: found the text 'x', needs money: a number from 0 to 1e+30; write it as a plain number", id="text-price"),
         pytest.param({"prices": {"per_task": {"zap": 1}}}, "prices.per_task.zap: found no task type of that name, needs one of task_types; did you mean 'zip'?", id="priced-task-unknown"),
-        pytest.param({"prices": {"per_task": 3}}, "prices.per_task: found 3, needs a mapping; see 'lpsched schema bag'", id="priced-tasks-a-number"),
+        pytest.param({"prices": {"per_task": 3}}, "prices.per_task: found 3, needs a mapping from task types to money; see 'lpsched schema bag'", id="priced-tasks-a-number"),
         pytest.param({"prices": []}, "prices: found a list of 0, needs a mapping; see 'lpsched schema bag'", id="prices-a-list"),
         pytest.param({"site": {"pue": 0.9}}, "site.pue: found 0.9, needs a ratio: a number from 1 to 1e+30; correct it", id="pue-below-one"),
         pytest.param({"site": {"cap_measured_at": "roof"}}, "site.cap_measured_at: found the text 'roof', needs 'facility' or 'it'; say on which side of the PUE the cap is", id="cap-at-the-roof"),
@@ -181,6 +183,38 @@ def test_a_table_of_junk_gives_a_bounded_number_of_faults():
         "watts": {f"unknown{i}": {} for i in range(3000)},
     }
     assert len(faults_of(raw)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"task_types": [3] * 100_000}, "task_types[0]"),
+        ({f"unknown{k}": 1 for k in range(100_000)}, "unknown0"),
+        ({"prices": {f"unknown{k}": 1 for k in range(100_000)}}, "prices"),
+        ({"prices": {"per_task": {f"t{k}": "x" for k in range(100_000)}}}, "prices.per_task.t0"),
+        ({"prices": {"per_task": {f"t{k}": 1.0 for k in range(100_000)}}}, "prices.per_task.t0"),
+        ({"machine_types": [CPU | {"p_states": [""] * 100_000}]}, "machine_types[0].p_states"),
+        ({"task_types": [{"name": "same", "count": 1}] * 100_000, "seconds": ...}, "task_types[1].name"),
+    ],
+    ids=["types", "keys", "section-keys", "task-prices", "tasks-unknown", "p-states", "names"],
+)
+def test_junk_without_end_gives_faults_with_an_end(change, where):
+    # Anything quadratic in 100,000 would not end either.
+    faults = faults_of(sound(**change))
+    assert any(fault.startswith(f"{where}: ") for fault in faults)
+    assert len(faults) <= 2001
+
+
+def test_a_name_may_have_200_characters():
+    assert bag_from_dict(sound(name="x" * 200)).name == "x" * 200
+
+
+def test_types_may_be_given_as_tuples_and_as_made_parts():
+    bag = bag_from_dict(SOUND)
+    again = bag_from_dict(
+        sound(machine_types=bag.machine_types, task_types=bag.task_types, prices=bag.prices, site=bag.site)
+    )
+    assert again == bag
 
 
 def test_an_integral_float_is_a_count():

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.instance import bag_from_dict
 from lpsched.instance.heterogeneity import affinity, heterogeneity
-from tests.support import simple_bag
+from tests.support import simple_bag, sound
 
 
 def test_affinity_of_the_thesis_example_with_high_affinity():
@@ -63,6 +64,19 @@ def test_special_machines_are_left_out_of_the_affinity_only():
     mixed = heterogeneity(simple_bag(with_special, [1] * 3, [1, 1, 1]))
     assert mixed.task_machine_affinity == plain.task_machine_affinity
     assert mixed.machine_performance_homogeneity != plain.machine_performance_homogeneity
+
+
+def test_only_the_first_p_state_counts():
+    raw = sound(seconds=[[8.0, [1.0, 500.0]], [3.0, [2.0, 900.0]]], watts=...)
+    plain = simple_bag([[8.0, 1.0], [3.0, 2.0]], [40, 5], [2, 1])
+    assert heterogeneity(bag_from_dict(raw)) == heterogeneity(plain)
+
+
+def test_homogeneity_is_of_columns_for_machines_and_of_rows_for_tasks():
+    # Speeds 1 and 1/4 (columns sum to 2 and 1/2), rows equal.
+    measures = heterogeneity(simple_bag([[1.0, 4.0], [1.0, 4.0]], [1, 1], [1, 1]))
+    assert measures.machine_performance_homogeneity == pytest.approx(0.25)
+    assert measures.task_difficulty_homogeneity == pytest.approx(1.0)
 
 
 def test_too_few_numbers_have_no_spread():

@@ -6,22 +6,10 @@ import _thread
 import threading
 import time
 
-import numpy as np
 import pytest
 
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.program import LpBuilder
-
-
-def hard_program():
-    """Return a dense program that keeps HiGHS busy for many seconds."""
-    rng = np.random.default_rng(0)
-    lp = LpBuilder("hard")
-    x = lp.variables("x", upper=np.full(2500, 10.0))
-    lp.objective([(x, -rng.random(2500))])
-    for row in range(2000):
-        lp.at_most(f"r{row}", [(x, rng.random(2500))], 1.0 + rng.random())
-    return lp.build()
+from tests.support import hard_program
 
 
 def test_an_interrupt_stops_the_solver():

@@ -42,3 +42,5 @@ def test_totals_are_exact_and_no_count_moves_by_one(shares, count):
 def test_a_task_type_without_a_share_is_an_error():
     with pytest.raises(SolverError, match="leaves task type 1 without a machine"):
         round_shares(np.array([[1.0], [0.0]]), [1, 1])
+    with pytest.raises(SolverError, match="leaves task type 0 without a machine"):
+        round_shares(np.array([[np.nan, np.inf]]), [1])

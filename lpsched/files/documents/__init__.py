@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lpsched.files.documents.document import Document
 
-MOST_YAML_BYTES: Final = 8 * 2**20  # seconds of parsing at the worst; a file of 512 x 16 numbers has 0.2
+MOST_YAML_BYTES: Final = 4 * 2**20  # some five seconds of parsing at the worst; 512 x 16 numbers have 0.2
 MOST_JSON_BYTES: Final = 64 * 2**20
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 

@@ -6,6 +6,7 @@ JSON has no line numbers once it is read; a fault is found by its path.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lpsched.errors import MOST_FAULTS
@@ -39,8 +40,8 @@ def read_json(path: Path, text: str) -> Document:
         if len(content) == len(pairs):
             return dict(pairs)
         marked = _Repeated((key, content[key]) for key, _ in pairs)
-        names = [key for key, _ in pairs]
-        marked.twice = tuple(key for key in content if names.count(key) > 1)
+        times = Counter(key for key, _ in pairs)
+        marked.twice = tuple(key for key in marked if times[key] > 1)
         repeated.append(marked)
         return marked
 
@@ -50,9 +51,7 @@ def read_json(path: Path, text: str) -> Document:
         found = f"broken JSON: {error.msg} (column {error.colno})"
         raise one_fault(path, found, "JSON", "mend the line", error.lineno) from None
     except RecursionError:
-        raise one_fault(
-            path, "brackets nested very deeply", f"at most {DEEPEST} levels", "flatten it"
-        ) from None
+        raise one_fault(path, "brackets nested very deeply", "a few levels", "flatten it") from None
     faults = [given_twice((*place, key)) for place, each in _find(value, repeated) for key in each.twice]
     return Document(value, tuple(faults[:MOST_FAULTS]))
 

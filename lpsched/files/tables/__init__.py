@@ -1,7 +1,7 @@
 """Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
 
-Each format has a module with `read` and `write`. Sizes are compared with the bag's lists before anything is
-unpacked, so a small file cannot fill memory.
+Each format has a module with `read` and `write`. What is compressed is compared with the bag's lists before
+it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class TableContract:
         """Rows and columns."""
         return len(self.names), len(self.labels)
 
-    def content(self) -> bytes:
-        """Return the file's bytes.
+    def content(self, most: int = MOST_BYTES) -> bytes:
+        """Return the file's bytes, if there are no more than `most`.
 
         Raises
         ------
@@ -48,7 +48,7 @@ class TableContract:
             If they cannot be had.
         """
         try:
-            return read_bytes(self.path, MOST_BYTES)
+            return read_bytes(self.path, most)
         except InstanceError as error:
             raise self.here(error) from None
 
@@ -110,7 +110,7 @@ class TableContract:
         if faults:
             raise InstanceError(str(self.path), tuple(faults))
         packed = np.where(absent, np.nan, cells + 0.0)  # one NaN, no -0.0: equal tables have equal bytes
-        return Table(*self.shape, packed.tobytes())
+        return Table(*self.shape, packed.tobytes(), checked_as=self.key)
 
     def _refused(self, cells: Floats, i: int, column: int) -> Fault:
         try:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.files.content import as_text
+from lpsched.files.content import MOST_TEXT_BYTES, as_text
 from lpsched.files.documents.document import resolve
 from lpsched.files.tables.contract import CHECKS, CORNER, TableContract
 
@@ -32,7 +32,7 @@ def read(contract: TableContract) -> Table:
         If it is not CSV, or does not fit the contract.
     """
     try:
-        text = as_text(contract.path, contract.content())
+        text = as_text(contract.path, contract.content(MOST_TEXT_BYTES))
         lines = [(number, row) for number, row in enumerate(_rows(text), start=1) if row]
     except csv.Error as error:
         raise contract.refusal(f"broken CSV: {error}", "CSV", "mend the file") from None
