@@ -10,7 +10,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import yaml
@@ -21,7 +21,7 @@ from lpsched.generate.cov import CovOptions, cov_bag
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RUNS = 5
+RUNS: Final = 5
 
 
 def best(read: Callable[[Path], object], path: Path) -> float:
@@ -46,22 +46,25 @@ def bare_json(path: Path) -> object:
 
 def bare_npz(path: Path) -> object:
     """Load the lists and both arrays and check nothing."""
-    with np.load(path.with_suffix(".npz")) as arrays:
+    with np.load(path.with_name(f"{path.name}.npz")) as arrays:
         return bare_json(path), arrays["seconds"], arrays["watts"]
 
 
-def main() -> None:
-    """Print one line per file."""
-    cases = [
-        ("512 x 16 by name, YAML", 512, 16, TableForm.NAMES, ".yaml", bare_yaml),
-        ("512 x 16 matrix, YAML", 512, 16, TableForm.MATRIX, ".yaml", bare_yaml),
-        ("512 x 16 matrix, JSON", 512, 16, TableForm.MATRIX, ".json", bare_json),
-        ("10,000 x 200 .npz, JSON", 10_000, 200, TableForm.NPZ, ".json", bare_npz),
-    ]
+CASES: Final = (
+    ("512 x 16 by name, YAML", 512, 16, TableForm.NAMES, ".yaml", bare_yaml),
+    ("512 x 16 matrix, YAML", 512, 16, TableForm.MATRIX, ".yaml", bare_yaml),
+    ("512 x 16 matrix, JSON", 512, 16, TableForm.MATRIX, ".json", bare_json),
+    ("10,000 x 200 .npz, JSON", 10_000, 200, TableForm.NPZ, ".json", bare_npz),
+)
+
+
+def main(scale: float = 1.0) -> None:
+    """Print one line per file; a scale below 1 makes the tables smaller, to try the script."""
     print(f"{'file, seconds and watts':26} {'lpsched':>10} {'bare':>10} {'ratio':>7}")
     with tempfile.TemporaryDirectory() as folder:
-        for title, types, machines, form, suffix, bare in cases:
-            options = CovOptions(task_types=types, machines=(1,) * machines, tasks=types)
+        for title, types, machines, form, suffix, bare in CASES:
+            rows = max(1, round(scale * types))
+            options = CovOptions(task_types=rows, machines=(1,) * machines, tasks=rows)
             path = Path(folder) / f"bag{suffix}"
             write_bag(cov_bag("bench", np.random.default_rng(0), options), path, form=form)
             ours, theirs = best(read_bag, path), best(bare, path)

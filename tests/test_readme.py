@@ -85,7 +85,14 @@ def test_the_python_blocks_run(monkeypatch):
 
 
 def test_every_link_leads_to_a_file():
-    for name in ("README.md", "CONTRIBUTING.md", "docs/files.md", "docs/json.md", "docs/checking.md"):
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/files.md",
+        "docs/json.md",
+        "docs/checking.md",
+        "docs/benchmarks.md",
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
             assert (ROOT / name).parent.joinpath(target).exists(), f"{name}: {target}"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import bench_reading
+
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
 
@@ -81,6 +83,19 @@ def test_nothing_is_installed_twice(clone):
     lines = log.read_text().splitlines()
     assert sum("pip install" in line for line in lines) == 2
     assert sum("-m venv" in line for line in lines) == 1
+
+
+def test_the_benchmark_of_reading_prints_a_line_for_each_file(capsys):
+    bench_reading.main(scale=0.01)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:26].rstrip() for line in lines[1:]] == [case[0] for case in bench_reading.CASES]
+    assert all(float(line.split()[-1]) > 0 for line in lines[1:])
+
+
+def test_bench_without_a_name_lists_what_there_is():
+    done = run(ROOT / "scripts" / "bench")
+    assert done.returncode == 0
+    assert done.stdout.startswith("reading      How long reading a bag takes")
 
 
 def test_ci_runs_the_same_script():
