@@ -71,18 +71,33 @@ def _global_options(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
-            stream.reconfigure(errors="backslashreplace")
+    _have_streams()
     try:
         code = run(given)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # so that the exit flushes into nothing
         code = CLOSED_PIPE
+        _give_up_stdout()
+    except OSError as error:  # files' errors are told as such; this is the answer that could not be printed
+        tell(f"cannot print the answer: {error.strerror or error}; send it elsewhere")
+        code = BAD_INPUT
+        _give_up_stdout()
     sys.exit(code)
+
+
+def _have_streams() -> None:
+    """Make sure that there is something to print to, and that every letter can be printed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever called us
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the exit
+        stream = getattr(sys, name)
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give_up_stdout() -> None:
+    """Let what is still waiting to be printed flow into nothing, or the exit would fail over it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -108,7 +123,9 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
         raise
-    if code == INTERRUPTED:  # and Ctrl-C into this code
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # Typer turns Ctrl-C into this code
         return _told("interrupted", _error("interrupted", "interrupted"), INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from lpsched.__main__ import main as entry
 from lpsched.cli import main as cli
 from lpsched.cli.imports import FirstColumn
 from lpsched.cli.main import run
@@ -294,6 +295,18 @@ def test_an_exit_from_within_stays_an_exit(bag, monkeypatch):
     monkeypatch.setattr("lpsched.pipeline.solve", leave)
     with pytest.raises(SystemExit, match="7"):
         run(["solve", bag])
+
+
+def test_an_interrupt_before_the_command_begins_is_exit_130(bag, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupt)
+    assert run(["solve", bag]) == 130
+    assert capsys.readouterr().err == "lpsched: interrupted\n"
+    monkeypatch.setattr(cli, "main", interrupt)
+    with pytest.raises(SystemExit, match="130"):
+        entry()
 
 
 def test_main_exits_with_the_code(bag, capsys):

@@ -42,6 +42,38 @@ def test_a_reader_that_goes_away_ends_us_quietly():
         assert process.wait(timeout=60) == 141
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("> /dev/full", 2)]
+)
+@pytest.mark.parametrize("flag", ["", "--json"])
+def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
+    if "full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    command = f'"{sys.executable}" -m lpsched solve "{INSTANCES / "tiny.yaml"}" {flag} {redirection}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("cannot print the answer: No space left on device" in done.stderr) == (code == 2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
+@pytest.mark.parametrize("milliseconds", [60, 120, 180, 240, 300])
+def test_ctrl_c_at_any_moment_is_no_traceback(milliseconds):
+    process = subprocess.Popen(
+        [*LPSCHED, "solve", str(INSTANCES / "tiny.yaml")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(milliseconds / 1000)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if "site.py" in err or "<frozen" in err or "runpy" in err:
+        pytest.skip("Python itself had not finished starting")
+    assert process.returncode in {0, 130}
+    assert "Traceback" not in err
+
+
 def test_no_traceback_for_bad_input(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_bytes(bytes(range(256)))

@@ -20,16 +20,6 @@ def refused(path) -> str:
     return str(fault)
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 def test_a_missing_file_is_told(tmp_path):
     assert refused(tmp_path / "no.yaml") == (
         "the file: found no file to read (No such file or directory), needs a file; check its name and rights"

@@ -11,16 +11,6 @@ from lpsched.files.etc import FirstColumn, read_etc
 BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
 
 
-@pytest.fixture
-def written(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     "content",
     [BRAUN, BRAUN.replace("2 3 0", "2 3"), BRAUN.replace("\n", "\r\n"), BRAUN.replace("\n2\n", " 2 ")],
