@@ -95,13 +95,27 @@ def _check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> No
 
 
 def _run(highs: highspy.Highs) -> None:
-    """Run to the end, or stop at Ctrl-C."""
-    worker = threading.Thread(target=highs.run, daemon=True)
-    worker.start()
-    try:
-        while worker.is_alive():
-            worker.join(POLL_SECONDS)
-    except KeyboardInterrupt:
-        highs.cancelSolve()
-        worker.join()
-        raise
+    """Run to the end, or stop at Ctrl-C.
+
+    However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works
+    would abort it.
+    """
+    done = threading.Event()  # Thread.join, once interrupted, takes a running thread for a stopped one
+
+    def work() -> None:
+        try:
+            highs.run()
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    interrupted = False
+    while not done.is_set():
+        try:
+            if interrupted:
+                highs.cancelSolve()
+            done.wait(POLL_SECONDS)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
