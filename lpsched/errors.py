@@ -22,6 +22,7 @@ from typing import Final, TypeAlias
 Place: TypeAlias = tuple[str | int, ...]
 
 MOST_FAULTS: Final = 1000  # collected from one table or list; a file of junk has no end of them
+LONGEST_STEP: Final = 200  # characters of a key in a place
 MOST_SHOWN: Final = 100  # written out in a message
 
 
@@ -48,7 +49,8 @@ class Fault:
             if isinstance(step, int):
                 place += f"[{step}]"
             else:
-                place += ("." if place else "") + (step if step.isprintable() else repr(step))
+                name = step if len(step) <= LONGEST_STEP else step[:LONGEST_STEP] + "..."
+                place += ("." if place else "") + (name if name.isprintable() else repr(name))
         notes = ([self.file] if self.file else []) + ([f"line {self.line}"] if self.line else [])
         if not place:
             return ", ".join(notes) or "the file"

@@ -13,7 +13,7 @@ from lpsched.cli.talk import talk_of
 
 def convert(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.")],
+    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.", readable=False)],
     output: Output,
     tables: TablesOption = None,
     *,

@@ -9,6 +9,8 @@ import typer
 from lpsched.cli.options import Output, TablesOption, form_of
 from lpsched.cli.talk import talk_of
 
+LONGEST_COUNT = 18  # digits
+
 generate_app = typer.Typer(
     help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -81,6 +83,8 @@ def generate_bag(
 def _counts(option: str, given: list[str]) -> tuple[int, ...]:
     """Read counts that come with commas, with repetition, or both."""
     words = [word for part in given for word in part.split(",")]
-    if not all(word.strip().isascii() and word.strip().isdigit() for word in words):
-        raise typer.BadParameter(f"{option}: found {','.join(words)!r}, needs counts such as 40,40,20")
+    if not all(
+        word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words
+    ):
+        raise typer.BadParameter(f"{option}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
     return tuple(int(word) for word in words)

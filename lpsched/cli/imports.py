@@ -33,10 +33,13 @@ def _kinds() -> None:
 def import_etc(
     context: typer.Context,
     file: Annotated[
-        Path, typer.Argument(help="Times: Braun/HCSP text, or CSV with machine names as header.")
+        Path,
+        typer.Argument(help="Times: Braun/HCSP text, or CSV with machine names as header.", readable=False),
     ],
     output: Output,
-    power: Annotated[Path | None, typer.Option(help="Watts, a table of the same shape.")] = None,
+    power: Annotated[
+        Path | None, typer.Option(help="Watts, a table of the same shape.", readable=False)
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; the file's name if not given.")] = None,
     first_column: Annotated[
         FirstColumn | None, typer.Option(help="Of a CSV. By default it is seen from header and cells.")

@@ -12,7 +12,7 @@ from lpsched.cli.talk import talk_of
 
 def show(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.")],
+    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.", readable=False)],
 ) -> None:
     """Show what is in a file: sizes, prices, and how heterogeneous tasks and machines are."""
     from dataclasses import asdict

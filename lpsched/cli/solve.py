@@ -20,7 +20,7 @@ class Objective(StrEnum):
 
 def solve(
     context: typer.Context,
-    bag: Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.")],
+    bag: Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.", readable=False)],
     objective: Annotated[Objective, typer.Option(help="What to minimise.")] = Objective.MAKESPAN,
     gap: Annotated[
         float, typer.Option(help="Call the answer optimal within this relative gap.", min=0.0, max=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import logging
 import sys
@@ -55,7 +56,9 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def tell(message: str) -> None:
     """Print a message on stderr; what would steer the terminal is shown as its code."""
     shown = (letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in message)
-    sys.stderr.write(f"lpsched: {''.join(shown)}\n")
+    with contextlib.suppress(OSError):  # who cannot hear us still gets the exit code
+        sys.stderr.write(f"lpsched: {''.join(shown)}\n")
+        sys.stderr.flush()
 
 
 def talk_of(context: typer.Context) -> Talk:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import Fault, InstanceError, LpschedWarning
-from lpsched.files.documents import SUFFIXES, read_document
+from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
+from lpsched.files.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES, read_document
 from lpsched.files.tables import csv_file, labels_of, npz_file, parquet_file, read_table_file
 from lpsched.files.writing import write_files
 from lpsched.instance import FORMAT, Bag, MachineType, Table, TaskType, bag_from_dict
@@ -122,9 +122,27 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
         if path.suffix.lower() == ".json"
         else yaml_text(raw)
     )
-    files = {file: content for file, (content, _) in contents.items()} | {path: text.encode()}
+    files = {file: content for file, (content, _) in contents.items()} | {path: _encoded(text, path)}
     write_files(files)
     return tuple(files)
+
+
+def _encoded(text: str, path: Path) -> bytes:
+    """Return the bytes to write, if they can be read again."""
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:  # the name of a table file that is not text
+        raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
+    most, do = (
+        (MOST_JSON_BYTES, "choose --tables npz")
+        if path.suffix == ".json"
+        else (MOST_YAML_BYTES, "write .json")
+    )
+    if len(content) > most:
+        raise OutputError(
+            f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"
+        )
+    return content
 
 
 def _table_files(bag: Bag, path: Path, form: TableForm) -> dict[Path, tuple[bytes, tuple[str, ...]]]:

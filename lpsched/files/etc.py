@@ -94,7 +94,7 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
     }
     if watts is not None:
         raw["watts"] = watts.rows
-    return bag_from_dict(raw, source=str(path))
+    return bag_from_dict(raw, source=str(path) if power is None else f"{path} and {power}")
 
 
 def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None:

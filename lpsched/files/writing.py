@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import stat
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
                 raise OutputError(f"cannot write {path}: it is {kind}; name a file")
             if not replace and path.exists():
                 raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
+            if path.exists() and not os.access(path, os.W_OK):
+                raise OutputError(f"cannot write {path}: it is read-only; choose another name")
             target = path.resolve()  # through a link, so that the link stays one
             waiting.append((_complete(target, content), target))
         for temporary, target in waiting:

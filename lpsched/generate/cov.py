@@ -43,9 +43,10 @@ DIGITS: Final = 6
 DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)
 SLOWDOWN_COV: Final = 0.1
 SMALLEST_SHARE: Final = 1e-9
-MOST_PAIRS: Final = 50_000_000
+MOST_PAIRS: Final = 20_000_000
+MOST_TYPES: Final = 1_000_000
 RANGES: Final = {
-    "task_types": (1, MOST_PAIRS),
+    "task_types": (1, MOST_TYPES),
     "machines": (1, MOST),
     "special_machines": (1, MOST),
     "tasks": (1, MOST),
@@ -58,10 +59,13 @@ RANGES: Final = {
     "special_cov": (0, 2),
     "special_least": (1, MOST_PAIRS),
     "special_most": (1, MOST_PAIRS),
-    "idle_watts": (0, 1e12),
-    "dynamic_watts": (0, 1e12),
+    "idle_watts": (1e-6, 1e12),
+    "dynamic_watts": (1e-6, 1e12),
     "p_states": (1, len(DYNAMIC_SHARES)),
 }
+
+
+MAY_BE_ZERO: Final = ("idle_watts", "dynamic_watts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ class CovOptions:
             Fault((name,), repr(value), f"{least:g} to {most:g}", "change the option")
             for name, (least, most) in RANGES.items()
             for value in _each(getattr(self, name))
-            if not least <= value <= most
+            if not (least <= value <= most or (value == 0 and name in MAY_BE_ZERO))
         ]
         if not self.machines:
             faults.append(Fault(("machines",), "none", "at least one general-purpose type", "add one"))

@@ -197,7 +197,7 @@ def _faults_of(detail: ErrorDetails, model: type[BaseModel], place: Place) -> li
             advice = nearest(str(path[-1]), known) or "remove it"
             return [Fault(path, "an unknown key", "one of " + ", ".join(known), advice)]
         case kind:
-            needed = _SHAPES.get(kind, detail["msg"])
+            needed = _SHAPES.get(kind, "a value of another kind")
             return [Fault(path, describe(detail["input"]), needed, "see 'lpsched schema bag'")]
 
 

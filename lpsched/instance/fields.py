@@ -58,7 +58,7 @@ def shown_number(value: float) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "infinity" if value > 0 else "minus infinity"
     if isinstance(value, int) and abs(value) >= 10**30:
-        return f"a whole number of {math.ceil(value.bit_length() * math.log10(2))} digits"
+        return f"a whole number near {'-' if value < 0 else ''}10^{int(value.bit_length() * math.log10(2))}"
     return repr(value)
 
 

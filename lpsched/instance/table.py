@@ -146,6 +146,8 @@ class _Reader:
             )
         rows = []
         for i, entries in enumerate(raw):
+            if len(self.faults) >= MOST_FAULTS:
+                break  # enough to mend
             if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
                 needed = f"a list of {len(self.machines)}, one entry per machine type"
                 self._fault((key, i), describe(entries), needed, "write null where a pair cannot run")
@@ -188,6 +190,8 @@ class _Reader:
     def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:
         known = set(names)
         for name in entries:
+            if len(self.faults) >= MOST_FAULTS:
+                break
             if name not in known:
                 advice = nearest(name, names) if len(self.faults) < MOST_ADVISED else ""
                 self._fault(

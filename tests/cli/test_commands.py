@@ -195,6 +195,7 @@ def test_generate_is_reproducible(lpsched, tmp_path):
     ("options", "message"),
     [
         (["--machines", "3,x"], "--machines: found '3,x', needs counts such as 40,40,20"),
+        (["--machines", "9" * 5000], "needs counts such as 40,40,20"),
         (["--machines", "3,0"], "machines: found 0, needs 1 to 1e+15; change the option"),
         (["--tasks", "3"], "tasks: found 3, needs at least one of each type; ask for more"),
         (["--seed", "-1"], "Invalid value for '--seed'"),

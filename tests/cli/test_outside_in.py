@@ -43,7 +43,8 @@ def test_a_reader_that_goes_away_ends_us_quietly():
 
 
 @pytest.mark.parametrize(
-    ("redirection", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("> /dev/full", 2)]
+    ("redirection", "code"),
+    [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("> /dev/full", 2), ("2> /dev/full", 0)],
 )
 @pytest.mark.parametrize("flag", ["", "--json"])
 def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
@@ -54,6 +55,13 @@ def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert ("cannot print the answer: No space left on device" in done.stderr) == (code == 2)
+
+
+def test_a_message_that_nobody_can_hear_leaves_the_exit_code():
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    command = f'"{sys.executable}" -m lpsched show nope.yaml 2> /dev/full'
+    assert subprocess.run(command, shell=True, check=False).returncode == 2  # noqa: S602
 
 
 def test_no_traceback_for_bad_input(tmp_path):

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
+from lpsched.files import bags as files_of_bags
 from lpsched.files.bags import TableForm, read_bag, write_bag
 from lpsched.files.tables import csv_file, parquet_file
 from lpsched.instance import MachineType, Table, TaskType, bag_from_dict
@@ -147,10 +148,10 @@ def beside(tmp_path):
         pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrendr,8,1,2\nzip,3,,\n", ["seconds (t.csv): found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-unknown"),
         pytest.param("task_type,cpu\nzip,3\nzip,3\n", ["seconds (t.csv): found no column 'gpu:P0' and 1 more, needs a column for each; add it", "seconds (t.csv): found the row 'zip' 2 times, needs each once; remove one", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-twice"),
         pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,fast,nan,-2\nzip,1e400,,\n", [
-            f"seconds.render.cpu (t.csv): found the text 'fast', {A_TIME}; write it as a plain number",
-            f"seconds.render.gpu:P0 (t.csv): found the text 'nan', {A_TIME}; write it as a plain number",
-            f"seconds.render.gpu:P1 (t.csv): found -2, {A_TIME}; correct it",
-            f"seconds.zip.cpu (t.csv): found infinity, {A_TIME}; correct it",
+            f"seconds.render.cpu (t.csv, line 2): found the text 'fast', {A_TIME}; write it as a plain number",
+            f"seconds.render.gpu:P0 (t.csv, line 2): found the text 'nan', {A_TIME}; write it as a plain number",
+            f"seconds.render.gpu:P1 (t.csv, line 2): found -2, {A_TIME}; correct it",
+            f"seconds.zip.cpu (t.csv, line 3): found infinity, {A_TIME}; correct it",
         ], id="cells"),
         pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,,,\nzip,3,,\n", ["seconds.render (t.csv): found no machine type that can run task type 'render' (40 tasks), needs at least one time; give one a time, or drop the task type"], id="nobody-can-run-it"),
     ],
@@ -244,19 +245,19 @@ def test_an_npz_of_integers_is_read(beside, tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "fault"),
     [
-        pytest.param({"a": CELLS, "b": CELLS}, "seconds (t.npz): found the arrays a, b, needs one named seconds; rename the array", id="names"),
+        pytest.param({"a": CELLS, "b": CELLS}, "seconds (t.npz): found the arrays 'a', 'b', needs one named seconds; rename the array", id="names"),
         pytest.param({}, "seconds (t.npz): found no arrays, needs one named seconds; rename the array", id="none"),
-        pytest.param({"seconds": CELLS.T}, "seconds (t.npz): found the array seconds of shape 3 x 2, needs 2 x 3, as the bag's lists have it; mend its shape", id="shape"),
-        pytest.param({"seconds": np.array(3.0)}, "seconds (t.npz): found the array seconds of shape none, needs 2 x 3, as the bag's lists have it; mend its shape", id="scalar"),
-        pytest.param({"seconds": CELLS.astype(str)}, "seconds (t.npz): found the array seconds of type <U32, needs plain numbers; convert it", id="texts"),
-        pytest.param({"seconds": CELLS.astype(object)}, "seconds (t.npz): found the array seconds of type object, needs plain numbers; convert it", id="objects"),
-        pytest.param({"seconds": CELLS.astype(complex)}, "seconds (t.npz): found the array seconds of type complex128, needs plain numbers; convert it", id="complex"),
+        pytest.param({"seconds": CELLS.T}, "seconds (t.npz): found the array 'seconds' of shape 3 x 2, needs 2 x 3, as the bag's lists have it; mend its shape", id="shape"),
+        pytest.param({"seconds": np.array(3.0)}, "seconds (t.npz): found the array 'seconds' of shape none, needs 2 x 3, as the bag's lists have it; mend its shape", id="scalar"),
+        pytest.param({"seconds": CELLS.astype(str)}, "seconds (t.npz): found the array 'seconds' of type <U32, needs plain numbers; convert it", id="texts"),
+        pytest.param({"seconds": CELLS.astype(object)}, "seconds (t.npz): found the array 'seconds' of type object, needs plain numbers; convert it", id="objects"),
+        pytest.param({"seconds": CELLS.astype(complex)}, "seconds (t.npz): found the array 'seconds' of type complex128, needs plain numbers; convert it", id="complex"),
         pytest.param({"seconds": CELLS, "task_types": np.array(["zip", "render"])}, "seconds (t.npz): found 'zip' at place 0 of its task_types, needs 'render'; write it in the order of the bag's lists", id="order"),
-        pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "seconds (t.npz): found the array columns of type int64, needs names of at most 401 characters; convert it", id="labels-numbers"),
+        pytest.param({"seconds": CELLS, "columns": np.array([1, 2, 3])}, "seconds (t.npz): found the array 'columns' of type int64, needs names of at most 401 characters; convert it", id="labels-numbers"),
         pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 0.0, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 0.0, {A_TIME}; correct it", id="zero"),
         pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1e-31, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1e-31, {A_TIME}; correct it", id="vanishing"),
         pytest.param({"seconds": np.array([[8.0, 1.0, 2.0], [3.0, 1.1e30, NAN]])}, f"seconds.zip.gpu:P0 (t.npz): found 1.1e+30, {A_TIME}; correct it", id="huge"),
-        pytest.param({"seconds": CELLS, "task_types": np.array(["render", "z" * 500])}, "seconds (t.npz): found the array task_types of type <U500, needs names of at most 401 characters; convert it", id="labels-long"),
+        pytest.param({"seconds": CELLS, "task_types": np.array(["render", "z" * 500])}, "seconds (t.npz): found the array 'task_types' of type <U500, needs names of at most 401 characters; convert it", id="labels-long"),
         pytest.param({"seconds": np.array([[-8.0, 1.0, 2.0], [3.0, 1.0, NAN]])}, f"seconds.render.cpu (t.npz): found -8.0, {A_TIME}; correct it", id="negative"),
         pytest.param({"seconds": np.array([[8.0, 1.0, np.inf], [3.0, 1.0, NAN]])}, f"seconds.render.gpu:P1 (t.npz): found infinity, {A_TIME}; correct it", id="infinite"),
     ],
@@ -273,6 +274,47 @@ def test_a_broken_npz_is_told(beside, tmp_path):
         assert fault.endswith("needs an .npz file as numpy.savez writes it; write it again")
 
 
+@pytest.mark.parametrize(
+    "header",
+    [b"{'descr': (", b"{[]:1}", b"{'descr':(),'fortran_order':False,'shape':(2,3)}", b"-" * 9000 + b"1"],
+)
+def test_a_forged_header_of_an_npz_is_told(beside, tmp_path, header):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("seconds.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    (fault,) = faults_of(beside("t.npz"))
+    assert fault.startswith("seconds (t.npz): found a broken archive (")
+
+
+def test_a_huge_header_of_an_npz_is_told_before_it_is_read(beside, tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+        archive.writestr("seconds.npy", b"\x93NUMPY\x02\x00" + (2**31).to_bytes(4, "little") + b" ")
+    assert faults_of(beside("t.npz")) == [
+        "seconds (t.npz): found the array 'seconds' with a huge header, needs a plain array; write it again"
+    ]
+
+
+def test_a_machine_type_may_be_called_like_the_column_of_names(tmp_path):
+    bag = bag_from_dict(
+        sound(machine_types=[{"name": "task_type", "count": 1}], seconds=[[1.0], [2.0]], watts=...)
+    )
+    for form in TableForm:
+        assert read_bag(write_bag(bag, tmp_path / "b.yaml", form=form)[-1]) == bag
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
+    bag = bag_from_dict(SOUND)
+    monkeypatch.setattr(files_of_bags, "MOST_YAML_BYTES", 100)
+    monkeypatch.setattr(files_of_bags, "MOST_JSON_BYTES", 100)
+    with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; write \.json"):
+        write_bag(bag, tmp_path / "b.yaml")
+    with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; choose --tables npz"):
+        write_bag(bag, tmp_path / "b.json")
+    monkeypatch.undo()
+    with pytest.raises(OutputError, match="its name is not UTF-8; choose another name"):
+        write_bag(bag, tmp_path / "\udcfe.yaml", form=TableForm.CSV)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_zero_watt_is_sound_in_an_npz(tmp_path):
     np.savez(tmp_path / "w.npz", watts=np.where(np.isnan(CELLS), NAN, -0.0))
     path = tmp_path / "b.json"
@@ -286,7 +328,10 @@ def parquet(columns) -> bytes:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     out = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), out)
+    pairs = list(columns.items() if isinstance(columns, dict) else columns)
+    pq.write_table(
+        pa.Table.from_arrays([pa.array(cells) for _, cells in pairs], names=[name for name, _ in pairs]), out
+    )
     return bytes(out.getvalue().to_pybytes())
 
 
@@ -308,6 +353,7 @@ def test_a_parquet_table_may_have_its_rows_and_columns_in_any_order(beside):
         pytest.param(SECONDS | {"task_type": ["zip", "rendr"]}, "found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", id="row-unknown"),
         pytest.param(SECONDS | {"cpu": ["x", "y"]}, "found the column 'cpu' of type string, needs numbers; convert it", id="texts"),
         pytest.param(SECONDS | {"cpu": [True, False]}, "found the column 'cpu' of type bool, needs numbers; convert it", id="booleans"),
+        pytest.param([("task_type", ["zip", "render"]), ("task_type", ["zip", "render"]), ("cpu", [1.0, 2.0]), ("gpu:P0", [1.0, 2.0])], "found the column 'task_type', needs only columns that the bag's lists name; correct or remove it", id="two-columns-of-names"),
         pytest.param(SECONDS | {"cpu": [3.0, -1.0]}, f"found -1.0, {A_TIME}; correct it", id="negative"),
     ],
 )  # fmt: skip

@@ -64,6 +64,14 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     assert (tmp_path / "a").read_text() == "old"
 
 
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="root may write anywhere")
+def test_a_read_only_file_is_not_replaced(tmp_path):
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "a").chmod(0o400)
+    with pytest.raises(OutputError, match="it is read-only; choose another name"):
+        write_files({tmp_path / "a": b"x"})
+
+
 def test_a_replaced_file_keeps_its_rights(tmp_path):
     (tmp_path / "a").write_text("secret")
     (tmp_path / "a").chmod(0o600)

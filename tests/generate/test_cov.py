@@ -92,7 +92,7 @@ def test_no_variation_gives_equal_numbers():
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"task_types": 0}, "task_types: found 0, needs 1 to 5e+07; change the option"),
+        ({"task_types": 0}, "task_types: found 0, needs 1 to 1e+06; change the option"),
         ({"machines": ()}, "machines: found none, needs at least one general-purpose type; add one"),
         ({"machines": (3, 0)}, "machines: found 0, needs 1 to 1e+15; change the option"),
         ({"tasks": 99}, "tasks: found 99, needs at least one of each type; ask for more"),
@@ -101,7 +101,8 @@ def test_no_variation_gives_equal_numbers():
         ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
         ({"special_least": 6}, "special_least: found 6, needs at most special_most; lower it"),
         ({"special_machines": (1,) * 21}, "task_types: found 100, needs 105, so that all special-purpose types have tasks of their own; ask for more"),
-        ({"task_types": 10**7, "tasks": 10**7}, "task_types: found 90,000,000 pairs, needs at most 50,000,000; ask for fewer"),
+        ({"task_types": 10**6, "tasks": 10**6, "machines": (1,) * 90}, "task_types: found 90,000,000 pairs, needs at most 20,000,000; ask for fewer"),
+        ({"idle_watts": 1e-40}, "idle_watts: found 1e-40, needs 1e-06 to 1e+12; change the option"),
     ],
 )  # fmt: skip
 def test_options_out_of_range_are_told(options, fault):

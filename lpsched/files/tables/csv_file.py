@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ def read(contract: TableContract) -> Table:
     """
     try:
         text = as_text(contract.path, contract.content(MOST_TEXT_BYTES))
-        lines = [(number, row) for number, row in enumerate(_rows(text), start=1) if row]
+        lines = _lines(text)
     except csv.Error as error:
         raise contract.refusal(f"broken CSV: {error}", "CSV", "mend the file") from None
     except InstanceError as error:
@@ -51,26 +52,28 @@ def read(contract: TableContract) -> Table:
         raise InstanceError(str(contract.path), tuple(faults[:MOST_FAULTS]))
     place = {label: column for column, label in enumerate(header) if column}
     order = [place[label] for label in contract.labels]
-    by_name = {row[0]: row for _, row in body}
-    return _cells(contract, [[by_name[name][column] for column in order] for name in contract.names])
+    by_name = {row[0]: (number, row) for number, row in body}
+    return _cells(contract, [by_name[name] for name in contract.names], order)
 
 
-def _rows(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+def _lines(text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not empty, each with its line in the file."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    return [(reader.line_num, row) for row in reader if row]
 
 
-def _cells(contract: TableContract, texts: list[list[str]]) -> Table:
+def _cells(contract: TableContract, rows: list[tuple[int, list[str]]], order: list[int]) -> Table:
     check, faults = CHECKS[contract.key], list[Fault]()
     cells = np.full(contract.shape, np.nan)
-    for i, row in enumerate(texts):
-        for column, text in enumerate(row):
-            value = resolve(text.strip())
+    for i, (number, row) in enumerate(rows):
+        for column, place in enumerate(order):
+            value = resolve(row[place].strip())
             try:
                 if value is not None:
                     cells[i, column] = check(value)
             except PydanticCustomError as refused:
                 if len(faults) < MOST_FAULTS:
-                    faults.append(contract.cell_fault(refused, i, column))
+                    faults.append(replace(contract.cell_fault(refused, i, column), line=number))
     if faults:
         raise InstanceError(str(contract.path), tuple(faults))
     return contract.pack(cells)

@@ -7,8 +7,8 @@ Rows and columns are in the order of the bag's lists, the P-states of a machine 
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,20 +23,12 @@ if TYPE_CHECKING:
 
     from lpsched.files.tables.contract import TableContract
     from lpsched.instance import Table
+    from lpsched.instance.arrays import Floats
 
 NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
 TEXT: Final = "U"
 LONGEST_LABEL: Final = 2 * LONGEST_NAME + 1
-_BROKEN: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    ValueError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    KeyError,
-)
+LONGEST_HEADER: Final = 10_000  # bytes; NumPy's own limit, but NumPy reads it all before it looks
 
 
 def read(contract: TableContract) -> Table:
@@ -48,23 +40,30 @@ def read(contract: TableContract) -> Table:
         If it is not such an archive, or does not fit the contract.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(contract.content())) as archive:
-            members = [name.removesuffix(".npy") for name in archive.namelist()]
-            for member, wanted in (("task_types", contract.names), ("columns", contract.labels)):
-                if member in members:
-                    found = _member(contract, archive, member, (len(wanted),), TEXT).tolist()
-                    _same_names(contract, member, found, wanted)
-            if contract.key not in members and len(members) != 1:
-                there = f"the arrays {', '.join(members[:9])}" if members else "no arrays"
-                raise contract.refusal(there, f"one named {contract.key}", "rename the array")
-            member = contract.key if contract.key in members else members[0]
-            cells = _member(contract, archive, member, contract.shape, NUMBERS)
-    except _BROKEN as error:
-        if isinstance(error, InstanceError):
-            raise
+        with zipfile.ZipFile(io.BytesIO(contract.content())) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy, about what we refuse or round anyway
+            cells = _cells(contract, archive)
+    except InstanceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
         needed = "an .npz file as numpy.savez writes it"
-        raise contract.refusal(f"a broken archive ({error})", needed, "write it again") from None
-    return contract.pack(cells.astype(float))
+        found = f"a broken archive ({type(error).__name__})"
+        raise contract.refusal(found, needed, "write it again") from None
+    return contract.pack(cells)
+
+
+def _cells(contract: TableContract, archive: zipfile.ZipFile) -> Floats:
+    """Find the array and check what the archive says of its names."""
+    members = [name.removesuffix(".npy") for name in archive.namelist()]
+    for member, wanted in (("task_types", contract.names), ("columns", contract.labels)):
+        if member in members:
+            found = _member(contract, archive, member, (len(wanted),), TEXT).tolist()
+            _same_names(contract, member, found, wanted)
+    if contract.key not in members and len(members) != 1:
+        there = f"the arrays {', '.join(map(quote, members[:9]))}" if members else "no arrays"
+        raise contract.refusal(there, f"one named {contract.key}", "rename the array")
+    member = contract.key if contract.key in members else members[0]
+    return _member(contract, archive, member, contract.shape, NUMBERS).astype(float)
 
 
 def _same_names(contract: TableContract, member: str, found: list[str], wanted: Sequence[str]) -> None:
@@ -79,6 +78,12 @@ def _member(
 ) -> NDArray[Any]:
     """Read one array, after its header has shown the right shape and kind."""
     with archive.open(f"{member}.npy") as file:
+        start = file.read(12)  # magic, version, and the length of the header in two or four bytes
+        if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:
+            raise contract.refusal(
+                f"the array {quote(member)} with a huge header", "a plain array", "write it again"
+            )
+    with archive.open(f"{member}.npy") as file:
         version = np.lib.format.read_magic(file)
         wide = version != (1, 0)
         found, _, dtype = (
@@ -86,11 +91,11 @@ def _member(
         )(file)
     if found != shape:
         needed = f"{' x '.join(map(str, shape))}, as the bag's lists have it"
-        there = f"the array {member} of shape {' x '.join(map(str, found)) or 'none'}"
+        there = f"the array {quote(member)} of shape {' x '.join(map(str, found)) or 'none'}"
         raise contract.refusal(there, needed, "mend its shape")
     if dtype.kind not in kinds or dtype.itemsize > 4 * LONGEST_LABEL:
         needed = "plain numbers" if kinds == NUMBERS else f"names of at most {LONGEST_LABEL} characters"
-        raise contract.refusal(f"the array {member} of type {dtype}", needed, "convert it")
+        raise contract.refusal(f"the array {quote(member)} of type {dtype}", needed, "convert it")
     with archive.open(f"{member}.npy") as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array

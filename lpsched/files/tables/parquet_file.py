@@ -11,11 +11,13 @@ import numpy as np
 
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.files.tables.contract import CORNER, MOST_BYTES, TableContract
+from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance import Table
+    from lpsched.instance.arrays import Floats
 
 
 def _arrow(purpose: str) -> tuple[Any, Any]:
@@ -43,27 +45,37 @@ def read(contract: TableContract) -> Table:
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         _check_size(contract, file.metadata)
-        arrow = file.read()
-        names = arrow.column(CORNER).to_pylist() if CORNER in arrow.column_names else None
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        reason = str(error).partition("\n")[0]
+        return contract.pack(_cells(contract, pa, file.read(use_threads=False)))
+    except InstanceError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = quote(str(error).partition("\n")[0])
         raise contract.refusal(f"a broken file ({reason})", "a Parquet file", "write it again") from None
-    if names is None or not all(isinstance(name, str) for name in names):
+
+
+def _cells(contract: TableContract, pa: Any, arrow: Any) -> Floats:  # noqa: ANN401 - PyArrow has no types
+    """Put rows and columns into the order of the contract; by place, since two columns may share a name."""
+    labels = list(arrow.column_names)
+    corner = labels.index(CORNER) if CORNER in labels else None
+    names = [] if corner is None else arrow.column(corner).to_pylist()
+    if corner is None or not all(isinstance(name, str) for name in names):
         raise contract.refusal("no names of task types", f"a column {CORNER} of texts", "add it")
-    labels = [label for label in arrow.column_names if label != CORNER]
-    faults = contract.mismatches(names, labels)
+    places = [place for place in range(len(labels)) if place != corner]
+    faults = contract.mismatches(names, [labels[place] for place in places])
     if faults:
         raise InstanceError(str(contract.path), tuple(faults))
-    for label in labels:
-        kind = arrow.column(label).type
+    for place in places:
+        kind = arrow.column(place).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise contract.refusal(f"the column {label!r} of type {kind}", "numbers", "convert it")
-    columns = [arrow.column(label).cast(pa.float64()).to_numpy() for label in contract.labels]
-    place = {name: row for row, name in enumerate(names)}
-    cells = np.stack(columns, axis=1)[[place[name] for name in contract.names]]
-    return contract.pack(np.ascontiguousarray(cells))
+            raise contract.refusal(
+                f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it"
+            )
+    of_label = {
+        labels[place]: arrow.column(place).cast(pa.float64(), safe=False).to_numpy() for place in places
+    }
+    row_of = {name: row for row, name in enumerate(names)}
+    cells = np.stack([of_label[label] for label in contract.labels], axis=1)
+    return np.ascontiguousarray(cells[[row_of[name] for name in contract.names]])
 
 
 def _check_size(contract: TableContract, metadata: Any) -> None:  # noqa: ANN401 - PyArrow has no types
