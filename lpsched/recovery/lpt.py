@@ -68,8 +68,7 @@ def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:
     next_starts = sorted(
         (group.ready + number * seconds, index)
         for index, (group, number) in enumerate(zip(groups, given, strict=True))
-        if steps[index] <= level
-    )
+    )  # groups with k_g > Q come after all others, and are never reached
     for _, index in next_starts:
         if left == 0:
             break
