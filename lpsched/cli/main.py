@@ -13,7 +13,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Final, NoReturn
 
 import typer
 
@@ -25,7 +25,7 @@ from lpsched.cli.schema import schema
 from lpsched.cli.show import show
 from lpsched.cli.solve import solve
 from lpsched.cli.talk import Talk, print_json, tell
-from lpsched.errors import InstanceError, LpschedError, OutputError
+from lpsched.errors import Fault, InstanceError, LpschedError, OutputError
 
 GLOBAL: Final = ("--json", "--quiet", "--verbose")
 EPILOG: Final = "--json, --quiet and --verbose may stand anywhere; see 'lpsched --help'."
@@ -109,16 +109,10 @@ def run(arguments: Sequence[str]) -> int:
         with warnings.catch_warnings():  # what a command changes about warnings ends with it
             code = app([*wanted, *rest], standalone_mode=False)
     except typer.TyperException as error:
-        return _told(
-            error.format_message(), _error("usage", error.format_message()), BAD_INPUT, as_json=as_json
-        )
-    except InstanceError as error:
-        faults = [fault.to_dict() for fault in error.faults]
-        return _told(str(error), _error(error.code, str(error), faults), BAD_INPUT, as_json=as_json)
-    except OutputError as error:
-        return _told(str(error), _error(error.code, str(error)), BAD_INPUT, as_json=as_json)
+        return _told("usage", error.format_message(), BAD_INPUT, as_json=as_json)
     except LpschedError as error:
-        return _told(str(error), _error(error.code, str(error)), ANSWERLESS, as_json=as_json)
+        code = BAD_INPUT if isinstance(error, InstanceError | OutputError) else ANSWERLESS
+        return _told(error.code, str(error), code, as_json=as_json, faults=getattr(error, "faults", ()))
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
@@ -126,19 +120,16 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:  # Typer turns Ctrl-C into this code
-        return _told("interrupted", _error("interrupted", "interrupted"), INTERRUPTED, as_json=as_json)
+        return _told("interrupted", "interrupted", INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
 
 
-def _error(code: str, message: str, faults: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
-    from importlib.metadata import version
-
-    error = {"code": code, "message": message, "faults": list(faults)}
-    return {"format": "lpsched-error/1", "lpsched": version("lpsched"), "error": error}
-
-
-def _told(message: str, content: dict[str, Any], code: int, *, as_json: bool) -> int:
+def _told(kind: str, message: str, code: int, *, as_json: bool, faults: Sequence[Fault] = ()) -> int:
+    """Tell an error on stderr, and as an object on stdout where JSON was asked for; return the exit code."""
     tell(message)
     if as_json:
-        print_json(content)
+        from importlib.metadata import version
+
+        error = {"code": kind, "message": message, "faults": [fault.to_dict() for fault in faults]}
+        print_json({"format": "lpsched-error/1", "lpsched": version("lpsched"), "error": error})
     return code
