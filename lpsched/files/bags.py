@@ -106,25 +106,22 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     if path.suffix.lower() not in SUFFIXES:
         fault = Fault((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
         raise InstanceError(str(path), (fault,))
-    pairs = bag.seconds.rows * bag.seconds.columns
-    if form is None:
-        form = (
-            TableForm.NAMES
-            if pairs <= FEW_PAIRS
-            else TableForm.MATRIX
-            if pairs <= MANY_PAIRS
-            else TableForm.NPZ
-        )
+    form = form if form is not None else _usual_form(bag)
     contents = _table_files(bag, path, form)
     raw = as_dict(bag, form, {key: file.name for file, keys in contents.items() for key in keys[1]})
-    text = (
-        json.dumps(raw, indent=1, ensure_ascii=False) + "\n"
-        if path.suffix.lower() == ".json"
-        else yaml_text(raw)
-    )
+    is_json = path.suffix.lower() == ".json"
+    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else yaml_text(raw)
     files = {file: content for file, (content, _) in contents.items()} | {path: _encoded(text, path)}
     write_files(files)
     return tuple(files)
+
+
+def _usual_form(bag: Bag) -> TableForm:
+    """Return how a table of this size is written where nobody says how."""
+    pairs = bag.seconds.rows * bag.seconds.columns
+    if pairs <= FEW_PAIRS:
+        return TableForm.NAMES
+    return TableForm.MATRIX if pairs <= MANY_PAIRS else TableForm.NPZ
 
 
 def _encoded(text: str, path: Path) -> bytes:
@@ -133,11 +130,9 @@ def _encoded(text: str, path: Path) -> bytes:
         content = text.encode()
     except UnicodeEncodeError:  # the name of a table file that is not text
         raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
-    most, do = (
-        (MOST_JSON_BYTES, "choose --tables npz")
-        if path.suffix == ".json"
-        else (MOST_YAML_BYTES, "write .json")
-    )
+    most, do = MOST_YAML_BYTES, "write .json"
+    if path.suffix.lower() == ".json":
+        most, do = MOST_JSON_BYTES, "choose --tables npz"
     if len(content) > most:
         raise OutputError(
             f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"

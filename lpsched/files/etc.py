@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.errors import Fault, InstanceError
 from lpsched.files.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
 from lpsched.files.documents.document import resolve
+from lpsched.files.tables.csv_file import lines_of
 from lpsched.instance import FORMAT, Bag, bag_from_dict
 from lpsched.instance.fields import numbered, quote
 
@@ -154,11 +155,7 @@ def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
 
 def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
     try:
-        lines = [
-            (number, row)
-            for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), 1)
-            if row
-        ]
+        lines = lines_of(text)
     except csv.Error as error:
         raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from error
     header, body = lines[0][1], lines[1:]

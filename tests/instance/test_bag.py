@@ -117,6 +117,18 @@ def test_a_bag_made_by_hand_is_sound_or_refused(change, fault):
         replace(bag, **change)
 
 
+def test_a_table_that_was_read_for_one_bag_does_not_fit_another_by_default():
+    bag = bag_from_dict(SOUND)
+    with pytest.raises(InstanceError, match="seconds: found a table of 2 x 3, needs 2 x 1"):
+        replace(bag, machine_types=bag.machine_types[:1], watts=None)
+    cold = bag_from_dict(sound(watts={"render": {"cpu": 0.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 1.0}}))
+    assert cold.watts is not None
+    with pytest.raises(
+        InstanceError, match=r"seconds\[0\]\[0\]: found 0.0, needs seconds"
+    ):  # 0 watts, not 0 s
+        replace(cold, seconds=cold.watts)
+
+
 def test_a_part_made_by_hand_says_what_is_wrong_with_it():
     with pytest.raises(
         ValueError, match=r"found 0, needs a whole number from 1 to 10\^15; correct it, or drop the entry"

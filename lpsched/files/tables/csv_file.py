@@ -34,7 +34,7 @@ def read(contract: TableContract) -> Table:
     """
     try:
         text = as_text(contract.path, contract.content(MOST_TEXT_BYTES))
-        lines = _lines(text)
+        lines = lines_of(text)
     except csv.Error as error:
         raise contract.refusal(f"broken CSV: {error}", "CSV", "mend the file") from None
     except InstanceError as error:
@@ -56,8 +56,14 @@ def read(contract: TableContract) -> Table:
     return _cells(contract, [by_name[name] for name in contract.names], order)
 
 
-def _lines(text: str) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty, each with its line in the file."""
+def lines_of(text: str) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV that are not empty, each with its line in the file.
+
+    Raises
+    ------
+    csv.Error
+        If it is not CSV.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     return [(reader.line_num, row) for row in reader if row]
 
