@@ -4,7 +4,8 @@
     ├── InstanceError (also ValueError)   what the user brought is wrong; lists every fault
     ├── OutputError (also OSError)        an answer could not be written
     ├── MissingExtraError                 an optional package is needed for this
-    ├── InfeasibleError                   no schedule exists
+    ├── InfeasibleError                   no schedule exists, and that is proved
+    ├── NotFoundError                     no schedule was found, but there may be one
     ├── SolverError                       a solver failed or answered nonsense
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
@@ -128,6 +129,12 @@ class InfeasibleError(LpschedError):
     """No schedule meets every constraint; the message names the numbers that clash."""
 
     code = "infeasible"
+
+
+class NotFoundError(LpschedError):
+    """No schedule was found that meets the deadline, and none was proved impossible."""
+
+    code = "not-found"
 
 
 class SolverError(LpschedError):

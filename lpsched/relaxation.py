@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
+
+
+class Regime(StrEnum):
+    """Whether running the bag pays."""
+
+    PROFIT = "profit"  # it earns more than it costs
+    LOSS = "loss"  # it does not, but less is lost than by waiting, or a deadline forces it
+    DO_NOT_RUN = "do-not-run"  # waiting is best
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +28,20 @@ class Relaxation:
         The name of the formulation.
     shares
         For each task type, the share of its tasks that each column (machine type and P-state) gets.
-    makespan_seconds
-        The makespan if tasks could be split.
+    makespan_seconds, energy_joules
+        What it would take if tasks could be split; no energy without watts.
     bound
         What the solver's multipliers prove, in floating point. Reports use the certificate instead.
     machine_prices
-        What a second on one machine of each type is worth, relative to the others: the multiplier of the
-        type's capacity, divided by its count. Prices for the certificate.
+        What a second on one machine of each type is worth, in the unit of the objective.
+    cap_price
+        What a joule above the idle floor is worth under the power cap.
     """
 
     formulation: str
     shares: Floats
     makespan_seconds: float
+    energy_joules: float | None
     bound: float
     machine_prices: tuple[float, ...]
+    cap_price: float = 0.0

@@ -155,6 +155,17 @@ class Bag:
                 remarks.append(f"{machine!r} draws less running {first!r}{more} than idle ({idle:g} W)")
         return tuple(remarks)
 
+    def without_deadline(self) -> Bag:
+        """Return the same bag with no deadline."""
+        if self.site.deadline_seconds is None:
+            return self
+        return replace(self, site=self.site.model_copy(update={"deadline_seconds": None}))
+
+    def without_limits(self) -> Bag:
+        """Return the same bag with neither power cap nor deadline."""
+        site = self.site.model_copy(update={"average_power_cap_watts": None, "deadline_seconds": None})
+        return self if site == self.site else replace(self, site=site)
+
     def merged(self) -> Bag:
         """Join task types that are alike in everything but name and count, then machine types.
 

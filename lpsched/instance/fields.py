@@ -149,12 +149,11 @@ Count = Annotated[
     int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})
 ]
 check_money: Final = amount_check("money")
+check_power: Final = amount_check("watts", least=SMALLEST)
 
 Money = Annotated[float, *_number(check_money, minimum=0, maximum=LARGEST)]
 Watts = Annotated[float, *_number(check_watts, minimum=0, maximum=LARGEST)]
-PositiveWatts = Annotated[
-    float, *_number(amount_check("watts", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)
-]
+PositiveWatts = Annotated[float, *_number(check_power, minimum=SMALLEST, maximum=LARGEST)]
 Seconds = Annotated[float, *_number(check_seconds, minimum=SMALLEST, maximum=LARGEST)]
 Hours = Annotated[float, *_number(amount_check("hours", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
 Ratio = Annotated[float, *_number(amount_check("a ratio", least=1.0), minimum=1, maximum=LARGEST)]

@@ -1,27 +1,29 @@
 """HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
 
-The solve runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is noticed here,
-and HiGHS is told to stop.
+A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
+noticed here, and HiGHS is told to stop. A small one is done before anybody could press it, and is solved
+without presolve, which would cost more than it saves.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
+from lpsched.lp.program import Floats, LinearProgram, LpSolution, LpStatus
 
 POLL_SECONDS: Final = 0.05
+SMALL: Final = 5_000  # coefficients: some milliseconds
 _ROW_WISE: Final = int(highspy.MatrixFormat.kRowwise)
 _STATUSES: Final = {
     highspy.HighsModelStatus.kOptimal: LpStatus.OPTIMAL,
     highspy.HighsModelStatus.kInfeasible: LpStatus.INFEASIBLE,
-    highspy.HighsModelStatus.kUnboundedOrInfeasible: LpStatus.FAILED,
+    highspy.HighsModelStatus.kUnboundedOrInfeasible: LpStatus.INFEASIBLE,
     highspy.HighsModelStatus.kUnbounded: LpStatus.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: LpStatus.LIMIT,
     highspy.HighsModelStatus.kIterationLimit: LpStatus.LIMIT,
@@ -43,29 +45,76 @@ class HighsSolver:
         SolverError
             If HiGHS refuses the program or an option, or returns no solution.
         """
+        return self.sweep(program).solve(program.costs, time_limit=time_limit)
+
+    def sweep(self, program: LinearProgram) -> HighsSweep:
+        """Return a solver of this one program that starts each solve from the basis of the last.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses the program or an option.
+        """
         highs = highspy.Highs()
-        highs.HandleUserInterrupt = True
-        _check(highs.setOptionValue("output_flag", "false"), program, "an option")
-        for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            _check(highs.setOptionValue(option, self.tolerance), program, option)
-        if time_limit is not None:
-            _check(highs.setOptionValue("time_limit", float(time_limit)), program, "the time limit")
+        small = len(program.values) <= SMALL
+        options = {
+            "output_flag": False,
+            "primal_feasibility_tolerance": self.tolerance,
+            "dual_feasibility_tolerance": self.tolerance,
+        } | ({"presolve": "off"} if small else {})
+        for option, value in options.items():
+            _check(highs.setOptionValue(option, value), program, option)
         _check(_pass(highs, program), program, "the program")
-        _run(highs)
-        status = _STATUSES.get(highs.getModelStatus(), LpStatus.FAILED)
-        solution = highs.getSolution()
-        if not solution.dual_valid:
-            raise SolverError(
-                f"HiGHS has no answer to {program.name}: {highs.modelStatusToString(highs.getModelStatus())}"
-            )
-        multipliers = np.array(solution.row_dual)
-        return LpSolution(
-            program=program,
-            status=status,
-            values=np.array(solution.col_value),
-            multipliers=multipliers,
-            bound=program.dual_bound(multipliers),
+        highs.HandleUserInterrupt = not small
+        return HighsSweep(highs, program)
+
+
+@dataclass(slots=True)
+class HighsSweep:
+    """One program in HiGHS, and the basis of its last solve."""
+
+    highs: highspy.Highs
+    program: LinearProgram
+
+    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+        """Solve for these costs.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses a cost or the limit, or returns no solution.
+        """
+        highs = self.highs
+        if costs is not self.program.costs:
+            self.program = replace(self.program, costs=costs)
+            columns = np.arange(len(costs), dtype=np.int32)
+            _check(highs.changeColsCost(len(costs), columns, costs), self.program, "the costs")
+        if time_limit is not None:  # HiGHS counts all the time since it was made
+            until = highs.getRunTime() + float(time_limit)
+            _check(highs.setOptionValue("time_limit", until), self.program, "the time limit")
+        if highs.HandleUserInterrupt:
+            _run_in_thread(highs)
+        else:
+            highs.run()
+        return _answer(highs, self.program)
+
+
+def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:
+    status = _STATUSES.get(highs.getModelStatus(), LpStatus.FAILED)
+    solution = highs.getSolution()
+    rows, size = len(program.row_names), len(program.costs)
+    if not solution.dual_valid and status is LpStatus.FAILED:
+        raise SolverError(
+            f"HiGHS has no answer to {program.name}: {highs.modelStatusToString(highs.getModelStatus())}"
         )
+    multipliers = np.array(solution.row_dual) if solution.dual_valid else np.zeros(rows)
+    return LpSolution(
+        program=program,
+        status=status,
+        values=np.array(solution.col_value) if solution.value_valid else np.zeros(size),
+        multipliers=multipliers,
+        bound=program.dual_bound(multipliers),
+    )
 
 
 def _pass(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsStatus:
@@ -94,7 +143,7 @@ def _check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> No
         raise SolverError(f"HiGHS refused {what} of {program.name}")
 
 
-def _run(highs: highspy.Highs) -> None:
+def _run_in_thread(highs: highspy.Highs) -> None:
     """Run to the end, or stop at Ctrl-C.
 
     However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works

@@ -25,6 +25,7 @@ from lpsched.errors import SolverError
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
+Integers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,24 @@ class LinearProgram:
     values: Floats
     blocks: dict[str, Indices]  # the columns of each named block of variables, in its shape
 
+    def value(self, x: Floats) -> float:
+        """Return the objective at a point."""
+        return self.offset + float(self.costs @ x)
+
+    def infeasibility(self, x: Floats) -> float:
+        """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
+        rows = np.repeat(np.arange(len(self.row_names)), np.diff(self.starts))
+        terms = self.values * x[self.columns]
+        sums = np.bincount(rows, weights=terms, minlength=len(self.row_names))
+        sizes = np.bincount(rows, weights=np.abs(terms), minlength=len(self.row_names))
+        broken = np.maximum(self.row_lower - sums, sums - self.row_upper) / np.maximum(sizes, 1.0)
+        beyond = np.maximum(-x, x - self.upper) / np.maximum(self.upper, 1.0)
+        return float(max(0.0, broken.max(initial=0.0), beyond.max(initial=0.0)))
+
     def dual_bound(self, multipliers: Floats) -> float:
         """Return the lower bound that these row multipliers prove, up to rounding."""
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-        y = np.where((y > 0) & np.isinf(self.row_lower) | (y < 0) & np.isinf(self.row_upper), 0.0, y)
+        y[(y > 0) & np.isinf(self.row_lower) | (y < 0) & np.isinf(self.row_upper)] = 0.0
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         from_rows = float(np.sum(y * np.where(y == 0, 0.0, sides)))
         priced = self.values * np.repeat(y, np.diff(self.starts))
@@ -74,6 +89,11 @@ class LpSolution:
     multipliers: Floats
     bound: float
 
+    @property
+    def value(self) -> float:
+        """The objective at the point that the solver returned."""
+        return self.program.value(self.values)
+
     def __getitem__(self, block: str) -> Floats:
         """Return the values of a block of variables, in its shape."""
         shaped: Floats = self.values[self.program.blocks[block]]
@@ -89,6 +109,22 @@ class Solver(Protocol):
 
     def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
         """Return the answer, whatever it is.
+
+        Raises
+        ------
+        SolverError
+            If the solver gives none.
+        """
+
+    def sweep(self, program: LinearProgram) -> Sweep:
+        """Return what solves this program again and again, each time with other costs."""
+
+
+class Sweep(Protocol):
+    """One program, many objectives: each solve may start from where the last one ended."""
+
+    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+        """Return the answer for these costs, whatever it is.
 
         Raises
         ------
@@ -113,6 +149,7 @@ def require_optimal(solution: LpSolution) -> LpSolution:
 
 
 Terms: TypeAlias = Sequence[tuple[Indices, "Floats | float"]]
+RowTerms: TypeAlias = Sequence[tuple["Integers | int", Indices, "Floats | float"]]
 
 
 class LpBuilder:
@@ -133,7 +170,10 @@ class LpBuilder:
         self._size = 0
         self._costs: list[tuple[Indices, Floats]] = []
         self._offset = 0.0
-        self._rows: list[tuple[str, float, float]] = []
+        self._names: list[str] = []
+        self._lower: list[Floats] = []
+        self._limits: list[Floats] = []
+        self._rows: list[Integers] = []
         self._columns: list[Indices] = []
         self._values: list[Floats] = []
 
@@ -154,38 +194,51 @@ class LpBuilder:
 
     def at_most(self, name: str, terms: Terms, limit: float) -> None:
         """Add the row: the sum of the terms is at most `limit`."""
-        self._row(name, terms, -np.inf, limit)
+        self.at_most_each([name], [(0, *term) for term in terms], limit)
 
     def equal(self, name: str, terms: Terms, target: float) -> None:
         """Add the row: the sum of the terms is `target`."""
-        self._row(name, terms, target, target)
+        self.equal_each([name], [(0, *term) for term in terms], target)
 
-    def _row(self, name: str, terms: Terms, lower: float, upper: float) -> None:
-        flat = [_flat(block, coefficients) for block, coefficients in terms]
-        columns = np.concatenate([block for block, _ in flat])
-        values = np.concatenate([coefficients for _, coefficients in flat])
-        kept = values != 0
-        self._columns.append(columns[kept])
-        self._values.append(values[kept])
-        self._rows.append((name, lower, upper))
+    def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: float) -> None:
+        """Add rows, one for each name: a term says for each of its variables in which row it stands."""
+        self._add(names, terms, -np.inf, limit)
+
+    def equal_each(self, names: Sequence[str], terms: RowTerms, target: float) -> None:
+        """Add rows, one for each name, with the sum of the terms equal to `target` in each."""
+        self._add(names, terms, target, target)
+
+    def _add(self, names: Sequence[str], terms: RowTerms, lower: float, upper: float) -> None:
+        first = len(self._names)
+        for rows, block, coefficients in terms:
+            columns, values = _flat(block, coefficients)
+            kept = values != 0
+            self._rows.append(first + np.broadcast_to(rows, np.shape(block)).ravel()[kept])
+            self._columns.append(columns[kept])
+            self._values.append(values[kept])
+        self._names += names
+        self._lower.append(np.full(len(names), lower))
+        self._limits.append(np.full(len(names), upper))
 
     def build(self) -> LinearProgram:
         """Return the program."""
         costs = np.zeros(self._size)
         for block, coefficients in self._costs:
             costs[block] += coefficients
-        lengths = [len(columns) for columns in self._columns]
+        rows = np.concatenate(self._rows)
+        order = np.argsort(rows, kind="stable")
+        lengths = np.bincount(rows, minlength=len(self._names))
         return LinearProgram(
             name=self.name,
             costs=costs,
             offset=self._offset,
             upper=np.concatenate(self._upper),
-            row_names=tuple(name for name, _, _ in self._rows),
-            row_lower=np.array([lower for _, lower, _ in self._rows]),
-            row_upper=np.array([upper for _, _, upper in self._rows]),
+            row_names=tuple(self._names),
+            row_lower=np.concatenate(self._lower),
+            row_upper=np.concatenate(self._limits),
             starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
-            columns=np.concatenate(self._columns).astype(np.int32),
-            values=np.concatenate(self._values),
+            columns=np.concatenate(self._columns)[order].astype(np.int32),
+            values=np.concatenate(self._values)[order],
             blocks=self._blocks,
         )
 

@@ -1,7 +1,8 @@
 """A schedule of a bag: groups of machines that do the same.
 
 A machine runs its tasks one after the other from time 0, in the order of its runs. A billion tasks is a
-few hundred groups.
+few hundred groups. All machines stay on until the makespan, which may be later than the last task's end:
+waiting lowers the average power.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ class MachineGroup:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All groups; machines in none of them stay idle."""
+    """All groups; machines in none of them stay idle. No groups at all: nothing runs.
+
+    `makespan_seconds` is when all machines may be switched off; `None` means with the end of the last task.
+    """
 
     groups: tuple[MachineGroup, ...]
+    makespan_seconds: float | None = None
+
+
+NOTHING = Schedule(())

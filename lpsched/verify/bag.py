@@ -1,8 +1,11 @@
-"""Is this a schedule of that bag, and what does it take? By plain loops and exact fractions.
+"""Is this a schedule of that bag, and what does it take? By plain loops and exact arithmetic.
 
-Shares nothing with the code that makes schedules. Loads and energies are sums of exact rational numbers
-(every double is one); they are rounded once, at the end, upwards: a measured makespan or energy is never
-less than the true one.
+Shares nothing with the code that makes schedules. Every double is a whole number of 2^-1074, so loads and
+energies are sums of integers. They are rounded once, at the end, to the worse side: a measured makespan or
+energy is never less than the true one, a measured profit never more.
+
+    energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle watts
+    profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag, Table
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
+
+UNIT: Final = 1 << 1074  # how many of the smallest doubles make 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,82 +33,148 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a valid schedule takes; energy is `None` if the bag has no watts."""
+    """What a valid schedule takes and earns.
 
-    makespan_seconds: float
+    Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None` if
+    the bag's prices do not tell it.
+    """
+
+    makespan_seconds: float | None
     energy_joules: float | None
+    profit_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Every broken rule; if there is none, what the schedule takes."""
+
+    violations: tuple[Violation, ...]
+    measured: Measurement | None
+
+
+def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined:
+    """Check a schedule against every rule, and measure it if it breaks none.
+
+    With `may_wait`, running nothing at all is a schedule too.
+    """
+    if may_wait and not schedule.groups:
+        return Examined((), Measurement(None, None, _profit(bag, None)))
+    tally = _Tally(bag)
+    found = list(tally.take(schedule))
+    if found:
+        return Examined(tuple(found), None)
+    makespan = tally.longest
+    if schedule.makespan_seconds is not None:
+        makespan = _whole(schedule.makespan_seconds)
+        if makespan < tally.longest:
+            ends = f"{schedule.makespan_seconds!r} s, but a machine works for {_up(Fraction(tally.longest, UNIT))!r} s"
+            found.append(Violation("ends-too-early", f"the schedule ends at {ends}"))
+    seconds = Fraction(makespan, UNIT)
+    joules = tally.joules(makespan)
+    found += _broken_limits(bag, seconds, joules)
+    if found:
+        return Examined(tuple(found), None)
+    profit = _profit(bag, _Done(seconds, joules, tally.worn()))
+    measured = Measurement(_up(seconds), None if joules is None else _up(joules), profit)
+    return Examined((), measured)
 
 
 def violations(bag: Bag, schedule: Schedule) -> tuple[Violation, ...]:
     """Return every broken rule; an empty tuple means that the schedule is valid."""
-    found: list[Violation] = []
-    places = _Places(bag)
-    available = {machine.name: machine.count for machine in bag.machine_types}
-    used: Counter[str] = Counter()
-    done: Counter[str] = Counter()
-    for group in schedule.groups:
-        if group.machine_type not in available:
-            found.append(
-                Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}")
-            )
-            continue
-        if group.machines < 1:
-            sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
-            found.append(Violation("bad-number", sentence))
-        used[group.machine_type] += group.machines
-        for run in group.runs:
-            found += places.violations(group, run)
-            done[run.task_type] += group.machines * run.count
-    for name, count in used.items():
-        if count > available[name]:
-            sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
-            found.append(Violation("no-such-machine", sentence))
-    for task in bag.task_types:
-        if done[task.name] != task.count:
-            sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
-            found.append(Violation("wrong-count", sentence))
-    return tuple(found)
+    return examine(bag, schedule).violations
 
 
 def measure(bag: Bag, schedule: Schedule) -> Measurement:
-    """Measure a valid schedule: all machines stay on until the last one is done.
-
-    energy = sum over runs of count * seconds * watts + sum over machines of idle seconds * idle watts
-    """
-    places = _Places(bag)
-    makespan = Fraction(0)
-    busy_joules = Fraction(0)
-    busy_seconds: dict[str, Fraction] = {machine.name: Fraction(0) for machine in bag.machine_types}
-    for group in schedule.groups:
-        load = Fraction(0)
-        for run in group.runs:
-            seconds = run.count * places.cell(bag.seconds, group, run)
-            load += seconds
-            if bag.watts is not None:
-                busy_joules += group.machines * seconds * places.cell(bag.watts, group, run)
-        busy_seconds[group.machine_type] += group.machines * load
-        makespan = max(makespan, load)
-    if bag.watts is None:
-        return Measurement(_up(makespan), None)
-    idle_joules = Fraction(0)
-    for machine in bag.machine_types:
-        idle_seconds = machine.count * makespan - busy_seconds[machine.name]
-        idle_joules += idle_seconds * Fraction(machine.idle_watts)
-    return Measurement(_up(makespan), _up(busy_joules + idle_joules))
+    """Measure a valid schedule."""
+    measured = examine(bag, schedule).measured
+    assert measured is not None, "only valid schedules are measured"
+    return measured
 
 
-class _Places:
-    """Where the pairs of names stand in the bag's tables."""
+class _Tally:
+    """Counts what a schedule does: tasks by type, machines by type, busy time, energy while busy."""
 
     def __init__(self, bag: Bag) -> None:
-        self.seconds = bag.seconds
+        self.bag = bag
         self.row = {task.name: i for i, task in enumerate(bag.task_types)}
         self.column: dict[tuple[str, str | None], int] = {}
         for machine in bag.machine_types:
             for state in machine.p_states if machine.p_states is not None else (None,):
                 self.column[machine.name, state] = len(self.column)
+        self.longest = 0
+        self.busy_joules = 0  # in UNIT * UNIT
+        self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
+        self.cells: dict[tuple[str, str, str | None], tuple[int, int]] = {}
 
-    def violations(self, group: MachineGroup, run: Run) -> list[Violation]:
+    def take(self, schedule: Schedule) -> list[Violation]:
+        """Go through all groups; return the rules that they break."""
+        found: list[Violation] = []
+        available = {machine.name: machine.count for machine in self.bag.machine_types}
+        used: Counter[str] = Counter()
+        done: Counter[str] = Counter()
+        for group in schedule.groups:
+            if group.machine_type not in available:
+                found.append(
+                    Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}")
+                )
+                continue
+            if group.machines < 1:
+                sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
+                found.append(Violation("bad-number", sentence))
+            used[group.machine_type] += group.machines
+            load = 0
+            for run in group.runs:
+                broken = self._violations(group, run)
+                found += broken
+                if not broken:
+                    load += self._run(group, run)
+                done[run.task_type] += group.machines * run.count
+            self.busy[group.machine_type] += group.machines * load
+            self.longest = max(self.longest, load)
+        for name, count in used.items():
+            if count > available[name]:
+                sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
+                found.append(Violation("no-such-machine", sentence))
+        for task in self.bag.task_types:
+            if done[task.name] != task.count:
+                sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
+                found.append(Violation("wrong-count", sentence))
+        return found
+
+    def joules(self, makespan: int) -> Fraction | None:
+        """Return the energy up to the makespan, idle machines included; `None` without watts."""
+        if self.bag.watts is None:
+            return None
+        idle = 0
+        for machine in self.bag.machine_types:
+            idle += (machine.count * makespan - self.busy[machine.name]) * _whole(machine.idle_watts)
+        return Fraction(self.busy_joules + idle, UNIT * UNIT)
+
+    def worn(self) -> Fraction:
+        """Return the money that busy hours wear off."""
+        return sum(
+            (
+                Fraction(self.busy[machine.name], UNIT) / 3600 * Fraction(machine.wear_per_busy_hour)
+                for machine in self.bag.machine_types
+            ),
+            Fraction(0),
+        )
+
+    def _run(self, group: MachineGroup, run: Run) -> int:
+        """Count one run; return how long it keeps each machine of the group busy."""
+        key = (run.task_type, group.machine_type, run.p_state)
+        if key not in self.cells:
+            watts = self.bag.watts
+            self.cells[key] = (
+                _whole(self._value(self.bag.seconds, group, run) or 0.0),
+                0 if watts is None else _whole(self._value(watts, group, run) or 0.0),
+            )
+        seconds, watt = self.cells[key]
+        busy = run.count * seconds
+        self.busy_joules += group.machines * busy * watt
+        return busy
+
+    def _violations(self, group: MachineGroup, run: Run) -> list[Violation]:
         pair = f"{run.task_type!r} on {group.machine_type!r}"
         found = []
         if run.count < 1:
@@ -114,18 +185,67 @@ class _Places:
             found.append(
                 Violation("unknown-p-state", f"{group.machine_type!r} has no P-state {run.p_state!r}")
             )
-        elif self._value(self.seconds, group, run) is None:
+        elif self._value(self.bag.seconds, group, run) is None:
             state = "" if run.p_state is None else f" in P-state {run.p_state!r}"
             found.append(Violation("cannot-run", f"{pair} cannot run{state}"))
         return found
 
-    def cell(self, table: Table, group: MachineGroup, run: Run) -> Fraction:
-        value = self._value(table, group, run)
-        assert value is not None, "only valid schedules are measured"
-        return Fraction(value)
-
     def _value(self, table: Table, group: MachineGroup, run: Run) -> float | None:
         return table[self.row[run.task_type], self.column[group.machine_type, run.p_state]]
+
+
+def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list[Violation]:
+    """Return whether the deadline or the power cap of the site is broken."""
+    site = bag.site
+    found = []
+    if site.deadline_seconds is not None and seconds > Fraction(site.deadline_seconds):
+        sentence = f"the schedule ends at {_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
+        found.append(Violation("after-deadline", sentence))
+    if site.average_power_cap_watts is not None:
+        cap = Fraction(site.average_power_cap_watts)
+        meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
+        if joules is None:
+            found.append(Violation("unknown-power", "the site has a power cap, but the bag has no watts"))
+        elif joules * meter > cap * seconds:
+            drawn = f"{_up(joules * meter / seconds)!r} W on average, but the cap is {float(cap)!r} W"
+            found.append(Violation("over-power-cap", f"the schedule draws {drawn}"))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    seconds: Fraction
+    joules: Fraction | None
+    worn: Fraction
+
+
+def _profit(bag: Bag, done: _Done | None) -> float | None:
+    """Return money per hour, rounded down; if nothing was done, what it costs to wait."""
+    prices = bag.prices
+    if prices.per_bag is None and not prices.per_task or prices.electricity_per_kwh is None:
+        return None
+    per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
+    lost_per_hour = Fraction(0)
+    idle_watts = Fraction(0)
+    for machine in bag.machine_types:
+        idle_watts += machine.count * Fraction(machine.idle_watts)
+        if machine.mean_hours_to_failure is not None:
+            lost_per_hour += machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
+    if done is None:
+        return -_up(3600 * per_joule * idle_watts + lost_per_hour)
+    if done.joules is None and per_joule:
+        return None
+    revenue = Fraction(prices.per_bag or 0.0)
+    for task in bag.task_types:
+        revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
+    left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (done.joules or 0) - done.worn
+    return -_up(lost_per_hour - 3600 * left / done.seconds)
+
+
+def _whole(number: float) -> int:
+    """Return how many of the smallest doubles a number is: a whole number, exactly."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * (UNIT // denominator)
 
 
 def _up(exact: Fraction) -> float:

@@ -1,0 +1,208 @@
+"""Proofs that no schedule does better: prices, and one sum in exact arithmetic.
+
+Let pi_j >= 0 be any price of a second on a machine of type j, and mu >= 0 any price of a joule above idle.
+Take a schedule of makespan t that runs x_ijk tasks of type i on machine type j in P-state k. Its machines of
+type j work at most m_j t seconds, and under an average-power cap P it uses D(x) <= (P - I) t joules above the
+idle floor I = sum_j m_j b_j. So what it uses, at these prices, costs at most S t, where
+
+    S = sum_j m_j pi_j + mu (P - I),        D(x) = sum x_ijk d_ijk,      d_ijk = e_ijk (a_ijk - b_j).
+
+Each task of type i costs at least the minimum over j, k, wherever it runs. Write
+
+    g[f] = sum_i n_i min_jk (f_ijk + e_ijk pi_j + mu d_ijk)  <=  sum f_ijk x_ijk + S t.
+
+    makespan      t            >=  g[0] / S                                    where S > 0
+    cost          wE E + wt t  >=  g[wE d] + (wE I + wt - S) t                 since E = D(x) + I t
+    profit rate   R            <=  S + (p - overhead - g[kappa]) / t - K       since R = (p - overhead - kappa x) / t - K
+
+    kappa_ijk = c PUE d_ijk + wear_j e_ijk,         K = c PUE I + sum_j m_j purchase_j / life_j.
+
+The last two still hold t. A deadline gives t <= deadline; the fastest that any task type can be done gives
+1 / t <= r_max = min_i (sum_j m_j / min_k e_ijk) / n_i; the worst t in that range is taken. Without a
+deadline, prices with S > wE I + wt are first scaled down to equality.
+
+The doubles are taken as the exact fractions that they are, brought to a common denominator, and summed as
+integers; money per kWh and per hour stays rational. Where the prices came from does not matter: bad ones prove
+less, never something false.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.instance import Bag, Table
+
+Number: TypeAlias = float | Fraction
+JOULES_PER_KWH: Final = 3_600_000
+SECONDS_PER_HOUR: Final = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Multipliers:
+    """Prices of a second on a machine of each type, and of a joule above idle; none is negative."""
+
+    machines: tuple[Number, ...]
+    cap: Number = 0.0
+
+
+class Prover:
+    """Evaluates the formulas above for one bag, as it stands: with its prices, cap and deadline.
+
+    >>> from lpsched.instance import Bag, MachineType, Table, TaskType
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
+    >>> Prover(Bag("b", (cpu,), (render,), Table.of([[3.0]]))).makespan(Multipliers((1.0,)))
+    Fraction(15, 2)
+    """
+
+    def __init__(self, bag: Bag) -> None:
+        self.bag = bag
+        self._machine_of = [j for j, _ in bag.modes]
+        self._seconds, self._seconds_shift = _integers(bag.seconds)
+        self._watts, self._watts_shift = _integers(bag.watts) if bag.watts is not None else (None, 0)
+        self.idle_watts = sum((each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0))
+        site = bag.site
+        pue = Fraction(site.pue)
+        self.deadline = None if site.deadline_seconds is None else Fraction(site.deadline_seconds)
+        self.headroom: Fraction | None = None  # P - I
+        if site.average_power_cap_watts is not None:
+            meter = pue if site.cap_measured_at == "facility" else 1
+            self.headroom = Fraction(site.average_power_cap_watts) / meter - self.idle_watts
+        self.per_joule = pue * Fraction(bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH  # c PUE
+
+    def makespan(self, prices: Multipliers) -> Fraction:
+        """Return a makespan, in seconds, below which no schedule stays; 0 if nothing is proved."""
+        supply = self._supply(prices)
+        if supply <= 0:
+            return Fraction(0)
+        return max(Fraction(0), self._cheapest(prices, Fraction(0)) / supply)
+
+    def cost(self, prices: Multipliers, joules_weight: Number, seconds_weight: Number) -> Fraction:
+        """Return what wE E + wt t is at least."""
+        weight, supply = Fraction(joules_weight), self._supply(prices)
+        allowed = weight * self.idle_watts + Fraction(seconds_weight)
+        if supply <= allowed:
+            return self._cheapest(prices, weight)
+        scaled = _scaled(prices, max(Fraction(0), allowed) / supply)
+        proved = self._cheapest(scaled, weight)
+        if self.deadline is not None:
+            proved = max(proved, self._cheapest(prices, weight) + (allowed - supply) * self.deadline)
+        return proved
+
+    def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
+        """Return the money per second that no schedule exceeds; without a deadline, waiting is one of them.
+
+        `income` is p - overhead, where it is not to be what the bag says.
+        """
+        income = self.income() if income is None else income
+        left = income - self._cheapest(prices, self.per_joule, wear=True)
+        proved = self._supply(prices) - self.standing()
+        if left > 0:
+            return proved + left * self._most_bags_per_second()
+        return proved if self.deadline is None else proved + left / self.deadline
+
+    def income(self) -> Fraction:
+        """Return p - overhead: what a bag brings before any task runs."""
+        prices = self.bag.prices
+        tasks = (each.count * Fraction(prices.per_task.get(each.name, 0.0)) for each in self.bag.task_types)
+        return Fraction(prices.per_bag or 0.0) + sum(tasks) - Fraction(prices.overhead_per_bag)
+
+    def standing(self) -> Fraction:
+        """Return K: what a second costs even if nothing runs."""
+        lost = (
+            each.count * Fraction(each.purchase_price) / Fraction(each.mean_hours_to_failure)
+            for each in self.bag.machine_types
+            if each.mean_hours_to_failure is not None
+        )
+        return self.per_joule * self.idle_watts + sum(lost) / SECONDS_PER_HOUR
+
+    def least_joules_above_idle(self) -> Fraction:
+        """Return the least D(x) of all ways to run the bag."""
+        return self._cheapest(Multipliers((0.0,) * len(self.bag.machine_types)), Fraction(1))
+
+    def least_running_cost(self) -> Fraction:
+        """Return sum_i n_i min_jk kappa_ijk: below it, and without a deadline, the bag is better not run."""
+        nothing = Multipliers((0.0,) * len(self.bag.machine_types))
+        return self._cheapest(nothing, self.per_joule, wear=True)
+
+    def _supply(self, prices: Multipliers) -> Fraction:
+        """Return S."""
+        assert len(prices.machines) == len(self.bag.machine_types), "one price for each machine type"
+        assert min(*prices.machines, prices.cap) >= 0, "prices are not negative"
+        assert prices.cap == 0 or self.headroom is not None, "a price of the cap needs a cap"
+        pairs = zip(self.bag.machine_types, prices.machines, strict=True)
+        supply = sum((machine.count * Fraction(price) for machine, price in pairs), Fraction(0))
+        return supply + Fraction(prices.cap) * (self.headroom or 0)
+
+    def _cheapest(self, prices: Multipliers, per_joule: Fraction, *, wear: bool = False) -> Fraction:
+        """Return g[f] for f = per_joule d + wear e.
+
+        The term in brackets is e (alpha a + beta_j) with alpha = per_joule + mu and
+        beta_j = wear_j + pi_j - alpha b_j: alpha and beta go on one denominator.
+        """
+        alpha = per_joule + Fraction(prices.cap)
+        assert alpha == 0 or self._watts is not None, "a price of energy needs watts"
+        beta = []
+        for machine, price in zip(self.bag.machine_types, prices.machines, strict=True):
+            worn = Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR if wear else 0
+            beta.append(worn + Fraction(price) - alpha * Fraction(machine.idle_watts))
+        denominator = math.lcm(alpha.denominator, *(each.denominator for each in beta))
+        a_factor = alpha.numerator * (denominator // alpha.denominator)
+        shift = self._watts_shift
+        constants = [each.numerator * (denominator // each.denominator) << shift for each in beta]
+        constant_of = [constants[j] for j in self._machine_of]
+        total = 0
+        for i, (task, seconds) in enumerate(zip(self.bag.task_types, self._seconds, strict=True)):
+            if self._watts is None or a_factor == 0:
+                terms = [e * constant for e, constant in zip(seconds, constant_of, strict=True) if e is not None]
+            else:
+                terms = [
+                    e * (a_factor * a + constant)
+                    for e, a, constant in zip(seconds, self._watts[i], constant_of, strict=True)
+                    if e is not None and a is not None
+                ]
+            total += task.count * min(terms)
+        return Fraction(total, denominator << (self._seconds_shift + shift))
+
+    def _most_bags_per_second(self) -> Fraction:
+        """Return r_max or slightly more: each m_j / e_ij is rounded up to a whole number of 2^-s."""
+        fine = self._seconds_shift + 64
+        machines = [machine.count for machine in self.bag.machine_types]
+        rates = []
+        for task, seconds in zip(self.bag.task_types, self._seconds, strict=True):
+            quickest: dict[int, int] = {}
+            for j, e in zip(self._machine_of, seconds, strict=True):
+                if e is not None:
+                    quickest[j] = min(e, quickest.get(j, e))
+            tasks = sum((machines[j] << (fine + self._seconds_shift)) // e + 1 for j, e in quickest.items())
+            rates.append(Fraction(tasks, task.count << fine))
+        return min(rates)
+
+
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest double that is not above an exact number: a lower bound stays one."""
+    rounded = float(exact)
+    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the smallest double that is not below an exact number: an upper bound stays one."""
+    return -rounded_down(-exact)
+
+
+def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
+    return Multipliers(tuple(factor * Fraction(each) for each in prices.machines), factor * Fraction(prices.cap))
+
+
+def _integers(table: Table) -> tuple[list[list[int | None]], int]:
+    """Return whole numbers z and a shift s with cell = z / 2^s, exactly; absent cells stay absent."""
+    rows = [[None if cell is None else cell.as_integer_ratio() for cell in row] for row in table]
+    shift = max(pair[1].bit_length() for row in rows for pair in row if pair is not None) - 1
+    return [
+        [None if pair is None else pair[0] << (shift + 1 - pair[1].bit_length()) for pair in row] for row in rows
+    ], shift

@@ -1,0 +1,135 @@
+"""Energy and makespan: the least of any weighted sum, if tasks could be split.
+
+Data       n_i    tasks of type i                m_j    machines of type j
+           e_ijk  seconds in P-state k           d_ijk  joules above idle, e_ijk (a_ijk - b_j)
+           I      idle floor, sum_j m_j b_j      P      average-power cap at the machines, if there is one
+Variables  x_ijk  tasks of type i that run on machine type j in P-state k
+           t      makespan
+
+    min   wE E + wt t,   E = sum d_ijk x_ijk + I t
+    s.t.  sum_jk x_ijk        =  n_i          for each task type i      (demand)
+          sum_ik e_ijk x_ijk  <= m_j t        for each machine type j   (capacity)
+          sum d_ijk x_ijk     <= (P - I) t                              (cap)
+          x >= 0,  0 <= t <= deadline
+
+The weights (0, 1) ask for the makespan, (1, 0) for the energy; what lies between them is the front. The program
+is written in the pure numbers of `scales.py`: y = x / n in units u, s = t / T. No weights want a t longer than
+the way with the least joules above idle takes: it would have less energy and be done sooner.
+
+Why it bounds: all machines stay on until the end, so E = D(x) + I t exactly, and a real schedule is a feasible
+point of the same value. The optimum may not be reached, because tasks cannot be split.
+
+Source: Tarplee, Maciejewski and Siegel, Energy-aware profit maximizing scheduling algorithm for
+heterogeneous computing systems, 2014.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
+from lpsched.relaxation import Relaxation
+
+if TYPE_CHECKING:
+    from lpsched.formulations.scales import Scales
+    from lpsched.instance.arrays import Floats
+
+NAME: Final = "front"
+DEAREST: Final = 1e12  # as a share of the answer; who costs more is not told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a joule and a second count."""
+
+    joules: float
+    seconds: float
+
+
+MAKESPAN: Final = Weights(0.0, 1.0)
+ENERGY: Final = Weights(1.0, 0.0)
+
+
+def compile_lp(scales: Scales, weights: Weights) -> LinearProgram:
+    """Return the program above; its block names are the letters of the formulas."""
+    bag, arrays = scales.bag, scales.arrays
+    longest = _longest(scales, weights)
+    most = np.where(arrays.can_run, np.minimum(1.0, longest / np.maximum(scales.loads, longest)), 0.0)
+
+    lp = LpBuilder(NAME)
+    y = lp.variables("y", upper=most / scales.units)
+    s = lp.variables("s", upper=np.array([longest]))
+    y_costs, s_cost = costs_of(scales, weights)
+    lp.objective([(y, y_costs * scales.units), (s, s_cost)])
+    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
+    lp.equal_each(
+        [f"demand[{each.name}]" for each in bag.task_types],
+        [(task, y, np.where(arrays.can_run, scales.units, 0.0))],
+        1.0,
+    )
+    lp.at_most_each(
+        [f"capacity[{each.name}]" for each in bag.machine_types],
+        [
+            (arrays.machine_of[np.newaxis], y, scales.loads * scales.units),
+            (machine, np.broadcast_to(s, machine.shape), -1.0),
+        ],
+        0.0,
+    )
+    if scales.cap is not None:
+        lp.at_most("cap", [(y, scales.cap.loads * scales.units), (s, -scales.cap.sign)], 0.0)
+    return lp.build()
+
+
+def costs_of(scales: Scales, weights: Weights) -> tuple[Floats, float]:
+    """Return what a whole task type costs in each column, and what T seconds cost; the answer is of order 1."""
+    unit = unit_of(scales, weights)
+    standing = weights.joules * scales.idle_floor_watts + weights.seconds
+    if weights.joules == 0 or scales.joules is None:
+        return np.zeros_like(scales.loads), standing * scales.seconds / unit
+    return np.minimum(weights.joules / unit * scales.joules, DEAREST), standing * scales.seconds / unit
+
+
+def unit_of(scales: Scales, weights: Weights) -> float:
+    """Return the value of wE E + wt t that the program counts as 1: of the order of its optimum."""
+    joules = least_joules(scales) if weights.joules else 0.0
+    return weights.joules * joules + weights.seconds * scales.seconds or 1.0
+
+
+def least_joules(scales: Scales) -> float:
+    """Return an energy that every schedule takes: each task where it draws least, and the idle floor."""
+    arrays = scales.arrays
+    assert arrays.watts is not None, "energy needs watts"
+    busy = np.where(arrays.can_run, arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts, np.inf)
+    soonest = scales.seconds / len(arrays.machine_counts)
+    return float(busy.min(axis=1).sum()) + scales.idle_floor_watts * soonest
+
+
+def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
+    """Undo the scaling: from variables back to shares of tasks, seconds, joules and prices."""
+    unit = unit_of(scales, weights)
+    y_costs, _ = costs_of(scales, weights)
+    p, q = scales.sound_prices(y_costs, solution)
+    shares = scales.shares_of(solution["y"])
+    makespan = scales.makespan_of(shares)
+    prices = p * unit / (scales.arrays.machine_counts * scales.seconds)
+    return Relaxation(
+        formulation=NAME,
+        shares=shares,
+        makespan_seconds=makespan,
+        energy_joules=scales.energy_of(shares, makespan),
+        bound=solution.bound * unit,
+        machine_prices=tuple(prices.tolist()),
+        cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,
+    )
+
+
+def _longest(scales: Scales, weights: Weights) -> float:
+    """Return the largest makespan, in T, that can be of use."""
+    longest = 1.0
+    if weights.joules:
+        longest = max(longest, scales.makespan_of(scales.to_least_energy()) / scales.seconds)
+    deadline = scales.bag.site.deadline_seconds
+    return longest if deadline is None else min(longest, deadline / scales.seconds)

@@ -1,0 +1,166 @@
+"""Pure numbers for the solver: what all bag formulations count in.
+
+Solvers have absolute tolerances, so every amount is told as a share of something of its own size:
+
+    T        seconds: a makespan that surely suffices, or any other of the order of the answer
+    l_ijk    n_i e_ijk / (m_j T): the load, if all tasks of type i ran in this column (j, k)
+    F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds
+    delta    n_i d_ijk / F: what all tasks of type i take of that, d_ijk = e_ijk (a_ijk - b_j)
+    u_ijk    the share of task type i that one unit of a column's variable stands for: 1 / max(1, l, |delta|)
+
+T is what comes of sending every task type whole to the column that finishes it soonest (stretched until the cap
+is kept), or to the one with the least d, if that is done sooner. With u, every coefficient of capacity and cap
+lies in [-1, 1], for 10 tasks and for 10^15.
+
+A solver keeps dual feasibility to its tolerance in its own units. Where u < 1, a price of 0 instead of 1e-9
+passes there; but at a price of 0 the task type would cost nothing, and the certificate prove nothing.
+`sound_prices` therefore raises prices, by no more than that tolerance, until no such pair is too cheap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.instance.arrays import BagArrays, Floats, arrays_of
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.lp.program import LpSolution
+
+ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CapScale:
+    """The average-power cap at the machines: sum d x <= headroom t."""
+
+    headroom_watts: float  # P - I
+    joules: float  # F
+    loads: Floats  # delta
+
+    @property
+    def sign(self) -> float:
+        """The headroom as a share of F / T: 1, 0, or -1 under an idle floor above the cap."""
+        return float(np.sign(self.headroom_watts))
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """The numbers above, for one bag and one T."""
+
+    bag: Bag
+    arrays: BagArrays
+    seconds: float  # T
+    loads: Floats  # l
+    joules: Floats | None  # n d: what all tasks of a type take above idle in this column
+    cap: CapScale | None
+    units: Floats  # u
+
+    @property
+    def idle_floor_watts(self) -> float:
+        """I: what all machines draw when idle."""
+        return float(self.arrays.idle_watts @ self.arrays.machine_counts)
+
+    def makespan_of(self, shares: Floats) -> float:
+        """Return the seconds that these shares take: the largest load, stretched until the cap is kept."""
+        by_column = (self.loads * shares).sum(axis=0)
+        longest = float(np.bincount(self.arrays.machine_of, weights=by_column).max()) * self.seconds
+        if self.cap is None or self.joules is None or self.cap.headroom_watts <= 0:
+            return longest
+        return max(longest, float((self.joules * shares).sum()) / self.cap.headroom_watts)
+
+    def energy_of(self, shares: Floats, makespan_seconds: float) -> float | None:
+        """Return E = D(x) + I t."""
+        if self.joules is None:
+            return None
+        return float((self.joules * shares).sum()) + self.idle_floor_watts * makespan_seconds
+
+    def shares_of(self, amounts: Floats) -> Floats:
+        """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
+        shares = np.where(np.isfinite(amounts) & self.arrays.can_run, np.maximum(amounts, 0.0), 0.0) * self.units
+        totals = shares.sum(axis=1)
+        lost = totals <= 0
+        if lost.any():
+            shares[lost] = _one_each(self.arrays, self.loads)[lost]
+            totals[lost] = 1.0
+        whole: Floats = shares / totals[:, np.newaxis]
+        return whole
+
+    def to_least_energy(self) -> Floats:
+        """Return the shares that take the fewest joules above idle."""
+        return _one_each(self.arrays, self.loads if self.joules is None else self.joules)
+
+    def sound_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
+        """Return prices of the capacity rows and of the cap at which no pair is cheaper than its demand row says.
+
+        `costs` is what a whole task type costs in each column. With v_i the multiplier of demand i, the dual
+        program asks costs + p_j l + q delta >= v_i of every pair.
+        """
+        arrays = self.arrays
+        tasks, machines = arrays.can_run.shape[0], len(arrays.machine_counts)
+        v = solution.multipliers[:tasks, np.newaxis]
+        p = np.maximum(-solution.multipliers[tasks : tasks + machines], 0.0)
+        q = max(-float(solution.multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
+        delta = self.cap.loads if self.cap is not None else np.zeros_like(self.loads)
+        heavy = arrays.can_run & (self.loads >= np.maximum(1.0, np.abs(delta)))
+        missing = v - costs - q * delta
+        least = np.where(heavy, missing / np.where(heavy, self.loads, 1.0), 0.0).max(axis=0)
+        needed = np.zeros(machines)
+        np.maximum.at(needed, arrays.machine_of, least)
+        p = np.where(needed > p * (1.0 + ROUNDING), needed, p)
+        hot = arrays.can_run & (delta >= np.maximum(1.0, self.loads))
+        if hot.any():
+            missing = v - costs - p[arrays.machine_of] * self.loads
+            enough = float((missing[hot] / delta[hot]).max())
+            q = enough if enough > q * (1.0 + ROUNDING) else q
+        return p, q
+
+
+def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
+    """Return the scales of a bag, with its own T or a given one."""
+    arrays = arrays_of(bag)
+    n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
+    work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
+    joules = None
+    if arrays.watts is not None:
+        joules = np.where(arrays.can_run, n * e * (arrays.watts - arrays.idle_watts[arrays.machine_of]), 0.0)
+    headroom = _headroom(bag, arrays)
+    if seconds is None:
+        ways = [_one_each(arrays, work)] + ([_one_each(arrays, joules)] if joules is not None else [])
+        seconds = min(_seconds_needed(arrays, work, joules, headroom, shares) for shares in ways)
+    loads = work / seconds
+    heaviest = np.maximum(loads, 1.0)
+    cap = None
+    if headroom is not None and joules is not None:
+        allowance = abs(headroom) * seconds or float(np.abs(joules).max()) or 1.0
+        cap = CapScale(headroom, allowance, joules / allowance)
+        heaviest = np.maximum(heaviest, np.abs(cap.loads))
+    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)
+
+
+def _headroom(bag: Bag, arrays: BagArrays) -> float | None:
+    site = bag.site
+    if site.average_power_cap_watts is None:
+        return None
+    meter = site.pue if site.cap_measured_at == "facility" else 1.0
+    return site.average_power_cap_watts / meter - float(arrays.idle_watts @ arrays.machine_counts)
+
+
+def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
+    """Return shares that send every task type whole to its column with the least amount."""
+    best = np.where(arrays.can_run, amounts, np.inf).argmin(axis=1)
+    shares = np.zeros_like(amounts)
+    shares[np.arange(len(best)), best] = 1.0
+    return shares
+
+
+def _seconds_needed(
+    arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None, shares: Floats
+) -> float:
+    longest = float(np.bincount(arrays.machine_of, weights=(work * shares).sum(axis=0)).max())
+    if joules is None or headroom is None or headroom <= 0:
+        return longest
+    return max(longest, float((joules * shares).sum()) / headroom)

@@ -1,0 +1,73 @@
+"""Is there any schedule at all? A cap below the idle floor and a deadline too short are refused with a proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpsched.certificate.bounds import rounded_down
+from lpsched.display import number
+from lpsched.errors import InfeasibleError, SolverError
+from lpsched.pipeline.objectives import Makespan, Relaxed
+
+if TYPE_CHECKING:
+    from lpsched.certificate.bounds import Prover
+    from lpsched.lp.program import Solver
+
+
+def require_power(prover: Prover) -> None:
+    """Refuse a cap that leaves nothing above the idle floor, unless tasks draw less than idle.
+
+    With H = P - I: if H < 0, some D(x) must be negative; if H = 0, none may be positive.
+
+    Raises
+    ------
+    InfeasibleError
+        If no schedule keeps the cap.
+    """
+    headroom = prover.headroom
+    if headroom is None or headroom > 0:
+        return
+    least = prover.least_joules_above_idle()
+    if least < 0 or (least == 0 and headroom == 0):
+        return
+    site = prover.bag.site
+    allowed = f"{number(site.average_power_cap_watts)} W"
+    if site.cap_measured_at == "facility" and site.pue != 1:
+        allowed += f" at the facility, which leaves {number(float(headroom + prover.idle_watts))} W for the machines"
+    short = "nothing" if headroom == 0 else f"{number(-rounded_down(headroom))} W too little"
+    raise InfeasibleError(
+        f"{prover.bag.name}: the power cap is {allowed}, but idle machines alone draw "
+        f"{number(float(prover.idle_watts))} W: that leaves {short}; raise the cap, or switch machines off"
+    )
+
+
+def require_time(prover: Prover, solver: Solver) -> Relaxed | None:
+    """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met.
+
+    Raises
+    ------
+    InfeasibleError
+        If the proved makespan is longer than the deadline.
+    """
+    deadline = prover.bag.site.deadline_seconds
+    if deadline is None and (prover.headroom is None or prover.headroom > 0):
+        return None
+    free = prover.bag.without_deadline()
+    try:
+        relaxed = Makespan().relax(free, solver)
+    except SolverError as error:
+        if prover.headroom is None or prover.headroom > 0:
+            raise
+        raise InfeasibleError(
+            f"{prover.bag.name}: the power cap leaves {number(float(prover.headroom + prover.idle_watts))} W for the "
+            f"machines, which draw {number(float(prover.idle_watts))} W idle, and no tasks draw so much less; "
+            "raise the cap"
+        ) from error
+    proved = rounded_down(prover.makespan(relaxed.multipliers))
+    if deadline is not None and proved > deadline:
+        under = " under the power cap" if prover.headroom is not None else ""
+        raise InfeasibleError(
+            f"{prover.bag.name}: the deadline is {number(deadline)} s, but no schedule takes less than "
+            f"{number(proved)} s{under}; give it more time, more machines or fewer tasks"
+        )
+    return relaxed

@@ -1,0 +1,181 @@
+"""What can be asked of a bag: each objective relaxes, proves and reads its own value.
+
+    makespan   least seconds        energy   least joules        profit   most money per hour
+
+Where several points are equally good, the relaxation of the first two takes the one that is best in the
+other: of all ways to be done as soon, the thriftiest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
+from lpsched.formulations import front, profit
+from lpsched.formulations.scales import Scales, scales_of
+from lpsched.lp.hot import CheckedSweep
+from lpsched.lp.program import LpSolution, LpStatus, Solver, require_optimal
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.lp.program import LinearProgram
+    from lpsched.relaxation import Relaxation
+    from lpsched.verify.bag import Measurement
+
+TIE: Final = 1e-7  # what the other criterion counts where the first one ties
+SLOW: Final = 1e-3  # as a share of 1 / T: an answer this slow is solved again, counted in its own makespan
+MOST_RESCALED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """A relaxation, and whether its linear program was solved to the end."""
+
+    relaxation: Relaxation
+    optimal: bool = True
+
+    @property
+    def multipliers(self) -> Multipliers:
+        """The prices, for the certificate."""
+        return Multipliers(self.relaxation.machine_prices, self.relaxation.cap_price)
+
+
+class Objective(Protocol):
+    """One question; the answers are doubles in its unit, rounded to the side that stays true."""
+
+    name: str
+    maximise: bool
+
+    def unit(self, bag: Bag) -> str:
+        """Return what value and bound are told in."""
+
+    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:
+        """Solve the linear program.
+
+        Raises
+        ------
+        SolverError
+            If the solver fails.
+        """
+
+    def prove(self, prover: Prover, prices: Multipliers) -> float:
+        """Return the bound that these prices prove."""
+
+    def value(self, measured: Measurement) -> float:
+        """Return what a verified schedule achieves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Makespan:
+    """The least seconds."""
+
+    name: str = "makespan"
+    maximise: bool = False
+
+    def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
+        return "seconds"
+
+    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
+        return _relaxed_front(scales_of(bag), front.MAKESPAN, solver, time_limit)
+
+    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
+        return rounded_down(prover.makespan(prices))
+
+    def value(self, measured: Measurement) -> float:  # noqa: D102
+        assert measured.makespan_seconds is not None
+        return measured.makespan_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """The least joules."""
+
+    name: str = "energy"
+    maximise: bool = False
+
+    def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
+        return "joules"
+
+    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
+        scales = scales_of(bag)
+        thriftiest = scales.makespan_of(scales.to_least_energy())  # may be far slower than T
+        return _relaxed_front(scales_of(bag, seconds=thriftiest), front.ENERGY, solver, time_limit)
+
+    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
+        return rounded_down(prover.cost(prices, 1.0, 0.0))
+
+    def value(self, measured: Measurement) -> float:  # noqa: D102
+        assert measured.energy_joules is not None
+        return measured.energy_joules
+
+
+@dataclass(frozen=True, slots=True)
+class Profit:
+    """The most money per hour."""
+
+    name: str = "profit"
+    maximise: bool = True
+
+    def unit(self, bag: Bag) -> str:  # noqa: D102
+        return f"{bag.prices.currency}/hour"
+
+    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
+        scales = scales_of(bag)
+        money = profit.money_of(scales)
+        for _ in range(MOST_RESCALED):
+            solution = _solved(solver, profit.compile_lp(scales, money), time_limit)
+            rho = float(solution["rho"][0])
+            if rho >= SLOW or solution.status is not LpStatus.OPTIMAL:
+                break
+            slow = bag.site.deadline_seconds or np.inf
+            scales = scales_of(bag, seconds=min(slow, scales.seconds / max(rho, profit.SLOWEST)))
+        relaxation = profit.read_solution(scales, money, solution)
+        return Relaxed(relaxation, solution.status is LpStatus.OPTIMAL)
+
+    def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
+        return rounded_up(SECONDS_PER_HOUR * prover.rate(prices))
+
+    def value(self, measured: Measurement) -> float:  # noqa: D102
+        assert measured.profit_per_hour is not None
+        return measured.profit_per_hour
+
+
+OBJECTIVES: Final[dict[str, Objective]] = {
+    objective.name: objective for objective in (Profit(), Makespan(), Energy())
+}
+
+
+def _relaxed_front(
+    scales: Scales, weights: front.Weights, solver: Solver, time_limit: float | None
+) -> Relaxed:
+    program = front.compile_lp(scales, weights)
+    if scales.joules is None or time_limit is not None:
+        solution = _solved(solver, program, time_limit)
+        return Relaxed(front.read_solution(scales, weights, solution), solution.status is LpStatus.OPTIMAL)
+    sweep = CheckedSweep(solver, program)
+    best = front.read_solution(scales, weights, sweep.solve(program.costs))
+    tied = front.Weights(
+        weights.joules or TIE * scales.seconds / (front.least_joules(scales) or 1.0),
+        weights.seconds or TIE * front.least_joules(scales) / scales.seconds,
+    )
+    y_costs, s_cost = front.costs_of(scales, tied)
+    costs = np.append((y_costs * scales.units).ravel(), s_cost)
+    among = front.read_solution(scales, tied, sweep.solve(costs))
+    return Relaxed(
+        replace(
+            best,
+            shares=among.shares,
+            makespan_seconds=among.makespan_seconds,
+            energy_joules=among.energy_joules,
+        )
+    )
+
+
+def _solved(solver: Solver, program: LinearProgram, time_limit: float | None) -> LpSolution:
+    solution = solver.solve(program, time_limit=time_limit)
+    if solution.status is LpStatus.LIMIT:
+        return solution
+    return require_optimal(solution)

@@ -1,0 +1,116 @@
+"""From a relaxation to a verified schedule: round, place, end, verify; the best of what passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from lpsched.errors import InvalidScheduleError, NotFoundError, SolverError
+from lpsched.display import number
+from lpsched.pipeline.objectives import Makespan
+from lpsched.recovery.lpt import place
+from lpsched.recovery.rounding import round_shares
+from lpsched.recovery.waiting import ended
+from lpsched.schedule.bag import NOTHING, Schedule
+from lpsched.verify.bag import Examined, Measurement, examine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+    from lpsched.pipeline.objectives import Objective
+    from lpsched.relaxation import Relaxation
+
+LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A schedule that broke no rule, and what it was measured to take."""
+
+    schedule: Schedule
+    measured: Measurement
+
+
+def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
+    """Return the best verified schedule that comes of the relaxation.
+
+    A deadline may be met by the relaxation and missed by whole tasks: then the relaxation of a shorter deadline
+    is tried, and at last the fastest one.
+
+    Raises
+    ------
+    NotFoundError
+        If none of these meets the deadline.
+    InvalidScheduleError
+        If a schedule breaks any other rule, which is a bug of ours.
+    """
+    waits = objective.maximise and bag.site.deadline_seconds is None
+    choices = [_verified(bag, NOTHING, may_wait=True)] if waits else []
+    missed: list[str] = []
+    for each in _relaxations(bag, objective, relaxation, solver):
+        for late in (False, True) if objective.maximise and not waits else (False,):
+            tried = verified_schedule(bag, each, late=late)
+            if isinstance(tried, Recovered):
+                choices.append(tried)
+            else:
+                missed.append(tried)
+        if len(choices) > waits:
+            break
+    if not choices:
+        raise NotFoundError(
+            f"{bag.name}: no schedule was found within the limits, though none was proved impossible: {missed[-1]}"
+        )
+    sign = 1 if objective.maximise else -1
+    return max(reversed(choices), key=lambda each: sign * objective.value(each.measured))  # ties: run
+
+
+def verified_schedule(bag: Bag, relaxation: Relaxation, *, late: bool = False) -> Recovered | str:
+    """Return the schedule of a relaxation, or the limit that it misses.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
+    counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
+    schedule = ended(bag, counts, place(bag, counts), late=late)
+    examined = examine(bag, schedule)
+    if examined.violations and {each.code for each in examined.violations} <= LIMITS:
+        return examined.violations[0].sentence
+    return Recovered(schedule, _sound(examined))
+
+
+def _verified(bag: Bag, schedule: Schedule, *, may_wait: bool) -> Recovered:
+    return Recovered(schedule, _sound(examine(bag, schedule, may_wait=may_wait)))
+
+
+def _sound(examined: Examined) -> Measurement:
+    """Return the measurement of a schedule that breaks no rule; one that does is never an answer."""
+    if examined.measured is None:
+        raise InvalidScheduleError("; ".join(each.sentence for each in examined.violations[:9]))
+    return examined.measured
+
+
+def _relaxations(
+    bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver
+) -> Iterator[Relaxation]:
+    """Yield the relaxation, and if it is asked for more: one for a shorter deadline, and the fastest."""
+    yield relaxation
+    deadline = bag.site.deadline_seconds
+    if deadline is None:
+        return
+    free = bag.without_deadline()
+    first = verified_schedule(free, relaxation)
+    if isinstance(first, Recovered) and first.measured.makespan_seconds is not None:
+        shorter = deadline * deadline / first.measured.makespan_seconds
+        try:
+            yield objective.relax(_due(bag, shorter), solver).relaxation
+        except SolverError:
+            pass  # nobody can be done so soon
+    yield Makespan().relax(free, solver).relaxation
+
+
+def _due(bag: Bag, deadline: float) -> Bag:
+    return replace(bag, site=bag.site.model_copy(update={"deadline_seconds": deadline}))

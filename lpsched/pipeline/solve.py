@@ -1,0 +1,183 @@
+"""The stages in order: relax, price, recover, verify, report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lpsched.certificate.bounds import Multipliers, Prover
+from lpsched.formulations import profit
+from lpsched.formulations.scales import scales_of
+from lpsched.instance.frozen import FrozenDict
+from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.objectives import Relaxed
+from lpsched.pipeline.question import Question, ask
+from lpsched.pipeline.recover import Recovered, recover
+from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.timing import timed
+from lpsched.relaxation import Regime
+from lpsched.result.provenance import provenance_of
+from lpsched.result.solve import Result, Status, Worth, relative_gap
+from lpsched.schedule.bag import NOTHING
+from lpsched.verify.bag import examine
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+
+DEFAULT_GAP: Final = 1e-4
+
+
+def solve(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    solver: Solver | None = None,
+) -> Result:
+    """Find a verified schedule and a proved bound.
+
+    Parameters
+    ----------
+    objective
+        `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
+    price, profit_ratio
+        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its least
+        energy costs.
+    power_cap, deadline
+        Watts and seconds, in place of the site's own.
+    gap
+        The relative distance from value to bound within which the answer is called optimal.
+    time_limit
+        Seconds for the linear program. What it knows by then still gives a schedule and a bound.
+    solver
+        Solves the linear program; HiGHS if not given.
+
+    Raises
+    ------
+    ValueError
+        If the objective is not known.
+    InstanceError
+        If an option is not sound, or the bag lacks what the objective needs.
+    InfeasibleError
+        If no schedule keeps the power cap or the deadline.
+    NotFoundError
+        If none was found that does, and none proved impossible.
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If the schedule found does not pass verification, which is a bug of ours.
+
+    Examples
+    --------
+    >>> from lpsched.instance import Bag, MachineType, Table, TaskType
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
+    >>> result = solve(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
+    >>> result.value, result.bound, result.status.value
+    (6.0, 6.0, 'optimal')
+    """
+    solver = solver if solver is not None else default_solver()
+    question = ask(
+        bag,
+        solver=solver,
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    return answer(question, solver, gap=gap, time_limit=time_limit)
+
+
+def answer(question: Question, solver: Solver, *, gap: float, time_limit: float | None = None) -> Result:
+    """Run the stages for a question that is settled.
+
+    Raises
+    ------
+    InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    bag, asked = question.bag, question.objective
+    timings: dict[str, float] = {}
+    with timed(timings, "relax"):
+        prover = Prover(bag)
+        relaxed = relax(question, prover, solver, time_limit)
+    with timed(timings, "prove"):
+        prices = relaxed.multipliers if relaxed is not None else no_prices(bag)
+        bound = asked.prove(prover, prices)
+    with timed(timings, "recover"):
+        found = recover(bag, asked, relaxed.relaxation, solver) if relaxed is not None else _waiting(bag)
+    value = asked.value(found.measured)
+    distance = relative_gap(value, bound)
+    close = distance is not None and distance <= gap
+    late = relaxed is not None and not relaxed.optimal
+    earns = asked.maximise
+    return Result(
+        objective=asked.name,
+        unit=asked.unit(bag),
+        status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
+        regime=_regime(value, runs=bool(found.schedule.groups)) if earns else None,
+        bound_regime=_regime(bound, runs=relaxed is not None) if earns else None,
+        value=value,
+        bound=bound,
+        gap=distance,
+        tasks=bag.tasks,
+        machines=bag.machines,
+        measured=found.measured,
+        schedule=found.schedule,
+        worth=_worth(bag, prices) if earns else None,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(question.given, solver.name),
+    )
+
+
+def relax(question: Question, prover: Prover, solver: Solver, time_limit: float | None) -> Relaxed | None:
+    """Return the relaxation; `None` if the bag is better not run, which needs no linear program.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is no schedule.
+    """
+    bag, asked = question.bag, question.objective
+    require_power(prover)
+    if asked.maximise and bag.site.deadline_seconds is None and prover.income() <= prover.least_running_cost():
+        return None
+    fastest = require_time(prover, solver)
+    if fastest is not None and asked.name == "makespan":
+        return fastest
+    return asked.relax(bag, solver, time_limit)
+
+
+def no_prices(bag: Bag) -> Multipliers:
+    """Return the prices at which nothing is scarce: they prove that waiting is best, where it is."""
+    return Multipliers((0.0,) * len(bag.machine_types))
+
+
+def _waiting(bag: Bag) -> Recovered:
+    measured = examine(bag, NOTHING, may_wait=True).measured
+    assert measured is not None
+    return Recovered(NOTHING, measured)
+
+
+def _regime(money: float, *, runs: bool) -> Regime:
+    if not runs:
+        return Regime.DO_NOT_RUN
+    return Regime.PROFIT if money > 0 else Regime.LOSS
+
+
+def _worth(bag: Bag, prices: Multipliers) -> Worth:
+    scales = scales_of(bag)
+    machines, kilowatt, tasks = profit.worths(
+        scales, profit.money_of(scales), [float(each) for each in prices.machines], float(prices.cap)
+    )
+    return Worth(
+        machine_types=FrozenDict(zip((each.name for each in bag.machine_types), machines, strict=True)),
+        kilowatt_per_hour=kilowatt,
+        task_types=FrozenDict(zip((each.name for each in bag.task_types), tasks, strict=True)),
+    )
+

@@ -1,0 +1,100 @@
+"""What a front is: every corner of the relaxation, the schedule recovered at each, and the proofs between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import html_table, number, percent
+
+if TYPE_CHECKING:
+    from lpsched.instance.frozen import FrozenDict
+    from lpsched.result.provenance import Provenance
+    from lpsched.schedule.bag import Schedule
+
+FORMAT: Final = "lpsched-front/1"
+HEADERS: Final = ("", "energy, joules", "makespan, seconds", "schedule's joules", "schedule's seconds", "above")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An energy and a makespan."""
+
+    energy_joules: float
+    makespan_seconds: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the point as it appears in JSON."""
+        return {"energy_joules": self.energy_joules, "makespan_seconds": self.makespan_seconds}
+
+
+@dataclass(frozen=True, slots=True)
+class HalfPlane:
+    """A proof: for every schedule, joules_weight * energy + seconds_weight * makespan is at least the bound."""
+
+    joules_weight: float
+    seconds_weight: float
+    bound: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the proof as it appears in JSON."""
+        return {
+            "joules_weight": self.joules_weight,
+            "seconds_weight": self.seconds_weight,
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FrontResult:
+    """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
+
+    No schedule lies below or left of the front: `proofs` has a half-plane for each edge. Where whole tasks miss
+    the deadline, there is no schedule for that vertex.
+    """
+
+    vertices: tuple[Point, ...]
+    measured: tuple[Point | None, ...]
+    schedules: tuple[Schedule | None, ...]
+    proofs: tuple[HalfPlane, ...]
+    solves: int
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched front --json` prints; its keys are stable."""
+        return self.provenance.header(FORMAT) | {
+            "vertices": [vertex.to_dict() for vertex in self.vertices],
+            "schedules": [None if point is None else point.to_dict() for point in self.measured],
+            "proofs": [proof.to_dict() for proof in self.proofs],
+            "timings": dict(self.timings),
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
+        rows = []
+        for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1):
+            above = None if point is None else _above(vertex, point)
+            rows.append(
+                (
+                    str(place),
+                    number(vertex.energy_joules),
+                    number(vertex.makespan_seconds),
+                    number(None if point is None else point.energy_joules),
+                    number(None if point is None else point.makespan_seconds),
+                    percent(above),
+                )
+            )
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.rows())
+
+
+def _above(vertex: Point, point: Point) -> float | None:
+    """Return the larger of the two relative distances of a schedule from its vertex."""
+    if vertex.energy_joules <= 0:
+        return None
+    return max(
+        point.energy_joules / vertex.energy_joules - 1.0, point.makespan_seconds / vertex.makespan_seconds - 1.0, 0.0
+    )

@@ -1,0 +1,40 @@
+"""What an answer came from, so that it can be made again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The program, the solver and the instance."""
+
+    lpsched: str
+    solver: str
+    instance_name: str
+    instance_hash: str
+
+    def header(self, kind: str) -> dict[str, Any]:
+        """Return the keys that every JSON answer begins with."""
+        return {
+            "format": kind,
+            "lpsched": self.lpsched,
+            "solver": self.solver,
+            "instance": {"name": self.instance_name, "hash": self.instance_hash},
+        }
+
+
+def provenance_of(bag: Bag, solver: str) -> Provenance:
+    """Return where an answer about this bag comes from."""
+    return Provenance(_version(), solver, bag.name, bag.content_hash)
+
+
+@cache
+def _version() -> str:
+    return version("lpsched")  # reads a file

@@ -1,0 +1,130 @@
+"""What a solve returns: value and bound together, built after verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import html_table, number, percent
+
+if TYPE_CHECKING:
+    from lpsched.instance.frozen import FrozenDict
+    from lpsched.relaxation import Regime
+    from lpsched.result.provenance import Provenance
+    from lpsched.schedule.bag import Schedule
+    from lpsched.verify.bag import Measurement
+
+FORMAT: Final = "lpsched-solve/1"
+
+
+class Status(StrEnum):
+    """How good the answer is known to be."""
+
+    OPTIMAL = "optimal"  # value and bound are within the gap asked for
+    FEASIBLE = "feasible"  # a verified schedule, further from its bound than that
+    LIMIT = "limit"  # the same, but the time was up before the linear program was solved
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What one more of something is worth, in money: the shadow prices of the linear program.
+
+    One-sided, because the best profit bends only downwards in what there is: one more machine or kilowatt adds
+    *at most* this, one fewer costs *at least* this, and one more task is worth taking *from* this price up.
+    """
+
+    machine_types: FrozenDict[str, float]  # one more machine of a type, per hour
+    kilowatt_per_hour: float | None  # one more kilowatt under the cap, where it is measured; None without a cap
+    task_types: FrozenDict[str, float]  # one more task of a type
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the worths as they appear in JSON."""
+        return {
+            "machine_types": dict(self.machine_types),
+            "kilowatt_per_hour": self.kilowatt_per_hour,
+            "task_types": dict(self.task_types),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A verified schedule, what it was measured to take, and the bound that no schedule can pass."""
+
+    objective: str
+    unit: str
+    status: Status
+    regime: Regime | None
+    bound_regime: Regime | None
+    value: float
+    bound: float
+    gap: float | None
+    tasks: int
+    machines: int
+    measured: Measurement
+    schedule: Schedule
+    worth: Worth | None
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched solve --json` prints; its keys are stable."""
+        return self.provenance.header(FORMAT) | {
+            "objective": self.objective,
+            "status": self.status.value,
+            "regime": self.regime,
+            "bound_regime": self.bound_regime,
+            "value": self.value,
+            "bound": self.bound,
+            "unit": self.unit,
+            "gap": self.gap,
+            "makespan_seconds": self.measured.makespan_seconds,
+            "energy_joules": self.measured.energy_joules,
+            "tasks": self.tasks,
+            "machines": self.machines,
+            "worth": None if self.worth is None else self.worth.to_dict(),
+            "timings": dict(self.timings),
+        }
+
+    def facts(self) -> list[tuple[str, str, str]]:
+        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        best = "earns more" if self.regime is not None else f"has a smaller {self.objective}"
+        rows = [
+            ("bound", f"{number(self.bound)} {self.unit}", f"proved: no schedule {best}"),
+            ("value", f"{number(self.value)} {self.unit}", f"verified: {_this(self)}"),
+            ("gap", percent(self.gap), self.status.value),
+        ]
+        if self.regime is not None:
+            rows.append(("regime", self.regime.value, _meaning(self)))
+        makespan, energy = self.measured.makespan_seconds, self.measured.energy_joules
+        if self.objective != "makespan" and makespan is not None:
+            rows.append(("makespan", f"{number(makespan)} seconds", f"measured: {number(makespan / 3600)} hours"))
+        if energy is not None:
+            rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / 3.6e6)} kWh"))
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table((self.provenance.instance_name, "", ""), self.facts())
+
+
+def _this(result: Result) -> str:
+    return "this schedule" if result.schedule.groups else "doing nothing"
+
+
+def _meaning(result: Result) -> str:
+    words = {
+        "profit": "running pays",
+        "loss": "running loses less than waiting",
+        "do-not-run": "the price does not cover what the tasks cost; waiting loses least",
+    }
+    meaning = words[result.regime or ""]
+    if result.regime != result.bound_regime:
+        return f"{meaning}; the bound leaves room for {result.bound_regime}"
+    return meaning
+
+
+def relative_gap(value: float, bound: float) -> float | None:
+    """Return |bound - value| / |bound|: 0 when they are equal, `None` when only the bound is 0."""
+    if value == bound:
+        return 0.0
+    return abs(bound - value) / abs(bound) if bound else None

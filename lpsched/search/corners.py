@@ -1,0 +1,90 @@
+"""All corners of a convex chain, by dichotomic search.
+
+Two criteria are minimised over a convex set. The points that are best for some positive weights form a convex
+chain with finitely many corners. Between two known neighbours A and B, weigh the criteria so that A and B are
+equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A to
+B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its sides. So
+V corners take 2 V - 1 programs, two for the ends included.
+
+An end that only ties (as little of the first criterion, but more of the second than necessary) is found out on
+the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is lexicographic.
+
+Source: Aneja and Nair, Bicriteria transportation problem, 1979; Cohon, Multiobjective programming and
+planning, 1978.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+SAME: Final = 1e-9  # relative: two corners this near in one criterion are told apart by the other
+FLAT: Final = 1e-7  # of the triangle over a pair: a corner this little beyond the line is none
+NOISE: Final = 1e-8  # relative: how far a solver may be off in a criterion
+
+Payload = TypeVar("Payload")
+
+
+@dataclass(frozen=True, slots=True)
+class Corner(Generic[Payload]):
+    """A point of the chain, and what it came from."""
+
+    first: float
+    second: float
+    source: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Generic[Payload]):
+    """Two neighbours, the weights at which they tie, and the solution that shows that nothing is better."""
+
+    first_weight: float
+    second_weight: float
+    source: Payload
+
+
+def corners(
+    minimise: Callable[[float, float], Corner[Payload]], left: Corner[Payload], right: Corner[Payload]
+) -> tuple[list[Corner[Payload]], list[Edge[Payload]]]:
+    """Return all corners by rising first criterion, and the edges between them.
+
+    Parameters
+    ----------
+    minimise
+        Returns a point that is best for the two weights given.
+    left, right
+        A point with the least of the first criterion, and one with the least of the second.
+
+    >>> points = [(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0), (4.0, 4.0)]
+    >>> def best(a, b):
+    ...     return Corner(*min(points, key=lambda point: a * point[0] + b * point[1]), None)
+    >>> found, edges = corners(best, best(1, 0), best(0, 1))
+    >>> [(each.first, each.second) for each in found], len(edges)
+    ([(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0)], 3)
+    """
+    found: list[Corner[Payload]] = [left]
+    edges: list[Edge[Payload]] = []
+    ahead = [right]  # corners to the right of the last one found, nearest last
+    while ahead:
+        near, far = found[-1], ahead[-1]
+        if _no_more(far.first, near.first):  # as little of the first, and less of the second
+            found[-1] = ahead.pop()
+            continue
+        if _no_more(near.second, far.second):
+            ahead.pop()
+            continue
+        width, height = far.first - near.first, near.second - far.second
+        new = minimise(1.0 / width, 1.0 / height)
+        beyond = 1.0 - (new.first - near.first) / width - (new.second - far.second) / height
+        noise = NOISE * (abs(near.first) / width + abs(near.second) / height)
+        if beyond <= max(FLAT, noise) or not (near.first < new.first < far.first):
+            edges.append(Edge(1.0 / width, 1.0 / height, new.source))
+            found.append(ahead.pop())
+        else:
+            ahead.append(new)
+    return found, edges
+
+
+def _no_more(one: float, other: float) -> bool:
+    return one <= other + SAME * max(abs(one), abs(other))
