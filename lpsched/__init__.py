@@ -21,6 +21,10 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from lpsched.audit import audit
+    from lpsched.certificate.claim import Certificate
+    from lpsched.certificate.claim import check as check_certificate
+    from lpsched.compare import validate
     from lpsched.errors import (
         Fault,
         InfeasibleError,
@@ -29,61 +33,113 @@ if TYPE_CHECKING:
         LpschedError,
         LpschedWarning,
         MissingExtraError,
+        NotFoundError,
         OutputError,
         SolverError,
     )
     from lpsched.files.bags import read_bag as read
     from lpsched.files.bags import write_bag as write
+    from lpsched.files.certificates import read_certificate, write_certificate
+    from lpsched.files.schedules import read_schedule, write_schedule
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
-    from lpsched.pipeline import solve
-    from lpsched.result import Result, Status
+    from lpsched.pipeline import certify, export, front, price_curve, solve, solver_named
+    from lpsched.relaxation import Regime
+    from lpsched.result import FrontResult, PriceCurve, Result, Status, Validation, Worth
+    from lpsched.schedule.bag import MachineGroup, Run, Schedule
+    from lpsched.schedule.tasks import expand
 
 _PLACES: Final = {
     "Bag": "instance",
+    "Certificate": "certificate.claim",
     "Fault": "errors",
+    "FrontResult": "result",
     "InfeasibleError": "errors",
     "InstanceError": "errors",
     "InvalidScheduleError": "errors",
     "LpschedError": "errors",
     "LpschedWarning": "errors",
+    "MachineGroup": "schedule.bag",
     "MachineType": "instance",
     "MissingExtraError": "errors",
+    "NotFoundError": "errors",
     "OutputError": "errors",
+    "PriceCurve": "result",
     "Prices": "instance",
+    "Regime": "relaxation",
     "Result": "result",
+    "Run": "schedule.bag",
+    "Schedule": "schedule.bag",
     "Site": "instance",
     "SolverError": "errors",
     "Status": "result",
     "Table": "instance",
     "TaskType": "instance",
+    "Validation": "result",
+    "Worth": "result",
+    "audit": "audit",
     "bag_from_dict": "instance",
+    "certify": "pipeline",
+    "check_certificate": "certificate.claim:check",
+    "expand": "schedule.tasks",
+    "export": "pipeline",
+    "front": "pipeline",
+    "price_curve": "pipeline",
     "read": "files.bags:read_bag",
+    "read_certificate": "files.certificates",
+    "read_schedule": "files.schedules",
     "solve": "pipeline",
+    "solver_named": "pipeline",
+    "validate": "compare",
     "write": "files.bags:write_bag",
+    "write_certificate": "files.certificates",
+    "write_schedule": "files.schedules",
 }
 
 __all__ = [
     "Bag",
+    "Certificate",
     "Fault",
+    "FrontResult",
     "InfeasibleError",
     "InstanceError",
     "InvalidScheduleError",
     "LpschedError",
     "LpschedWarning",
+    "MachineGroup",
     "MachineType",
     "MissingExtraError",
+    "NotFoundError",
     "OutputError",
+    "PriceCurve",
     "Prices",
+    "Regime",
     "Result",
+    "Run",
+    "Schedule",
     "Site",
     "SolverError",
     "Status",
     "Table",
     "TaskType",
+    "Validation",
+    "Worth",
+    "audit",
     "bag_from_dict",
+    "certify",
+    "check_certificate",
+    "expand",
+    "export",
+    "front",
+    "price_curve",
     "read",
+    "read_certificate",
+    "read_schedule",
     "solve",
+    "solver_named",
+    "validate",
     "write",
+    "write_certificate",
+    "write_schedule",
 ]
 
 

@@ -20,6 +20,7 @@ BELOW_PIPELINE = (
 )
 MAY_IMPORT = {
     "errors": set(),
+    "display": set(),
     "instance": {"errors"},
     "lp": {"errors"},
     "heat": {"instance"},
@@ -34,13 +35,14 @@ MAY_IMPORT = {
     "heuristics": {"errors", "instance", "heat", "schedule"},
     "evolve": {"errors", "instance", "heat", "schedule"},
     "simulation": {"errors", "instance", "heat", "schedule"},
-    "result": {"instance", "relaxation", "schedule", "verify", "certificate"},
+    "result": {"display", "instance", "relaxation", "schedule", "verify", "certificate"},
     "files": BELOW_FILES,
-    "pipeline": BELOW_PIPELINE,
-    "compare": BELOW_PIPELINE | {"pipeline", "heuristics", "evolve", "simulation"},
+    "pipeline": BELOW_PIPELINE | {"display"},
+    "audit": BELOW_FILES | {"files", "verify"},
+    "compare": BELOW_PIPELINE | {"pipeline", "audit", "heuristics", "evolve", "simulation"},
     "measure": {"errors", "instance", "files"},
-    "studies": BELOW_PIPELINE | {"pipeline", "heuristics", "evolve", "simulation", "compare"},
-    "reports": {"files", "instance", "schedule", "result"},
+    "studies": BELOW_PIPELINE | {"pipeline", "audit", "heuristics", "evolve", "simulation", "compare"},
+    "reports": {"display", "certificate", "files", "instance", "schedule", "result"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}
 MAY_IMPORT_IN_FUNCTIONS = {"lp", "reports", "files"} | ANYTHING  # optional packages; start-up time
@@ -98,7 +100,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_the_certificate_and_the_verifier_load_no_numpy_and_no_solver():
-    loaded = loaded_by("import lpsched.certificate.makespan, lpsched.verify.bag")
+    loaded = loaded_by("import lpsched.certificate.claim, lpsched.verify.tasks")
     assert not loaded & {"numpy", "highspy", "scipy", "yaml"}
 
 

@@ -11,9 +11,9 @@ Each task of type i costs at least the minimum over j, k, wherever it runs. Writ
 
     g[f] = sum_i n_i min_jk (f_ijk + e_ijk pi_j + mu d_ijk)  <=  sum f_ijk x_ijk + S t.
 
-    makespan      t            >=  g[0] / S                                    where S > 0
-    cost          wE E + wt t  >=  g[wE d] + (wE I + wt - S) t                 since E = D(x) + I t
-    profit rate   R            <=  S + (p - overhead - g[kappa]) / t - K       since R = (p - overhead - kappa x) / t - K
+    makespan      t            >=  g[0] / S                                    where S > 0 cost          wE E
+    + wt t  >=  g[wE d] + (wE I + wt - S) t                 since E = D(x) + I t profit rate   R            <=
+    S + (p - overhead - g[kappa]) / t - K       since R = (p - overhead - kappa x) / t - K
 
     kappa_ijk = c PUE d_ijk + wear_j e_ijk,         K = c PUE I + sum_j m_j purchase_j / life_j.
 
@@ -22,8 +22,8 @@ The last two still hold t. A deadline gives t <= deadline; the fastest that any 
 deadline, prices with S > wE I + wt are first scaled down to equality.
 
 The doubles are taken as the exact fractions that they are, brought to a common denominator, and summed as
-integers; money per kWh and per hour stays rational. Where the prices came from does not matter: bad ones prove
-less, never something false.
+integers; money per kWh and per hour stays rational. Where the prices came from does not matter: bad ones
+prove less, never something false.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.instance import Bag, Table
 
 Number: TypeAlias = float | Fraction
@@ -64,8 +62,13 @@ class Prover:
         self.bag = bag
         self._machine_of = [j for j, _ in bag.modes]
         self._seconds, self._seconds_shift = _integers(bag.seconds)
-        self._watts, self._watts_shift = _integers(bag.watts) if bag.watts is not None else (None, 0)
-        self.idle_watts = sum((each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0))
+        self._watts: list[list[int | None]] | None = None
+        self._watts_shift = 0
+        if bag.watts is not None:
+            self._watts, self._watts_shift = _integers(bag.watts)
+        self.idle_watts = sum(
+            (each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0)
+        )
         site = bag.site
         pue = Fraction(site.pue)
         self.deadline = None if site.deadline_seconds is None else Fraction(site.deadline_seconds)
@@ -110,7 +113,7 @@ class Prover:
         """Return p - overhead: what a bag brings before any task runs."""
         prices = self.bag.prices
         tasks = (each.count * Fraction(prices.per_task.get(each.name, 0.0)) for each in self.bag.task_types)
-        return Fraction(prices.per_bag or 0.0) + sum(tasks) - Fraction(prices.overhead_per_bag)
+        return Fraction(prices.per_bag or 0.0) + sum(tasks, Fraction(0)) - Fraction(prices.overhead_per_bag)
 
     def standing(self) -> Fraction:
         """Return K: what a second costs even if nothing runs."""
@@ -119,7 +122,7 @@ class Prover:
             for each in self.bag.machine_types
             if each.mean_hours_to_failure is not None
         )
-        return self.per_joule * self.idle_watts + sum(lost) / SECONDS_PER_HOUR
+        return self.per_joule * self.idle_watts + sum(lost, Fraction(0)) / SECONDS_PER_HOUR
 
     def least_joules_above_idle(self) -> Fraction:
         """Return the least D(x) of all ways to run the bag."""
@@ -159,7 +162,9 @@ class Prover:
         total = 0
         for i, (task, seconds) in enumerate(zip(self.bag.task_types, self._seconds, strict=True)):
             if self._watts is None or a_factor == 0:
-                terms = [e * constant for e, constant in zip(seconds, constant_of, strict=True) if e is not None]
+                terms = [
+                    e * constant for e, constant in zip(seconds, constant_of, strict=True) if e is not None
+                ]
             else:
                 terms = [
                     e * (a_factor * a + constant)
@@ -196,7 +201,9 @@ def rounded_up(exact: Fraction) -> float:
 
 
 def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
-    return Multipliers(tuple(factor * Fraction(each) for each in prices.machines), factor * Fraction(prices.cap))
+    return Multipliers(
+        tuple(factor * Fraction(each) for each in prices.machines), factor * Fraction(prices.cap)
+    )
 
 
 def _integers(table: Table) -> tuple[list[list[int | None]], int]:
@@ -204,5 +211,6 @@ def _integers(table: Table) -> tuple[list[list[int | None]], int]:
     rows = [[None if cell is None else cell.as_integer_ratio() for cell in row] for row in table]
     shift = max(pair[1].bit_length() for row in rows for pair in row if pair is not None) - 1
     return [
-        [None if pair is None else pair[0] << (shift + 1 - pair[1].bit_length()) for pair in row] for row in rows
+        [None if pair is None else pair[0] << (shift + 1 - pair[1].bit_length()) for pair in row]
+        for row in rows
     ], shift

@@ -1,7 +1,7 @@
 """The `lpsched` command: registers the commands, and turns every failure into one message and an exit code.
 
 0    a verified answer was printed
-1    there is none: infeasible, or a solver failed
+1    there is none: infeasible, a refused certificate, an invalid schedule, or a solver failed
 2    bad input
 130  interrupted
 141  whoever read our output closed it
@@ -17,14 +17,21 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from lpsched.cli.certify import certify
 from lpsched.cli.convert import convert
+from lpsched.cli.expand import expand
+from lpsched.cli.export import export
+from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.new import new
+from lpsched.cli.price import price
 from lpsched.cli.schema import schema
 from lpsched.cli.show import show
 from lpsched.cli.solve import solve
 from lpsched.cli.talk import Talk, print_json, tell
+from lpsched.cli.validate import validate
+from lpsched.cli.verify import verify
 from lpsched.errors import Fault, InstanceError, LpschedError, OutputError
 
 GLOBAL: Final = ("--json", "--quiet", "--verbose")
@@ -39,7 +46,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (solve, show, convert, new, schema):
+for command in (solve, front, price, validate, certify, verify, expand, export, show, convert, new, schema):
     app.command(epilog=EPILOG)(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(import_app, name="import")

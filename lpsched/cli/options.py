@@ -28,6 +28,15 @@ class Tables(StrEnum):
     PARQUET = "parquet"
 
 
+class Objective(StrEnum):
+    """What to optimise; the names of `lpsched.pipeline.objectives.OBJECTIVES`, without loading it."""
+
+    PROFIT = "profit"
+    MAKESPAN = "makespan"
+    ENERGY = "energy"
+
+
+BagFile = Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.", readable=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write: .yaml or .json.")]
 TablesOption = Annotated[
     Tables | None,
@@ -36,6 +45,27 @@ TablesOption = Annotated[
         help="Inside the file by name or as a matrix, or in files beside it. "
         "By default: by name up to 1,000 pairs, a matrix up to 100,000, else .npz.",
     ),
+]
+ObjectiveOption = Annotated[
+    Objective | None,
+    typer.Option(help="What to optimise. By default profit where a price is known, else makespan."),
+]
+Price = Annotated[
+    float | None, typer.Option("--price", help="What the whole bag sells for, in place of the file's prices.")
+]
+ProfitRatio = Annotated[
+    float | None,
+    typer.Option("--profit-ratio", help="The price, as a multiple of what the least energy costs."),
+]
+PowerCap = Annotated[
+    float | None,
+    typer.Option("--power-cap", help="Average-power cap in watts, in place of the file's."),
+]
+Deadline = Annotated[
+    float | None, typer.Option("--deadline", help="Seconds by which all must be done: forces the work.")
+]
+SolverName = Annotated[
+    str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")
 ]
 
 

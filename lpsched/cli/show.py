@@ -20,7 +20,7 @@ def show(
     from lpsched.cli.answers import header
     from lpsched.files.bags import read_bag
     from lpsched.instance.heterogeneity import heterogeneity
-    from lpsched.reports.tables import bag_tables
+    from lpsched.reports.bag import bag_tables
 
     bag = read_bag(file)
     measures = heterogeneity(bag)

@@ -8,7 +8,7 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,11 @@ class Talk:
             sys.stdout.write(text)
         if tables:
             print_tables(tables)
+
+    def tell_timings(self, timings: Mapping[str, float], solver: str) -> None:
+        """Log how long each stage took."""
+        stages = ", ".join(f"{stage} {1000 * seconds:.1f} ms" for stage, seconds in timings.items())
+        logging.getLogger("lpsched").info("%s (%s)", stages, solver)
 
     def start_logging(self) -> None:
         """Send the library's log to stderr."""

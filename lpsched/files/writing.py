@@ -6,13 +6,37 @@ import contextlib
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from lpsched.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing piece by piece; it appears under its name when all is written, or never.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    temporary = path.resolve().parent / f".lpsched-{secrets.token_hex(8)}"
+    try:
+        _require_place(path, replace=True)
+        with temporary.open("xb") as file:
+            yield file
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        temporary.replace(path.resolve())
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
@@ -28,26 +52,34 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
     waiting: list[tuple[Path, Path]] = []
     try:
         for path, content in contents.items():
-            if path.exists() and not path.is_file():
-                kind = "a directory" if path.is_dir() else "a device or pipe"
-                raise OutputError(f"cannot write {path}: it is {kind}; name a file")
-            if not replace and path.exists():
-                raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
-            if path.exists() and not os.access(path, os.W_OK):
-                raise OutputError(f"cannot write {path}: it is read-only; choose another name")
+            _require_place(path, replace=replace)
             target = path.resolve()  # through a link, so that the link stays one
             waiting.append((_complete(target, content), target))
         for temporary, target in waiting:
             temporary.replace(target)
     except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        reason = error.strerror or str(error)
-        raise OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to") from error
+        raise _cannot_write(path, error) from error
     finally:
         for temporary, _ in waiting:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def _require_place(path: Path, *, replace: bool) -> None:
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or pipe"
+        raise OutputError(f"cannot write {path}: it is {kind}; name a file")
+    if not replace and path.exists():
+        raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OutputError(f"cannot write {path}: it is read-only; choose another name")
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    if isinstance(error, OutputError):
+        return error
+    reason = error.strerror or str(error)
+    return OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to")
 
 
 def _complete(path: Path, content: bytes) -> Path:

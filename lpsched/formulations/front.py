@@ -12,12 +12,12 @@ Variables  x_ijk  tasks of type i that run on machine type j in P-state k
           sum d_ijk x_ijk     <= (P - I) t                              (cap)
           x >= 0,  0 <= t <= deadline
 
-The weights (0, 1) ask for the makespan, (1, 0) for the energy; what lies between them is the front. The program
-is written in the pure numbers of `scales.py`: y = x / n in units u, s = t / T. No weights want a t longer than
-the way with the least joules above idle takes: it would have less energy and be done sooner.
+The weights (0, 1) ask for the makespan, (1, 0) for the energy; what lies between them is the front. The
+program is written in the pure numbers of `scales.py`: y = x / n in units u, s = t / T. No weights want a t
+longer than the way with the least joules above idle takes: it would have less energy and be done sooner.
 
-Why it bounds: all machines stay on until the end, so E = D(x) + I t exactly, and a real schedule is a feasible
-point of the same value. The optimum may not be reached, because tasks cannot be split.
+Why it bounds: all machines stay on until the end, so E = D(x) + I t exactly, and a real schedule is a
+feasible point of the same value. The optimum may not be reached, because tasks cannot be split.
 
 Source: Tarplee, Maciejewski and Siegel, Energy-aware profit maximizing scheduling algorithm for
 heterogeneous computing systems, 2014.
@@ -30,11 +30,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.formulations.scales import SLACK, Scales, scales_of
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
 from lpsched.relaxation import Relaxation
 
 if TYPE_CHECKING:
-    from lpsched.formulations.scales import Scales
+    from lpsched.instance import Bag
     from lpsched.instance.arrays import Floats
 
 NAME: Final = "front"
@@ -53,15 +54,50 @@ MAKESPAN: Final = Weights(0.0, 1.0)
 ENERGY: Final = Weights(1.0, 0.0)
 
 
-def compile_lp(scales: Scales, weights: Weights) -> LinearProgram:
-    """Return the program above; its block names are the letters of the formulas."""
+def scales_for(bag: Bag, weights: Weights) -> Scales:
+    """Return scales whose T is the longest makespan that can be of use for these weights."""
+    scales = scales_of(bag)
+    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)))
+
+
+def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
+    """Return the seconds beyond which no makespan is best, for these weights or (if none are given) for any.
+
+    A makespan beyond that of the way with the least joules above idle is dominated. For given weights, a
+    longer one also costs more than a way that is known, whatever its tasks take.
+    """
+    thrifty = scales.to_least_energy()
+    slowest = scales.makespan_of(thrifty)
+    if weights is not None and weights.joules == 0:
+        slowest = scales.seconds
+    elif weights is not None and scales.joules is not None:
+        standing = weights.joules * scales.idle_floor_watts + weights.seconds
+        least = weights.joules * float((scales.joules * thrifty).sum())
+        soon = scales.to_least(scales.loads)
+        cost = least + standing * slowest
+        cost = min(
+            cost, weights.joules * float((scales.joules * soon).sum()) + standing * scales.makespan_of(soon)
+        )
+        if standing > 0:
+            slowest = min(slowest, (cost - least) / standing)
+    deadline = scales.bag.site.deadline_seconds
+    return slowest if deadline is None else min(slowest, deadline)
+
+
+def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = False) -> LinearProgram:
+    """Return the program above; its block names are the letters of the formulas.
+
+    With `for_all_weights`, its rows and limits hold whatever costs are put in later.
+    """
     bag, arrays = scales.bag, scales.arrays
-    longest = _longest(scales, weights)
+    longest = longest_useful(scales, None if for_all_weights else weights) / scales.seconds
     most = np.where(arrays.can_run, np.minimum(1.0, longest / np.maximum(scales.loads, longest)), 0.0)
+    deadline = bag.site.deadline_seconds
+    last = SLACK * longest if deadline is None else min(SLACK * longest, deadline / scales.seconds)
 
     lp = LpBuilder(NAME)
-    y = lp.variables("y", upper=most / scales.units)
-    s = lp.variables("s", upper=np.array([longest]))
+    y = lp.variables("y", upper=SLACK * most / scales.units)
+    s = lp.variables("s", upper=np.array([last]))
     y_costs, s_cost = costs_of(scales, weights)
     lp.objective([(y, y_costs * scales.units), (s, s_cost)])
     task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
@@ -84,7 +120,7 @@ def compile_lp(scales: Scales, weights: Weights) -> LinearProgram:
 
 
 def costs_of(scales: Scales, weights: Weights) -> tuple[Floats, float]:
-    """Return what a whole task type costs in each column, and what T seconds cost; the answer is of order 1."""
+    """Return what a whole task type costs in each column, and what T seconds cost."""
     unit = unit_of(scales, weights)
     standing = weights.joules * scales.idle_floor_watts + weights.seconds
     if weights.joules == 0 or scales.joules is None:
@@ -124,12 +160,3 @@ def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Rel
         machine_prices=tuple(prices.tolist()),
         cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,
     )
-
-
-def _longest(scales: Scales, weights: Weights) -> float:
-    """Return the largest makespan, in T, that can be of use."""
-    longest = 1.0
-    if weights.joules:
-        longest = max(longest, scales.makespan_of(scales.to_least_energy()) / scales.seconds)
-    deadline = scales.bag.site.deadline_seconds
-    return longest if deadline is None else min(longest, deadline / scales.seconds)

@@ -15,9 +15,9 @@ Variables  r        bags finished per second, that is 1 / makespan
           sum d_ijk z_ijk     <= P - I                                 (cap)
           r >= 1 / deadline,  z >= 0
 
-The owner maximises the ratio (N - kappa x) / t - K; counting tasks per second (the Charnes-Cooper substitution)
-makes it linear. The program is written in the pure numbers of `scales.py`: rho = r T, w = z T / n in units u,
-money as a share of the larger of N and the least that the tasks can cost.
+The owner maximises the ratio (N - kappa x) / t - K; counting tasks per second (the Charnes-Cooper
+substitution) makes it linear. The program is written in the pure numbers of `scales.py`: rho = r T, w = z T /
+n in units u, money as a share of the larger of N and the least that the tasks can cost.
 
 Why it bounds: a real schedule of makespan t gives the feasible point r = 1 / t, z = x / t of the same value.
 Doing nothing is r = 0. The optimum may not be reached, because tasks cannot be split.
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.formulations.scales import SLACK
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
 from lpsched.relaxation import Relaxation
 
@@ -94,11 +95,13 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     """Return the program above as a minimum; its block names are the letters of the formulas."""
     bag, arrays = scales.bag, scales.arrays
     most = _most_bags(scales)
-    fastest = np.where(arrays.can_run, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0)
+    fastest = np.where(
+        arrays.can_run, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0
+    )
 
     lp = LpBuilder(NAME)
-    w = lp.variables("w", upper=fastest / scales.units)
-    rho = lp.variables("rho", upper=np.array([most]))
+    w = lp.variables("w", upper=SLACK * fastest / scales.units)
+    rho = lp.variables("rho", upper=np.array([SLACK * most]))
     lp.objective([(w, costs_of(money) * scales.units), (rho, -money.income / money.unit)])
     task = np.arange(len(bag.task_types))
     lp.equal_each(
@@ -122,7 +125,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
 
 
 def costs_of(money: Money) -> Floats:
-    """Return what all tasks of a type cost in each column, as a share of the unit; absent pairs cost nothing."""
+    """Return what all tasks of a type cost in each column, in the unit; absent pairs cost nothing."""
     return np.where(np.isfinite(money.costs), np.minimum(money.costs / money.unit, DEAREST), 0.0)
 
 
@@ -149,7 +152,8 @@ def _most_bags(scales: Scales) -> float:
     arrays = scales.arrays
     speeds = np.where(arrays.can_run, 1.0 / np.where(arrays.can_run, scales.loads, 1.0), 0.0)
     quickest = np.zeros((len(arrays.task_counts), len(arrays.machine_counts)))
-    np.maximum.at(quickest, (slice(None), arrays.machine_of), speeds)
+    for column, j in enumerate(arrays.machine_of):
+        quickest[:, j] = np.maximum(quickest[:, j], speeds[:, column])
     return float(quickest.sum(axis=1).min())
 
 

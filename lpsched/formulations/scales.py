@@ -8,9 +8,9 @@ Solvers have absolute tolerances, so every amount is told as a share of somethin
     delta    n_i d_ijk / F: what all tasks of type i take of that, d_ijk = e_ijk (a_ijk - b_j)
     u_ijk    the share of task type i that one unit of a column's variable stands for: 1 / max(1, l, |delta|)
 
-T is what comes of sending every task type whole to the column that finishes it soonest (stretched until the cap
-is kept), or to the one with the least d, if that is done sooner. With u, every coefficient of capacity and cap
-lies in [-1, 1], for 10 tasks and for 10^15.
+T is what comes of sending every task type whole to the column that finishes it soonest (stretched until the
+cap is kept), or to the one with the least d, if that is done sooner. With u, every coefficient of capacity
+and cap lies in [-1, 1], for 10 tasks and for 10^15.
 
 A solver keeps dual feasibility to its tolerance in its own units. Where u < 1, a price of 0 instead of 1e-9
 passes there; but at a price of 0 the task type would cost nothing, and the certificate prove nothing.
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from lpsched.lp.program import LpSolution
 
 ROUNDING: Final = 1e-9
+SLACK: Final = (
+    2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,9 @@ class Scales:
 
     def shares_of(self, amounts: Floats) -> Floats:
         """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
-        shares = np.where(np.isfinite(amounts) & self.arrays.can_run, np.maximum(amounts, 0.0), 0.0) * self.units
+        shares = (
+            np.where(np.isfinite(amounts) & self.arrays.can_run, np.maximum(amounts, 0.0), 0.0) * self.units
+        )
         totals = shares.sum(axis=1)
         lost = totals <= 0
         if lost.any():
@@ -89,21 +94,26 @@ class Scales:
         whole: Floats = shares / totals[:, np.newaxis]
         return whole
 
+    def to_least(self, amounts: Floats) -> Floats:
+        """Return the shares that send every task type whole where its amount is least."""
+        return _one_each(self.arrays, amounts)
+
     def to_least_energy(self) -> Floats:
         """Return the shares that take the fewest joules above idle."""
         return _one_each(self.arrays, self.loads if self.joules is None else self.joules)
 
     def sound_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
-        """Return prices of the capacity rows and of the cap at which no pair is cheaper than its demand row says.
+        """Return prices of capacity and cap at which no pair is cheaper than its demand row says.
 
         `costs` is what a whole task type costs in each column. With v_i the multiplier of demand i, the dual
         program asks costs + p_j l + q delta >= v_i of every pair.
         """
         arrays = self.arrays
         tasks, machines = arrays.can_run.shape[0], len(arrays.machine_counts)
-        v = solution.multipliers[:tasks, np.newaxis]
-        p = np.maximum(-solution.multipliers[tasks : tasks + machines], 0.0)
-        q = max(-float(solution.multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
+        multipliers = np.where(np.isfinite(solution.multipliers), solution.multipliers, 0.0)
+        v = multipliers[:tasks, np.newaxis]
+        p = np.maximum(-multipliers[tasks : tasks + machines], 0.0)
+        q = max(-float(multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
         delta = self.cap.loads if self.cap is not None else np.zeros_like(self.loads)
         heavy = arrays.can_run & (self.loads >= np.maximum(1.0, np.abs(delta)))
         missing = v - costs - q * delta

@@ -39,7 +39,7 @@ class Terms:
     def __post_init__(self) -> None:
         """Refuse what a file could not say either."""
         checks = {"price": check_money, "power_cap_watts": check_power, "deadline_seconds": check_seconds}
-        faults = []
+        faults: list[Fault] = []
         for name, check in checks.items():
             try:
                 checked(name, getattr(self, name), check)
@@ -52,7 +52,9 @@ class Terms:
         """Return the bag under these terms."""
         prices, site = bag.prices, bag.site
         if self.price is not None:
-            prices = prices.model_copy(update={"per_bag": float(self.price), "per_task": type(prices.per_task)()})
+            prices = prices.model_copy(
+                update={"per_bag": float(self.price), "per_task": type(prices.per_task)()}
+            )
         changes: dict[str, Any] = {}
         if self.power_cap_watts is not None:
             changes["average_power_cap_watts"] = float(self.power_cap_watts)

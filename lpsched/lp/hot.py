@@ -1,8 +1,8 @@
 """Many objectives over one program, each answer checked: hot where that works, cold where it does not.
 
 Solvers that start from an earlier basis have been seen to call a wrong answer optimal (HiGHS issues 3194 and
-3294). So every hot answer has to pass three questions: does it say that it is optimal, does its point keep the
-rows, and do its value and the bound of its own multipliers meet? If not, the program is solved again from
+3294). So every hot answer has to pass three questions: does it say that it is optimal, does its point keep
+the rows, and do its value and the bound of its own multipliers meet? If not, the program is solved again from
 cold, and that answer stands.
 """
 
@@ -34,6 +34,7 @@ class CheckedSweep:
     _sweep: Sweep = field(init=False)
 
     def __post_init__(self) -> None:
+        """Hand the program to the solver."""
         self._sweep = self.solver.sweep(self.program)
 
     def solve(self, costs: Floats) -> LpSolution:

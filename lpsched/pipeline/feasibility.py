@@ -1,4 +1,4 @@
-"""Is there any schedule at all? A cap below the idle floor and a deadline too short are refused with a proof."""
+"""Is there any schedule at all? A cap below the idle floor, a deadline too short: refused with a proof."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def require_power(prover: Prover) -> None:
     site = prover.bag.site
     allowed = f"{number(site.average_power_cap_watts)} W"
     if site.cap_measured_at == "facility" and site.pue != 1:
-        allowed += f" at the facility, which leaves {number(float(headroom + prover.idle_watts))} W for the machines"
+        allowed += (
+            f" at the facility, which leaves {number(float(headroom + prover.idle_watts))} W for the machines"
+        )
     short = "nothing" if headroom == 0 else f"{number(-rounded_down(headroom))} W too little"
     raise InfeasibleError(
         f"{prover.bag.name}: the power cap is {allowed}, but idle machines alone draw "
@@ -58,10 +60,10 @@ def require_time(prover: Prover, solver: Solver) -> Relaxed | None:
     except SolverError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
+        floor, left = float(prover.idle_watts), float(prover.headroom + prover.idle_watts)
         raise InfeasibleError(
-            f"{prover.bag.name}: the power cap leaves {number(float(prover.headroom + prover.idle_watts))} W for the "
-            f"machines, which draw {number(float(prover.idle_watts))} W idle, and no tasks draw so much less; "
-            "raise the cap"
+            f"{prover.bag.name}: the power cap leaves {number(left)} W for the machines, which draw "
+            f"{number(floor)} W idle, and no tasks draw so much less; raise the cap"
         ) from error
     proved = rounded_down(prover.makespan(relaxed.multipliers))
     if deadline is not None and proved > deadline:

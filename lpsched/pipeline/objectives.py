@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
-from lpsched.formulations import front, profit
-from lpsched.formulations.scales import Scales, scales_of
+from lpsched.formulations import front
 from lpsched.lp.hot import CheckedSweep
 from lpsched.lp.program import LpSolution, LpStatus, Solver, require_optimal
+from lpsched.search.profit_rate import best_rate
 
 if TYPE_CHECKING:
+    from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
     from lpsched.lp.program import LinearProgram
     from lpsched.relaxation import Relaxation
     from lpsched.verify.bag import Measurement
 
 TIE: Final = 1e-7  # what the other criterion counts where the first one ties
-SLOW: Final = 1e-3  # as a share of 1 / T: an answer this slow is solved again, counted in its own makespan
-MOST_RESCALED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,13 @@ class Relaxed:
 class Objective(Protocol):
     """One question; the answers are doubles in its unit, rounded to the side that stays true."""
 
-    name: str
-    maximise: bool
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def maximise(self) -> bool:
+        """Whether more is better."""
 
     def unit(self, bag: Bag) -> str:
         """Return what value and bound are told in."""
@@ -79,7 +83,7 @@ class Makespan:
         return "seconds"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(scales_of(bag), front.MAKESPAN, solver, time_limit)
+        return _relaxed_front(front.scales_for(bag, front.MAKESPAN), front.MAKESPAN, solver, time_limit)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.makespan(prices))
@@ -100,9 +104,7 @@ class Energy:
         return "joules"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        scales = scales_of(bag)
-        thriftiest = scales.makespan_of(scales.to_least_energy())  # may be far slower than T
-        return _relaxed_front(scales_of(bag, seconds=thriftiest), front.ENERGY, solver, time_limit)
+        return _relaxed_front(front.scales_for(bag, front.ENERGY), front.ENERGY, solver, time_limit)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.cost(prices, 1.0, 0.0))
@@ -123,16 +125,7 @@ class Profit:
         return f"{bag.prices.currency}/hour"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        scales = scales_of(bag)
-        money = profit.money_of(scales)
-        for _ in range(MOST_RESCALED):
-            solution = _solved(solver, profit.compile_lp(scales, money), time_limit)
-            rho = float(solution["rho"][0])
-            if rho >= SLOW or solution.status is not LpStatus.OPTIMAL:
-                break
-            slow = bag.site.deadline_seconds or np.inf
-            scales = scales_of(bag, seconds=min(slow, scales.seconds / max(rho, profit.SLOWEST)))
-        relaxation = profit.read_solution(scales, money, solution)
+        relaxation, solution = best_rate(bag, solver, time_limit=time_limit)
         return Relaxed(relaxation, solution.status is LpStatus.OPTIMAL)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102

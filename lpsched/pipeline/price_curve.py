@@ -1,7 +1,8 @@
-"""The whole profit curve over the price: every piece, with a schedule for each and proved bounds at its ends."""
+"""The whole profit curve over the price: for every piece a schedule, and proved bounds at its ends."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,8 +13,9 @@ from lpsched.formulations.profit import revenue_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms, check_ratio, checked
 from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.objectives import Profit
 from lpsched.pipeline.question import energy_cost, missing_data
-from lpsched.pipeline.recover import Recovered, verified_schedule
+from lpsched.pipeline.recover import choices
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.relaxation import Regime
@@ -46,8 +48,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     from_ratio, to_ratio
-        Profit ratios between which to look: prices as multiples of what the least energy costs. By default, all
-        prices from 0 up.
+        Profit ratios between which to look: prices as multiples of what the least energy costs. By default,
+        all prices from 0 up.
     points
         How many points to sample, for drawing.
     power_cap, deadline
@@ -69,7 +71,9 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     solver = solver if solver is not None else default_solver()
     start, stop = checked("from_ratio", from_ratio, check_ratio), checked("to_ratio", to_ratio, check_ratio)
     if start is not None and stop is not None and not start < stop:
-        fault = Fault(("to_ratio",), repr(to_ratio), f"a ratio above from_ratio ({from_ratio!r})", "correct one")
+        fault = Fault(
+            ("to_ratio",), repr(to_ratio), f"a ratio above from_ratio ({from_ratio!r})", "correct one"
+        )
         raise InstanceError("the terms", (fault,))
     if not 0 <= points <= MOST_POINTS:
         fault = Fault(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
@@ -90,7 +94,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         begin = -overhead if start is None or gamma is None else start * gamma - overhead
         end = None if stop is None or gamma is None else stop * gamma - overhead
         found = search.pieces(begin, end)
-    curve = _Curve(asked, prover, search, gamma)
+    curve = _Curve(asked, prover, search, solver, gamma)
     with timed(timings, "recover"):
         pieces = [part for piece in found for part in curve.parts(piece)]
     drawn = curve.sample(pieces, points) if points else []
@@ -122,6 +126,7 @@ class _Curve:
     bag: Bag
     prover: Prover
     search: PriceSearch
+    solver: Solver
     gamma: float | None
 
     def parts(self, piece: Piece) -> list[PricePiece]:
@@ -160,11 +165,10 @@ class _Curve:
 
     def _schedules(self, piece: Piece) -> list[Schedule]:
         """Return the verified schedules of a piece, its own first; without a deadline, waiting is one too."""
-        forced = self.bag.site.deadline_seconds is not None
         if piece.relaxation is None:
             return [NOTHING]
-        tried = [verified_schedule(self.bag, piece.relaxation, late=late) for late in ((False, True) if forced else (False,))]
-        return [each.schedule for each in tried if isinstance(each, Recovered)] + ([] if forced else [NOTHING])
+        found = choices(self.bag, Profit(), piece.relaxation, self.solver)
+        return [] if isinstance(found, str) else [each.schedule for each in found]
 
     def _price(self, income: float) -> float:
         return max(0.0, income + self.bag.prices.overhead_per_bag)
@@ -187,7 +191,9 @@ class _Curve:
         priced = Terms(price=price).applied_to(self.bag)
         may_wait = self.bag.site.deadline_seconds is None
         measured = [examine(priced, schedule, may_wait=may_wait).measured for schedule in schedules]
-        values = [each.profit_per_hour for each in measured if each is not None and each.profit_per_hour is not None]
+        values = [
+            each.profit_per_hour for each in measured if each is not None and each.profit_per_hour is not None
+        ]
         return max(values, default=None)
 
     def sample(self, pieces: list[PricePiece], count: int) -> list[PricePoint]:
@@ -216,7 +222,7 @@ class _Curve:
 
     def break_even(self, pieces: list[PricePiece]) -> float | None:
         """Return the price from which on running pays, if it lies between the first and the last."""
-        for before, after in zip(pieces, pieces[1:], strict=False):
+        for before, after in itertools.pairwise(pieces):
             if before.regime is not Regime.PROFIT and after.regime is Regime.PROFIT:
                 return after.from_price
         return None

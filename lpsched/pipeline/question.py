@@ -94,7 +94,9 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
     faults = list(missing_data(bag, "energy"))
     if prices.electricity_per_kwh is None:
         needed = "what a kWh costs, since a profit ratio is a multiple of the energy's cost"
-        faults.append(Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead"))
+        faults.append(
+            Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead")
+        )
     if faults:
         raise InstanceError(bag.name, tuple(faults))
     least = Energy().relax(bag.without_limits(), solver).relaxation.energy_joules
@@ -118,4 +120,3 @@ def price_at_ratio(bag: Bag, ratio: float, solver: Solver) -> float:
     sound = checked("profit_ratio", ratio, check_ratio)
     assert sound is not None
     return sound * energy_cost(bag, solver)
-

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import InvalidScheduleError, NotFoundError, SolverError
-from lpsched.display import number
 from lpsched.pipeline.objectives import Makespan
 from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
@@ -36,8 +36,8 @@ class Recovered:
 def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
     """Return the best verified schedule that comes of the relaxation.
 
-    A deadline may be met by the relaxation and missed by whole tasks: then the relaxation of a shorter deadline
-    is tried, and at last the fastest one.
+    A deadline may be met by the relaxation and missed by whole tasks: then the relaxation of a shorter
+    deadline is tried, and at last the fastest one.
 
     Raises
     ------
@@ -46,24 +46,32 @@ def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solv
     InvalidScheduleError
         If a schedule breaks any other rule, which is a bug of ours.
     """
-    waits = objective.maximise and bag.site.deadline_seconds is None
-    choices = [_verified(bag, NOTHING, may_wait=True)] if waits else []
-    missed: list[str] = []
-    for each in _relaxations(bag, objective, relaxation, solver):
-        for late in (False, True) if objective.maximise and not waits else (False,):
-            tried = verified_schedule(bag, each, late=late)
-            if isinstance(tried, Recovered):
-                choices.append(tried)
-            else:
-                missed.append(tried)
-        if len(choices) > waits:
-            break
-    if not choices:
+    found = choices(bag, objective, relaxation, solver)
+    if isinstance(found, str):
         raise NotFoundError(
-            f"{bag.name}: no schedule was found within the limits, though none was proved impossible: {missed[-1]}"
+            f"{bag.name}: no schedule was found within the limits, and none proved impossible: {found}"
         )
     sign = 1 if objective.maximise else -1
-    return max(reversed(choices), key=lambda each: sign * objective.value(each.measured))  # ties: run
+    return max(found, key=lambda each: sign * objective.value(each.measured))  # ties: run
+
+
+def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
+    """Return verified schedules to choose from, or the limit that all miss; waiting is one where it may be."""
+    waits = objective.maximise and bag.site.deadline_seconds is None
+    ends = (False, True) if objective.maximise and not waits else (False,)
+    missed = ""
+    for each in _relaxations(bag, objective, relaxation, solver):
+        tried = [verified_schedule(bag, each, late=late) for late in ends]
+        found = [one for one in tried if isinstance(one, Recovered)]
+        if found:
+            return [*found, waiting(bag)] if waits else found
+        missed = next(one for one in tried if isinstance(one, str))
+    return missed
+
+
+def waiting(bag: Bag) -> Recovered:
+    """Return the schedule that runs nothing, where no deadline forces the work."""
+    return Recovered(NOTHING, _sound(examine(bag, NOTHING, may_wait=True)))
 
 
 def verified_schedule(bag: Bag, relaxation: Relaxation, *, late: bool = False) -> Recovered | str:
@@ -80,10 +88,6 @@ def verified_schedule(bag: Bag, relaxation: Relaxation, *, late: bool = False) -
     if examined.violations and {each.code for each in examined.violations} <= LIMITS:
         return examined.violations[0].sentence
     return Recovered(schedule, _sound(examined))
-
-
-def _verified(bag: Bag, schedule: Schedule, *, may_wait: bool) -> Recovered:
-    return Recovered(schedule, _sound(examine(bag, schedule, may_wait=may_wait)))
 
 
 def _sound(examined: Examined) -> Measurement:
@@ -105,10 +109,8 @@ def _relaxations(
     first = verified_schedule(free, relaxation)
     if isinstance(first, Recovered) and first.measured.makespan_seconds is not None:
         shorter = deadline * deadline / first.measured.makespan_seconds
-        try:
+        with suppress(SolverError):  # nobody can be done so soon
             yield objective.relax(_due(bag, shorter), solver).relaxation
-        except SolverError:
-            pass  # nobody can be done so soon
     yield Makespan().relax(free, solver).relaxation
 
 

@@ -9,20 +9,18 @@ from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.feasibility import require_power, require_time
-from lpsched.pipeline.objectives import Relaxed
 from lpsched.pipeline.question import Question, ask
-from lpsched.pipeline.recover import Recovered, recover
+from lpsched.pipeline.recover import recover, waiting
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import Result, Status, Worth, relative_gap
-from lpsched.schedule.bag import NOTHING
-from lpsched.verify.bag import examine
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.pipeline.objectives import Relaxed
 
 DEFAULT_GAP: Final = 1e-4
 
@@ -46,8 +44,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     objective
         `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
     price, profit_ratio
-        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its least
-        energy costs.
+        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its
+        least energy costs.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     gap
@@ -110,7 +108,7 @@ def answer(question: Question, solver: Solver, *, gap: float, time_limit: float 
         prices = relaxed.multipliers if relaxed is not None else no_prices(bag)
         bound = asked.prove(prover, prices)
     with timed(timings, "recover"):
-        found = recover(bag, asked, relaxed.relaxation, solver) if relaxed is not None else _waiting(bag)
+        found = recover(bag, asked, relaxed.relaxation, solver) if relaxed is not None else waiting(bag)
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
@@ -145,7 +143,11 @@ def relax(question: Question, prover: Prover, solver: Solver, time_limit: float 
     """
     bag, asked = question.bag, question.objective
     require_power(prover)
-    if asked.maximise and bag.site.deadline_seconds is None and prover.income() <= prover.least_running_cost():
+    if (
+        asked.maximise
+        and bag.site.deadline_seconds is None
+        and prover.income() <= prover.least_running_cost()
+    ):
         return None
     fastest = require_time(prover, solver)
     if fastest is not None and asked.name == "makespan":
@@ -156,12 +158,6 @@ def relax(question: Question, prover: Prover, solver: Solver, time_limit: float 
 def no_prices(bag: Bag) -> Multipliers:
     """Return the prices at which nothing is scarce: they prove that waiting is best, where it is."""
     return Multipliers((0.0,) * len(bag.machine_types))
-
-
-def _waiting(bag: Bag) -> Recovered:
-    measured = examine(bag, NOTHING, may_wait=True).measured
-    assert measured is not None
-    return Recovered(NOTHING, measured)
 
 
 def _regime(money: float, *, runs: bool) -> Regime:
@@ -180,4 +176,3 @@ def _worth(bag: Bag, prices: Multipliers) -> Worth:
         kilowatt_per_hour=kilowatt,
         task_types=FrozenDict(zip((each.name for each in bag.task_types), tasks, strict=True)),
     )
-

@@ -1,13 +1,13 @@
 """When a schedule ends: all machines stay on until then, and waiting lowers the average power.
 
-For given tasks x, with D(x) their joules above idle and H = P - I what the cap leaves above the idle floor, the
-cap allows the makespans t with D(x) <= H t. The shortest one,
+For given tasks x, with D(x) their joules above idle and H = P - I what the cap leaves above the idle floor,
+the cap allows the makespans t with D(x) <= H t. The shortest one,
 
     t = max(largest load, D(x) / H)        where H > 0,
 
-is best for makespan and energy, and for profit as long as what the bag brings covers what its tasks cost. If it
-does not, and a deadline forces the work, the loss is spread over the longest time: until the deadline (but no
-longer than D(x) / H where H < 0, which needs tasks that draw less than idle).
+is best for makespan and energy, and for profit as long as what the bag brings covers what its tasks cost. If
+it does not, and a deadline forces the work, the loss is spread over the longest time: until the deadline (but
+no longer than D(x) / H where H < 0, which needs tasks that draw less than idle).
 
 All in exact fractions; the makespan is rounded once, to the side that keeps the cap.
 """
@@ -52,7 +52,9 @@ def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | No
     joules = Fraction(0)
     for i, row in enumerate(counts):
         for column, count in row.items():
-            above = Fraction(_cell(bag.watts[i, column])) - Fraction(machines[bag.modes[column][0]].idle_watts)
+            above = Fraction(_cell(bag.watts[i, column])) - Fraction(
+                machines[bag.modes[column][0]].idle_watts
+            )
             joules += count * Fraction(_cell(bag.seconds[i, column])) * above
     return Fraction(site.average_power_cap_watts) / meter - floor, joules
 
@@ -66,7 +68,8 @@ def _largest_load(bag: Bag, schedule: Schedule) -> float:
     }
     loads = (
         sum(
-            run.count * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
+            run.count
+            * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
             for run in group.runs
         )
         for group in schedule.groups

@@ -1,4 +1,4 @@
-"""What a front is: every corner of the relaxation, the schedule recovered at each, and the proofs between them."""
+"""What a front is: every corner of the relaxation, a schedule near each, and the proofs between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from lpsched.schedule.bag import Schedule
 
 FORMAT: Final = "lpsched-front/1"
-HEADERS: Final = ("", "energy, joules", "makespan, seconds", "schedule's joules", "schedule's seconds", "above")
+HEADERS: Final = (
+    "",
+    "energy, joules",
+    "makespan, seconds",
+    "schedule's joules",
+    "schedule's seconds",
+    "above",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class HalfPlane:
-    """A proof: for every schedule, joules_weight * energy + seconds_weight * makespan is at least the bound."""
+    """A proof: joules_weight * energy + seconds_weight * makespan is at least the bound, always."""
 
     joules_weight: float
     seconds_weight: float
@@ -49,8 +56,8 @@ class HalfPlane:
 class FrontResult:
     """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
 
-    No schedule lies below or left of the front: `proofs` has a half-plane for each edge. Where whole tasks miss
-    the deadline, there is no schedule for that vertex.
+    No schedule lies below or left of the front: `proofs` has a half-plane for each edge. Where whole tasks
+    miss the deadline, there is no schedule for that vertex.
     """
 
     vertices: tuple[Point, ...]
@@ -72,7 +79,7 @@ class FrontResult:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1):
             above = None if point is None else _above(vertex, point)
             rows.append(
@@ -96,5 +103,7 @@ def _above(vertex: Point, point: Point) -> float | None:
     if vertex.energy_joules <= 0:
         return None
     return max(
-        point.energy_joules / vertex.energy_joules - 1.0, point.makespan_seconds / vertex.makespan_seconds - 1.0, 0.0
+        point.energy_joules / vertex.energy_joules - 1.0,
+        point.makespan_seconds / vertex.makespan_seconds - 1.0,
+        0.0,
     )

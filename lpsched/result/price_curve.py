@@ -20,9 +20,9 @@ FORMAT: Final = "lpsched-price/1"
 class PricePiece:
     """Prices between which one way to run the bag is best; money per hour at both ends.
 
-    The bound is proved at both ends and, being convex in the price, below the line between them. `to_price` and
-    what belongs to it is `None` if the piece goes on for ever; ratios are `None` if energy costs nothing; values
-    are `None` if no schedule met the deadline.
+    The bound is proved at both ends and, being convex in the price, below the line between them. `to_price`
+    and what belongs to it is `None` if the piece goes on for ever; ratios are `None` if energy costs nothing;
+    values are `None` if no schedule met the deadline.
     """
 
     from_ratio: float | None
@@ -90,7 +90,14 @@ class PriceCurve:
 
     def headers(self) -> tuple[str, ...]:
         """Return the headers of `rows`."""
-        return ("from ratio", "from price", "to price", "regime", f"bound, {self.unit}", f"value, {self.unit}")
+        return (
+            "from ratio",
+            "from price",
+            "to price",
+            "regime",
+            f"bound, {self.unit}",
+            f"value, {self.unit}",
+        )
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each piece, with bound and value where it begins."""

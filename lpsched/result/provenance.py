@@ -32,9 +32,10 @@ class Provenance:
 
 def provenance_of(bag: Bag, solver: str) -> Provenance:
     """Return where an answer about this bag comes from."""
-    return Provenance(_version(), solver, bag.name, bag.content_hash)
+    return Provenance(version_of_lpsched(), solver, bag.name, bag.content_hash)
 
 
 @cache
-def _version() -> str:
-    return version("lpsched")  # reads a file
+def version_of_lpsched() -> str:
+    """Return the version that is installed; finding it reads a file."""
+    return version("lpsched")

@@ -30,12 +30,15 @@ class Status(StrEnum):
 class Worth:
     """What one more of something is worth, in money: the shadow prices of the linear program.
 
-    One-sided, because the best profit bends only downwards in what there is: one more machine or kilowatt adds
-    *at most* this, one fewer costs *at least* this, and one more task is worth taking *from* this price up.
+    One-sided, because the best profit bends only downwards in what there is: one more machine or kilowatt
+    adds *at most* this, one fewer costs *at least* this, and one more task is worth taking *from* this price
+    up.
     """
 
     machine_types: FrozenDict[str, float]  # one more machine of a type, per hour
-    kilowatt_per_hour: float | None  # one more kilowatt under the cap, where it is measured; None without a cap
+    kilowatt_per_hour: (
+        float | None
+    )  # one more kilowatt under the cap, where it is measured; None without a cap
     task_types: FrozenDict[str, float]  # one more task of a type
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,7 +101,9 @@ class Result:
             rows.append(("regime", self.regime.value, _meaning(self)))
         makespan, energy = self.measured.makespan_seconds, self.measured.energy_joules
         if self.objective != "makespan" and makespan is not None:
-            rows.append(("makespan", f"{number(makespan)} seconds", f"measured: {number(makespan / 3600)} hours"))
+            rows.append(
+                ("makespan", f"{number(makespan)} seconds", f"measured: {number(makespan / 3600)} hours")
+            )
         if energy is not None:
             rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / 3.6e6)} kWh"))
         return rows

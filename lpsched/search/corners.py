@@ -2,12 +2,13 @@
 
 Two criteria are minimised over a convex set. The points that are best for some positive weights form a convex
 chain with finitely many corners. Between two known neighbours A and B, weigh the criteria so that A and B are
-equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A to
-B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its sides. So
-V corners take 2 V - 1 programs, two for the ends included.
+equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A
+to B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its
+sides. So V corners take 2 V - 1 programs, two for the ends included.
 
-An end that only ties (as little of the first criterion, but more of the second than necessary) is found out on
-the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is lexicographic.
+An end that only ties (as little of the first criterion, but more of the second than necessary) is found out
+on the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is
+lexicographic.
 
 Source: Aneja and Nair, Bicriteria transportation problem, 1979; Cohon, Multiobjective programming and
 planning, 1978.
@@ -15,12 +16,14 @@ planning, 1978.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SAME: Final = 1e-9  # relative: two corners this near in one criterion are told apart by the other
-FLAT: Final = 1e-7  # of the triangle over a pair: a corner this little beyond the line is none
+FLAT: Final = 1e-7  # by default
 NOISE: Final = 1e-8  # relative: how far a solver may be off in a criterion
 
 Payload = TypeVar("Payload")
@@ -45,7 +48,11 @@ class Edge(Generic[Payload]):
 
 
 def corners(
-    minimise: Callable[[float, float], Corner[Payload]], left: Corner[Payload], right: Corner[Payload]
+    minimise: Callable[[float, float], Corner[Payload]],
+    left: Corner[Payload],
+    right: Corner[Payload],
+    *,
+    flat: float = FLAT,
 ) -> tuple[list[Corner[Payload]], list[Edge[Payload]]]:
     """Return all corners by rising first criterion, and the edges between them.
 
@@ -55,6 +62,8 @@ def corners(
         Returns a point that is best for the two weights given.
     left, right
         A point with the least of the first criterion, and one with the least of the second.
+    flat
+        How far beyond the line a corner must be, as a share of the triangle over the pair.
 
     >>> points = [(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0), (4.0, 4.0)]
     >>> def best(a, b):
@@ -78,7 +87,7 @@ def corners(
         new = minimise(1.0 / width, 1.0 / height)
         beyond = 1.0 - (new.first - near.first) / width - (new.second - far.second) / height
         noise = NOISE * (abs(near.first) / width + abs(near.second) / height)
-        if beyond <= max(FLAT, noise) or not (near.first < new.first < far.first):
+        if beyond <= max(flat, noise):
             edges.append(Edge(1.0 / width, 1.0 / height, new.source))
             found.append(ahead.pop())
         else:

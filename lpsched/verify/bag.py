@@ -4,8 +4,8 @@ Shares nothing with the code that makes schedules. Every double is a whole numbe
 energies are sums of integers. They are rounded once, at the end, to the worse side: a measured makespan or
 energy is never less than the true one, a measured profit never more.
 
-    energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle watts
-    profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
+    energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle
+    watts profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Violation:
 class Measurement:
     """What a valid schedule takes and earns.
 
-    Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None` if
-    the bag's prices do not tell it.
+    Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None`
+    if the bag's prices do not tell it.
     """
 
     makespan_seconds: float | None
@@ -67,8 +67,11 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
     if schedule.makespan_seconds is not None:
         makespan = _whole(schedule.makespan_seconds)
         if makespan < tally.longest:
-            ends = f"{schedule.makespan_seconds!r} s, but a machine works for {_up(Fraction(tally.longest, UNIT))!r} s"
-            found.append(Violation("ends-too-early", f"the schedule ends at {ends}"))
+            busy = _up(Fraction(tally.longest, UNIT))
+            sentence = (
+                f"the schedule ends at {schedule.makespan_seconds!r} s, but a machine works for {busy!r} s"
+            )
+            found.append(Violation("ends-too-early", sentence))
     seconds = Fraction(makespan, UNIT)
     joules = tally.joules(makespan)
     found += _broken_limits(bag, seconds, joules)
@@ -222,7 +225,7 @@ class _Done:
 def _profit(bag: Bag, done: _Done | None) -> float | None:
     """Return money per hour, rounded down; if nothing was done, what it costs to wait."""
     prices = bag.prices
-    if prices.per_bag is None and not prices.per_task or prices.electricity_per_kwh is None:
+    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None:
         return None
     per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
     lost_per_hour = Fraction(0)
@@ -230,7 +233,9 @@ def _profit(bag: Bag, done: _Done | None) -> float | None:
     for machine in bag.machine_types:
         idle_watts += machine.count * Fraction(machine.idle_watts)
         if machine.mean_hours_to_failure is not None:
-            lost_per_hour += machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
+            lost_per_hour += (
+                machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
+            )
     if done is None:
         return -_up(3600 * per_joule * idle_watts + lost_per_hour)
     if done.joules is None and per_joule:

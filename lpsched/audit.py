@@ -1,0 +1,82 @@
+"""Check certificates and schedule files against a bag, with no solver anywhere near.
+
+audit      the verdict on each file: a certificate is derived again, a schedule checked and measured
+examined   one schedule file, of either form
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lpsched.certificate.bounds import rounded_down, rounded_up
+from lpsched.certificate.claim import FORMAT, check
+from lpsched.errors import InstanceError
+from lpsched.files.certificates import certificate_from_dict
+from lpsched.files.documents import read_document
+from lpsched.files.schedules import schedule_from_dict
+from lpsched.files.task_rows import SUFFIXES, read_rows
+from lpsched.result.audit import Audit, Checked
+from lpsched.result.provenance import version_of_lpsched
+from lpsched.verify.bag import Examined, Violation, examine
+from lpsched.verify.tasks import gather
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.instance import Bag
+
+
+def audit(bag: Bag, files: Sequence[Path | str]) -> Audit:
+    """Check each file against the bag; whatever is wrong with one is its verdict, not an error.
+
+    Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
+    """
+    verdicts = tuple(_checked(bag, Path(file)) for file in files)
+    return Audit(bag.name, bag.content_hash, version_of_lpsched(), verdicts)
+
+
+def examined(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
+    """Check and measure a schedule file; one that cannot be read breaks the first rule of all."""
+    try:
+        if path.suffix.lower() in SUFFIXES:
+            gathered = gather(bag, read_rows(path))
+            if gathered.violations:
+                return Examined(gathered.violations, None)
+            return examine(bag, gathered.schedule, may_wait=may_wait)
+        document = read_document(path)
+        schedule = schedule_from_dict(document.value, str(path), document.faults)
+    except InstanceError as error:
+        return Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
+    return examine(bag, schedule, may_wait=may_wait)
+
+
+def _checked(bag: Bag, path: Path) -> Checked:
+    if path.suffix.lower() not in SUFFIXES:
+        try:
+            document = read_document(path)
+            content = document.value
+            if isinstance(content, dict) and content.get("format") == FORMAT:
+                return _certificate(bag, str(path), content)
+        except InstanceError as error:
+            reasons = tuple(str(fault) for fault in error.faults)
+            return Checked(str(path), "unreadable", None, None, None, None, None, reasons)
+    found = examined(bag, path, may_wait=bag.site.deadline_seconds is None)
+    reasons = tuple(each.sentence for each in found.violations)
+    return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
+
+
+def _certificate(bag: Bag, name: str, content: object) -> Checked:
+    certificate = certificate_from_dict(content, name)
+    verdict = check(bag, certificate)
+    stays_true = rounded_up if certificate.objective == "profit" else rounded_down
+    return Checked(
+        name=name,
+        kind="certificate",
+        objective=certificate.objective,
+        unit=certificate.unit,
+        claimed=float(verdict.claimed),
+        proved=None if verdict.proved is None else stays_true(verdict.proved),
+        measured=None,
+        reasons=verdict.reasons,
+    )

@@ -1,0 +1,196 @@
+"""One row per task, as `.csv` or `.parquet`: what other people's schedulers write, and what `expand` streams.
+
+Columns: task_type, machine_type, machine (numbered from 1 within its type); optional: p_state, start_seconds.
+In any order, with a header. An empty P-state or start is none.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError
+from lpsched.files.content import one_fault
+from lpsched.files.writing import whole_file
+from lpsched.instance.fields import nearest, quote
+from lpsched.schedule.tasks import COLUMNS, TaskRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES: Final = (".csv", ".parquet")
+NEEDED: Final = COLUMNS[:3]
+MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
+MOST_FAULTS: Final = 100
+BATCH: Final = 65_536
+LEAST_BYTES: Final = 24  # of a row that is written, roughly
+
+
+def read_rows(path: Path | str) -> Iterator[TaskRow]:
+    """Yield the rows of a file, one by one.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table, or is too long.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        found = f"the ending {quote(path.suffix)}"
+        raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
+    if path.is_dir() or not path.exists():
+        raise one_fault(
+            path, "a directory" if path.is_dir() else "no file to read", "a file", "check its name"
+        )
+    cells = _csv_cells(path) if path.suffix.lower() == ".csv" else _parquet_cells(path)
+    faults: list[Fault] = []
+    for number, row in enumerate(cells, start=1):
+        if number > MOST_ROWS:
+            do = "write it in the compact form (see 'lpsched solve -o')"
+            raise one_fault(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
+        made = _row(number, row, faults)
+        if len(faults) >= MOST_FAULTS:
+            break
+        if made is not None and not faults:
+            yield made
+    if faults:
+        raise InstanceError(str(path), tuple(faults))
+
+
+def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str) -> None:
+    """Write rows as they come; `count` is how many there will be.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or would fill the disk.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
+    folder = path.resolve().parent
+    if folder.is_dir() and count * LEAST_BYTES > shutil.disk_usage(folder).free:
+        raise OutputError(f"cannot write {path}: {count:,} rows would fill the disk; use the compact form")
+    with whole_file(path) as file:
+        if path.suffix.lower() == ".csv":
+            _write_csv(rows, file)
+        else:
+            _write_parquet(rows, file, path)
+
+
+def _write_csv(rows: Iterator[TaskRow], file: Any) -> None:  # noqa: ANN401 - a binary file
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows(
+        (row.task_type, row.machine_type, row.machine, row.p_state or "", repr(row.start_seconds))
+        for row in rows
+    )
+    text.flush()
+    text.detach()
+
+
+def _write_parquet(rows: Iterator[TaskRow], file: Any, path: Path) -> None:  # noqa: ANN401 - a binary file
+    pa, pq = _arrow(f"writing {path.name}")
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64())
+    schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+    with pq.ParquetWriter(file, schema) as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = [[getattr(row, name) for row in batch] for name in COLUMNS]
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _csv_cells(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _check_header(path, header)
+            for row in reader:
+                if row:
+                    yield (
+                        dict(zip(header, row, strict=False))
+                        if len(row) == len(header)
+                        else {"line": len(row)}
+                    )
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
+
+
+def _parquet_cells(path: Path) -> Iterator[dict[str, Any]]:
+    pa, pq = _arrow(f"reading {path.name}")
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_header(path, file.schema_arrow.names)
+            for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
+                yield from batch.to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InstanceError):
+            raise
+        reason = quote(str(error).partition("\n")[0])
+        raise one_fault(path, f"a broken file ({reason})", "a Parquet file", "write it again") from None
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    faults = [
+        Fault((name,), "no such column", f"the columns {', '.join(NEEDED)}", "add it")
+        for name in NEEDED
+        if name not in header
+    ]
+    for name in sorted(set(header) - set(COLUMNS)):
+        do = nearest(name, COLUMNS) or "remove it"
+        faults.append(Fault((name,), "an unknown column", f"only {', '.join(COLUMNS)}", do))
+    faults += [
+        Fault((name,), "a column that was given before", "each column once", "remove one of the two")
+        for name in sorted({name for name in header if header.count(name) > 1})
+    ]
+    if faults:
+        raise InstanceError(str(path), tuple(faults))
+
+
+def _row(number: int, cells: dict[str, Any], faults: list[Fault]) -> TaskRow | None:
+    """Return one row, or note what is wrong with it."""
+    if "line" in cells:
+        faults.append(
+            Fault(("row", number), f"{cells['line']} cells", "as many as in the header", "complete it")
+        )
+        return None
+    start, state = cells.get("start_seconds"), cells.get("p_state")
+    try:
+        return TaskRow(
+            task_type=str(cells["task_type"]),
+            machine_type=str(cells["machine_type"]),
+            machine=_whole(cells["machine"]),
+            p_state=None if state in (None, "") else str(state),
+            start_seconds=None if start in (None, "") else float(start),
+        )
+    except (ValueError, TypeError, OverflowError):
+        found = f"machine {quote(str(cells['machine']))}, start {quote(str(start))}"
+        faults.append(Fault(("row", number), found, "a whole number and seconds", "correct them"))
+        return None
+
+
+def _whole(value: object) -> int:
+    number = int(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError
+    return number
+
+
+def _arrow(purpose: str) -> tuple[Any, Any]:
+    """Load PyArrow when it is needed; it is large, and optional."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(purpose, "parquet") from error
+    return pa, pq

@@ -1,0 +1,147 @@
+"""Other solvers and model files, by PuLP: translates a program and its answer, and does nothing else.
+
+Needs PuLP, the extra `models`. Works with PuLP 3 and 4.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lpsched.errors import MissingExtraError, SolverError
+from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
+
+if TYPE_CHECKING:
+    from lpsched.lp.program import Floats
+
+_STATUSES: Final = {
+    1: LpStatus.OPTIMAL,
+    0: LpStatus.LIMIT,  # "not solved": stopped before the end
+    -1: LpStatus.INFEASIBLE,
+    -2: LpStatus.UNBOUNDED,
+}
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_]+")
+LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class PulpSolver:
+    """A solver that PuLP knows, by PuLP's name for it."""
+
+    solver: str
+
+    def __post_init__(self) -> None:
+        """Refuse a solver that PuLP does not know, or that is not installed."""
+        pulp = _pulp()
+        known = list(pulp.listSolvers())
+        if self.solver not in known:
+            raise SolverError(f"PuLP has no solver {self.solver!r}; it knows {', '.join(sorted(set(known)))}")
+        if not pulp.getSolver(self.solver, msg=False).available():
+            ready = ", ".join(pulp.listSolvers(onlyAvailable=True)) or "none"
+            raise SolverError(f"the solver {self.solver} is not installed; PuLP finds {ready}")
+
+    @property
+    def name(self) -> str:
+        """PuLP's version and the solver's name."""
+        return f"{self.solver} by PuLP {_pulp().__version__}"
+
+    def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
+        """Solve from cold.
+
+        Raises
+        ------
+        SolverError
+            If the solver gives no answer.
+        """
+        pulp = _pulp()
+        model, x, rows = _translated(program)
+        try:
+            limit = {} if time_limit is None else {"timeLimit": time_limit}
+            outcome = model.solve(pulp.getSolver(self.solver, msg=False, **limit))
+        except Exception as error:  # whatever a foreign solver raises
+            raise SolverError(f"{self.name} failed on {program.name}: {error}") from error
+        status = _STATUSES.get(int(getattr(outcome, "status", outcome)), LpStatus.FAILED)
+        values = np.array([variable.value() or 0.0 for variable in x])
+        duals = [_dual(row) for row in rows]
+        if status is LpStatus.OPTIMAL and all(dual is None for dual in duals):
+            raise SolverError(f"{self.name} returns no dual values, and without them nothing is proved")
+        multipliers = np.array([dual or 0.0 for dual in duals])
+        return LpSolution(program, status, values, multipliers, program.dual_bound(multipliers))
+
+    def sweep(self, program: LinearProgram) -> PulpSweep:
+        """Return what solves this program for other costs; each time from cold."""
+        return PulpSweep(self, program)
+
+
+@dataclass(frozen=True, slots=True)
+class PulpSweep:
+    """One program, many objectives."""
+
+    solver: PulpSolver
+    program: LinearProgram
+
+    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+        """Solve for these costs, from cold."""
+        return self.solver.solve(replace(self.program, costs=costs), time_limit=time_limit)
+
+
+def model_text(program: LinearProgram, kind: str) -> str:
+    """Return the program as other solvers read it; `kind` is `lp` or `mps`.
+
+    Raises
+    ------
+    MissingExtraError
+        If PuLP is not installed.
+    """
+    model, _, _ = _translated(program)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        if kind == "mps":
+            model.writeMPS(str(path))
+        else:
+            model.writeLP(str(path))
+        return path.read_text(encoding="utf-8")
+
+
+def _translated(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
+    """Return the model, its variables and its rows, in the order of the program."""
+    pulp = _pulp()
+    model: Any = pulp.LpProblem(program.name, pulp.LpMinimize)
+    names: list[str] = [""] * len(program.costs)
+    for block, columns in program.blocks.items():
+        for place, column in np.ndenumerate(columns):
+            names[int(column)] = "_".join((block, *map(str, place)))
+    x = [
+        model.add_variable(name, lowBound=0, upBound=float(most))
+        for name, most in zip(names, program.upper, strict=True)
+    ]
+    model += pulp.LpAffineExpression(zip(x, program.costs.tolist(), strict=True), constant=program.offset)
+    rows = []
+    for number, name in enumerate(program.row_names):
+        inside = slice(program.starts[number], program.starts[number + 1])
+        terms = zip(program.columns[inside].tolist(), program.values[inside].tolist(), strict=True)
+        total = pulp.LpAffineExpression([(x[column], value) for column, value in terms])
+        low, high = float(program.row_lower[number]), float(program.row_upper[number])
+        safe = f"r{number}_{_UNSAFE.sub('_', name)}"[:LONGEST_NAME]
+        model += (total == high if low == high else total <= high), safe
+        rows.append(safe)
+    return model, x, [model.constraints[safe] for safe in rows]
+
+
+def _dual(row: Any) -> float | None:  # noqa: ANN401 - PuLP has no types
+    dual = getattr(row, "pi", None)
+    return None if dual is None else float(dual)
+
+
+def _pulp() -> Any:  # noqa: ANN401 - PuLP has no types
+    """Load PuLP when it is needed; it is optional."""
+    try:
+        import pulp  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("another solver or a model file", "models") from error
+    return pulp

@@ -1,0 +1,103 @@
+"""What an audit returns: each certificate and schedule accepted or refused, its numbers derived again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import html_table, number
+
+if TYPE_CHECKING:
+    from lpsched.verify.bag import Measurement
+
+FORMAT: Final = "lpsched-verify/1"
+MOST_DIGITS: Final = 17  # tell any two doubles apart
+HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One file: a certificate with claim and proof, or a schedule with its measures."""
+
+    name: str
+    kind: str  # "certificate" or "schedule"
+    objective: str | None
+    unit: str | None
+    claimed: float | None
+    proved: float | None
+    measured: Measurement | None
+    reasons: tuple[str, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the file's verdict as it appears in JSON."""
+        measured = self.measured
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "accepted": self.accepted,
+            "objective": self.objective,
+            "unit": self.unit,
+            "claimed": self.claimed,
+            "proved": self.proved,
+            "makespan_seconds": None if measured is None else measured.makespan_seconds,
+            "energy_joules": None if measured is None else measured.energy_joules,
+            "profit_per_hour": None if measured is None else measured.profit_per_hour,
+            "reasons": list(self.reasons),
+        }
+
+    def row(self) -> tuple[str, ...]:
+        """Return the verdict as a row of a table."""
+        verdict = "accepted" if self.accepted else "refused"
+        return (self.name, self.kind, verdict, self._claim(), self._derived())
+
+    def _claim(self) -> str:
+        return "-" if self.claimed is None else f"{self.objective} {self._digits(self.claimed)} {self.unit}"
+
+    def _derived(self) -> str:
+        if self.proved is not None:
+            return f"{self._digits(self.proved)} {self.unit}"
+        if self.measured is None:
+            return "-"
+        seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
+        parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
+        return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
+
+    def _digits(self, value: float) -> str:
+        """Write claim and proof alike, with as many digits as it takes to tell them apart."""
+        near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
+        digits = 6
+        while near and digits < MOST_DIGITS and number(self.claimed, digits) == number(self.proved, digits):
+            digits += 1
+        return number(value, digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The verdicts on all files."""
+
+    instance_name: str
+    instance_hash: str
+    lpsched: str
+    files: tuple[Checked, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every file is accepted."""
+        return all(each.accepted for each in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched verify --json` prints; its keys are stable."""
+        return {
+            "format": FORMAT,
+            "lpsched": self.lpsched,
+            "instance": {"name": self.instance_name, "hash": self.instance_hash},
+            "files": [each.to_dict() for each in self.files],
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, [each.row() for each in self.files])

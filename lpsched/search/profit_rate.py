@@ -1,0 +1,50 @@
+"""The best profit rate, counted in the makespan of the answer.
+
+The profit program counts time in T, a makespan of the fastest ways. Where slow and cheap ways are best, rho = T / t
+may be so small that the solver's absolute tolerance hides it. Then it is solved again with T as slow as the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.formulations import profit
+from lpsched.formulations.scales import scales_of
+from lpsched.lp.program import LpStatus, require_optimal
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.lp.program import LpSolution, Solver
+    from lpsched.relaxation import Relaxation
+
+SLOW: Final = 1e-3  # as a share of 1 / T
+MOST_RESCALED: Final = 3
+
+
+def best_rate(
+    bag: Bag, solver: Solver, *, income: float | None = None, time_limit: float | None = None
+) -> tuple[Relaxation, LpSolution]:
+    """Return the relaxation at the bag's own income, or at another, and the solution it was read from.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails; to run out of time is no failure.
+    """
+    scales = scales_of(bag)
+    money = profit.money_of(scales)
+    if income is not None:
+        money = replace(money, income=income, unit=max(money.unit, abs(income)))
+    for _ in range(MOST_RESCALED):
+        solution = solver.solve(profit.compile_lp(scales, money), time_limit=time_limit)
+        if solution.status is LpStatus.LIMIT:
+            break
+        rho = float(require_optimal(solution)["rho"][0])
+        if rho >= SLOW:
+            break
+        slow = bag.site.deadline_seconds or np.inf
+        scales = scales_of(bag, seconds=min(slow, scales.seconds / max(rho, profit.SLOWEST)))
+    return profit.read_solution(scales, money, solution), solution

@@ -1,0 +1,163 @@
+"""The whole profit curve: on paper, against single solves, and as the figures of the Profit paper show it."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InfeasibleError, InstanceError
+from lpsched.files.bags import read_bag
+from lpsched.instance import Prices, Site
+from lpsched.pipeline import front, price_curve, solve
+from lpsched.relaxation import Regime
+from tests.support import simple_bag
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY = read_bag(INSTANCES / "tiny.yaml")
+PLAIN = read_bag(INSTANCES / "profit-30x9.yaml")
+IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
+
+
+def test_tiny_has_the_curve_on_paper():
+    # Not run up to 0.0054 USD (5,400 J above idle), even at 0.0066 (6,600 J); the thrifty end gives way to the
+    # fast one where (N - 0.0054) / 30 = (N - 0.0084 + 0.00048) / 12, at 0.0096. (8,400 - 480 J above idle.)
+    curve = price_curve(TINY)
+    assert [piece.regime for piece in curve.pieces] == [Regime.DO_NOT_RUN, Regime.LOSS, *[Regime.PROFIT] * 2]
+    assert [piece.from_price for piece in curve.pieces] == pytest.approx(
+        [0.0, 0.0054, 0.0066, 0.0096], rel=1e-12
+    )
+    assert [piece.from_ratio for piece in curve.pieces] == pytest.approx(
+        [0.0, 9 / 11, 1.0, 16 / 11], rel=1e-12
+    )
+    at = [-0.144, -0.144, 0.0, 0.36]
+    assert [piece.bound_at_from for piece in curve.pieces] == pytest.approx(at, abs=1e-12)
+    assert [piece.value_at_from for piece in curve.pieces] == pytest.approx(at, abs=1e-12)
+    assert (curve.pieces[-1].to_price, curve.pieces[-1].bound_at_to) == (None, None)
+    assert (curve.least_price_to_run, curve.break_even_price) == pytest.approx((0.0054, 0.0066), rel=1e-12)
+
+
+@pytest.mark.parametrize("bag", [TINY, IDLE, replace(IDLE, site=Site(average_power_cap_watts=52_000.0))])
+def test_the_curve_is_what_single_solves_say(bag):
+    curve = price_curve(bag, from_ratio=0.5, to_ratio=2.5, points=9)
+    assert len(curve.points) == 9
+    for point in curve.points:
+        bound = solve(bag, price=point.price).bound
+        assert point.bound == pytest.approx(bound, rel=1e-9, abs=1e-9)
+        assert point.bound >= bound - 1e-9 * (1 + abs(bound))
+        assert point.value <= point.bound
+
+
+def test_the_curve_is_convex_and_its_pieces_join():
+    curve = price_curve(IDLE)
+    slopes = []
+    for one, two in itertools.pairwise(curve.pieces):
+        assert one.to_price == two.from_price
+        assert one.bound_at_to == pytest.approx(two.bound_at_from, abs=1e-12)
+        slopes.append((one.bound_at_to - one.bound_at_from) / (one.to_price - one.from_price))
+    assert np.all(np.diff(slopes) > -1e-9)
+    assert slopes[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_deadline_leaves_no_piece_without_work():
+    curve = price_curve(TINY, deadline=20.0)
+    assert Regime.DO_NOT_RUN not in {piece.regime for piece in curve.pieces}
+    assert curve.least_price_to_run is None
+    # At a price of 0, by 20 s: the point (7,600 J, 20 s) of the front, of which 800 J are idling.
+    assert curve.pieces[0].bound_at_from == pytest.approx(-0.0076 / 20 * 3600, rel=1e-9)
+    assert curve.pieces[0].value_at_from <= curve.pieces[0].bound_at_from
+
+
+def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
+    bag = replace(simple_bag([[1.0]], [3], [2]), prices=Prices(electricity_per_kwh=0.0))
+    curve = price_curve(bag, deadline=1.75, points=2)
+    assert curve.pieces[0].value_at_from is None
+    assert curve.pieces[0].schedule is None
+    assert curve.pieces[0].from_ratio is None  # free energy has no ratio
+    assert curve.points[0].value is None
+
+
+@pytest.mark.parametrize(
+    ("bag", "options", "message"),
+    [
+        (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: found 2.0, needs a ratio above from_ratio"),
+        (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs times the cost of the least energy"),
+        (TINY, {"points": -1}, "points: found -1, needs a number from 0 to 100000"),
+        (replace(TINY, prices=Prices()), {}, "prices.electricity_per_kwh: found none"),
+        (
+            replace(TINY, prices=Prices(electricity_per_kwh=0.0)),
+            {"to_ratio": 2.0},
+            "prices.electricity_per_kwh: found 0, needs energy that costs something",
+        ),
+    ],
+)
+def test_what_is_missing_or_unsound_is_named(bag, options, message):
+    with pytest.raises(InstanceError, match=message):
+        price_curve(bag, **options)
+
+
+def test_limits_that_nobody_can_keep_are_infeasible():
+    with pytest.raises(InfeasibleError, match="idle machines alone draw 40 W"):
+        price_curve(TINY, power_cap=40.0)
+
+
+def test_a_curve_can_be_pickled_and_shows_itself_in_a_notebook():
+    curve = price_curve(TINY)
+    assert pickle.loads(pickle.dumps(curve)) == curve
+    assert "<td>do-not-run</td>" in curve._repr_html_()
+
+
+def test_ends_ten_million_times_apart_are_found_too():
+    # 'slow' takes 1e7 s and 1e-7 kWh for a task, 'fast' 1 s and 1 kWh; a kWh costs 1 USD. Between 3e-7 and about
+    # 3 USD for three tasks the slow way is best, beyond it the fast one.
+    bag = simple_bag([[1.0, 1e7]], [3], [1, 1], watts=[[3.6e6, 3.6e-8]])
+    curve = price_curve(replace(bag, prices=Prices(electricity_per_kwh=1.0)))
+    assert curve.pieces[1].from_price == pytest.approx(3e-7, rel=1e-6)
+    assert curve.pieces[-1].from_price == pytest.approx(3.0, rel=1e-6)
+
+
+# Tarplee, Maciejewski and Siegel, 2014, figures 2 to 4.
+
+
+def best_vertex(bag, price, idle_watts):
+    """Return the most that a vertex of the front earns in an hour, with electricity as the only cost."""
+    per_joule = bag.prices.electricity_per_kwh / 3.6e6
+    return max((price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in front(bag).vertices)
+
+
+@pytest.mark.parametrize("bag", [PLAIN, IDLE], ids=["no-idle-power", "idle-power"])
+@pytest.mark.parametrize("ratio", [1.0, 1.01, 1.2, 1.5, 3.0])
+def test_from_the_ratio_one_on_the_best_profit_is_that_of_the_best_vertex_of_the_front(bag, ratio):
+    per_joule = bag.prices.electricity_per_kwh / 3.6e6
+    price = ratio * per_joule * front(bag).vertices[0].energy_joules
+    bound = solve(bag, price=price).bound
+    assert bound == pytest.approx(best_vertex(bag, price, 0.0), rel=1e-7, abs=1e-7)
+
+
+def test_below_the_ratio_one_the_best_profit_leaves_the_front_and_is_never_below_it():
+    vertices = front(IDLE).vertices
+    cost = IDLE.prices.electricity_per_kwh / 3.6e6 * vertices[0].energy_joules
+    gains = []
+    for ratio in np.linspace(0.92, 0.9999, 30):
+        best = best_vertex(IDLE, ratio * cost, 0.0)
+        gains.append(solve(IDLE, price=ratio * cost).bound - best)
+    assert min(gains) >= -1e-9
+    assert gains[0] > 1e-4  # under the breakpoint it is strictly above
+    assert gains[-1] == pytest.approx(0.0, abs=1e-9)  # just below 1 it is still the thrifty end
+    breakpoint_ratio = next(r for r, g in zip(np.linspace(0.92, 0.9999, 30), gains, strict=True) if g < 1e-9)
+    assert 0.98 < breakpoint_ratio < 1.0
+
+
+def test_the_gap_shrinks_as_tasks_per_machine_grow_and_is_larger_for_larger_ratios():
+    def gap(bag, factor, ratio):
+        tasks = tuple(task.model_copy(update={"count": task.count * factor}) for task in bag.task_types)
+        return solve(replace(bag, task_types=tasks), profit_ratio=ratio).gap
+
+    at_high = [gap(PLAIN, factor, 1.5) for factor in (1, 10, 100, 1000)]
+    assert at_high == sorted(at_high, reverse=True)
+    assert at_high[-1] < at_high[0] / 100
+    assert gap(PLAIN, 10, 1.5) > gap(PLAIN, 10, 1.01)
