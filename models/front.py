@@ -53,37 +53,40 @@ class Split:
 
 def least_cost(bag: Bag, *, joules_weight: float, seconds_weight: float) -> float:
     """Return the least wE E + wt t."""
-    return least(bag, lambda at: joules_weight * at.joules + seconds_weight * at.seconds)
+    return least(bag, lambda at: joules_weight * at.joules + seconds_weight * at.seconds)[0]
 
 
 def least_energy_then_makespan(bag: Bag, *, slack: float = SLACK) -> tuple[float, float]:
     """Return the least joules, and the least seconds of all ways to take no more than that and the slack."""
-    joules = least(bag, lambda at: at.joules)
-    return joules, least(bag, lambda at: at.seconds, most_joules=joules * (1.0 + slack))
+    joules, seconds = least(bag, lambda at: at.joules)
+    return joules, least(bag, lambda at: at.seconds, unit=seconds, most_joules=joules * (1.0 + slack))[0]
 
 
 def least_makespan_then_energy(bag: Bag, *, slack: float = SLACK) -> tuple[float, float]:
     """Return the least joules of all ways to take no more than the least seconds and the slack, and those."""
-    seconds = least(bag, lambda at: at.seconds)
+    _, seconds = least(bag, lambda at: at.seconds)
     site = bag.site.model_copy(update={"deadline_seconds": seconds * (1.0 + slack)})
-    return least(replace(bag, site=site), lambda at: at.joules), seconds
+    return least(replace(bag, site=site), lambda at: at.joules)[0], seconds
 
 
-def least(bag: Bag, goal: Callable[[Split], Any], *, most_joules: float | None = None) -> float:
-    """Return the least value of a goal that is positive and no worse the sooner and thriftier."""
+def least(
+    bag: Bag, goal: Callable[[Split], Any], *, unit: float | None = None, most_joules: float | None = None
+) -> tuple[float, float]:
+    """Return the least value of a goal that is not negative, and the makespan there."""
     way = thriftiest(bag)
-    most, unit = float(goal(way)) or 1.0, float(way.seconds)
+    unit = unit or min(way.seconds, bag.site.deadline_seconds or way.seconds)
+    most = goal(way) or 1.0
     for _ in range(PASSES):
         model = pulp.LpProblem("front", pulp.LpMinimize)
         at = write_rows(model, bag, unit, most_joules)
         model += goal(at) * (1.0 / most)
         outcome = model.solve(pulp.HiGHS(msg=False, **STRICT))
         assert int(getattr(outcome, "status", outcome)) == OPTIMAL
-        before, most = most, float(pulp.value(goal(at)))
-        longer, unit = unit, max(float(pulp.value(at.seconds)), SLACK * unit)
-        if most >= FIT * before and FIT * longer <= unit <= longer / FIT:
+        found, seconds = float(pulp.value(goal(at))), float(pulp.value(at.seconds))
+        if found >= FIT * most and FIT * unit <= seconds <= unit / FIT:
             break
-    return most
+        most, unit = max(found, SLACK * most), max(seconds, SLACK * unit)
+    return found, seconds
 
 
 def write_rows(model: Any, bag: Bag, unit: float, most_joules: float | None = None) -> Split:  # noqa: ANN401 - PuLP 3 has no types

@@ -41,8 +41,7 @@ def best_rate(bag: Bag) -> float:
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
     earned = income(bag)
     unit = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
-    cheapest = sum(n_i * min(kappa[pair] for pair in kappa if pair[0] == i) for i, n_i in enumerate(n))
-    rate = (max(abs(earned), abs(cheapest)) or 1.0) / unit
+    rate = (max(abs(earned), abs(least_running_cost(bag))) or 1.0) / unit
     for _ in range(PASSES):
         model = pulp.LpProblem("profit", pulp.LpMaximize)
         deadline = bag.site.deadline_seconds
@@ -79,7 +78,16 @@ def break_even_price(bag: Bag) -> float:
         worn = sum((wear[pair[1]] * e[pair] * at.x[pair] for pair in e), start=0.0 * at.seconds)
         return bag.prices.overhead_per_bag + c * at.joules + worn + depreciation(bag) * at.seconds
 
-    return least(bag, cost)
+    return least(bag, cost)[0]
+
+
+def least_running_cost(bag: Bag) -> float:
+    """Return sum_i n_i min_jk kappa_ijk: an N below that is better not earned, unless there is a deadline."""
+    kappa = task_costs(bag)
+    return sum(
+        task.count * min(cost for pair, cost in kappa.items() if pair[0] == i)
+        for i, task in enumerate(bag.task_types)
+    )
 
 
 def income(bag: Bag) -> float:

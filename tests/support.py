@@ -21,7 +21,7 @@ SOUND: dict[str, Any] = {
     "task_types": [{"name": "render", "count": 40}, {"name": "zip", "count": 5}],
     "seconds": {"render": {"cpu": 8.0, "gpu": [1.0, 2.0]}, "zip": {"cpu": 3.0}},
     "watts": {"render": {"cpu": 50.0, "gpu": [200.0, 90.0]}, "zip": {"cpu": 40.0}},
-    "prices": {"per_bag": 2.0, "per_task": {"zip": 0.5}},
+    "prices": {"per_bag": 2.0, "per_task": {"zip": 0.5}, "electricity_per_kwh": 0.1},
     "site": {"pue": 1.5},
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +42,7 @@ class PulpSolver:
         known = list(pulp.listSolvers())
         if self.solver not in known:
             raise SolverError(f"PuLP has no solver {self.solver!r}; it knows {', '.join(sorted(set(known)))}")
-        if not pulp.getSolver(self.solver, msg=False).available():
+        if not _named(self.solver).available():
             ready = ", ".join(pulp.listSolvers(onlyAvailable=True)) or "none"
             raise SolverError(f"the solver {self.solver} is not installed; PuLP finds {ready}")
 
@@ -58,16 +59,15 @@ class PulpSolver:
         SolverError
             If the solver gives no answer.
         """
-        pulp = _pulp()
-        model, x, rows = _translated(program)
+        model, x = _translated(program)
         try:
             limit = {} if time_limit is None else {"timeLimit": time_limit}
-            outcome = model.solve(pulp.getSolver(self.solver, msg=False, **limit))
+            outcome = model.solve(_named(self.solver, **limit))
         except Exception as error:  # whatever a foreign solver raises
             raise SolverError(f"{self.name} failed on {program.name}: {error}") from error
         status = _STATUSES.get(int(getattr(outcome, "status", outcome)), LpStatus.FAILED)
         values = np.array([variable.value() or 0.0 for variable in x])
-        duals = [_dual(row) for row in rows]
+        duals = [_dual(row) for row in model.constraints()]
         if status is LpStatus.OPTIMAL and all(dual is None for dual in duals):
             raise SolverError(f"{self.name} returns no dual values, and without them nothing is proved")
         multipliers = np.array([dual or 0.0 for dual in duals])
@@ -98,7 +98,7 @@ def model_text(program: LinearProgram, kind: str) -> str:
     MissingExtraError
         If PuLP is not installed.
     """
-    model, _, _ = _translated(program)
+    model, _ = _translated(program)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         if kind == "mps":
@@ -108,8 +108,8 @@ def model_text(program: LinearProgram, kind: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _translated(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
-    """Return the model, its variables and its rows, in the order of the program."""
+def _translated(program: LinearProgram) -> tuple[Any, list[Any]]:
+    """Return the model and its variables; its rows come in the order of the program."""
     pulp = _pulp()
     model: Any = pulp.LpProblem(program.name, pulp.LpMinimize)
     names: list[str] = [""] * len(program.costs)
@@ -120,17 +120,25 @@ def _translated(program: LinearProgram) -> tuple[Any, list[Any], list[Any]]:
         model.add_variable(name, lowBound=0, upBound=float(most))
         for name, most in zip(names, program.upper, strict=True)
     ]
-    model += pulp.LpAffineExpression(zip(x, program.costs.tolist(), strict=True), constant=program.offset)
-    rows = []
+    costs = zip(program.costs.tolist(), x, strict=True)
+    total = pulp.lpSum(cost * variable for cost, variable in costs if cost)
+    if program.offset:  # as a variable that is 1, since model files have no constants
+        total += program.offset * model.add_variable("one", lowBound=1, upBound=1)
+    model += total
     for number, name in enumerate(program.row_names):
         inside = slice(program.starts[number], program.starts[number + 1])
         terms = zip(program.columns[inside].tolist(), program.values[inside].tolist(), strict=True)
-        total = pulp.LpAffineExpression([(x[column], value) for column, value in terms])
+        row = pulp.lpSum(value * x[column] for column, value in terms)
         low, high = float(program.row_lower[number]), float(program.row_upper[number])
         safe = f"r{number}_{_UNSAFE.sub('_', name)}"[:LONGEST_NAME]
-        model += (total == high if low == high else total <= high), safe
-        rows.append(safe)
-    return model, x, [model.constraints[safe] for safe in rows]
+        model += (row == high if low == high else row <= high), safe
+    return model, x
+
+
+def _named(solver: str, **options: float) -> Any:  # noqa: ANN401 - PuLP has no types
+    with warnings.catch_warnings():  # that PuLP 4 will drop one is not for our users to hear at each solve
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _pulp().getSolver(solver, msg=False, **options)
 
 
 def _dual(row: Any) -> float | None:  # noqa: ANN401 - PuLP has no types

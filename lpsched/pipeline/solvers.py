@@ -37,5 +37,5 @@ def solver_named(name: str) -> Solver:
         return default_solver()
     if kind == "pulp" and inner:
         return PulpSolver(inner)
-    fault = Fault(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:PULP_CBC_CMD")
+    fault = Fault(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:COIN_CMD")
     raise InstanceError("the options", (fault,))

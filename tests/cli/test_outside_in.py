@@ -25,7 +25,7 @@ def call(*arguments, **options):
 
 
 def test_solve_from_any_folder(tmp_path):
-    done = call("solve", INSTANCES / "tiny.yaml", "--json", cwd=tmp_path)
+    done = call("solve", INSTANCES / "tiny.yaml", "--objective", "makespan", "--json", cwd=tmp_path)
     assert done.returncode == 0
     assert json.loads(done.stdout)["value"] == 12.0
     assert done.stderr == ""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from models.front import least_cost, thriftiest
-from models.profit import break_even_price, idle_floor, task_costs
+from models.profit import break_even_price, idle_floor, least_running_cost
 
 
 def powers_of_ten(low: float, high: float) -> st.SearchStrategy[float]:
@@ -102,10 +102,7 @@ def priced_bags(draw, ranges: Ranges) -> Bag:
     bag = replace(bag, prices=Prices(electricity_per_kwh=per_kwh))
     even = break_even_price(bag)
     overhead = draw(st.just(0.0) | st.floats(0.1, 1.0)) * even
-    waiting = sum(
-        task.count * min(cost for (i, _, _), cost in task_costs(bag).items() if i == number)
-        for number, task in enumerate(bag.task_types)
-    )
+    waiting = least_running_cost(bag)
     place = draw(st.sampled_from([-50, 1, 50, 99, 101, 150]) | st.integers(-50, 200)) / 100
     costs = waiting + place * (even - waiting)  # 0: waiting and running are alike; 1: running breaks even
     factor = draw(st.sampled_from([0.5, 1.0, 1.0, 1.1, 20.0]))

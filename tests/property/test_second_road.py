@@ -1,9 +1,14 @@
-"""Two roads to one number: lpsched's fast programs, and the same maths written down once more in models/."""
+"""Two roads to one number: lpsched's fast programs, and the same maths once more in models/.
+
+What lpsched proves is exact, so a bound on the wrong side would be a false proof, and one too far away comes of
+bad prices. A relative 1e-7 is asked of both sides.
+"""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from lpsched.errors import NotFoundError
 from lpsched.lp.highs import HighsSolver
@@ -12,17 +17,123 @@ from lpsched.relaxation import Regime
 from lpsched.search.frontier import frontier
 from models.front import least_cost, least_energy_then_makespan, least_makespan_then_energy
 from models.makespan import least_makespan
-from models.profit import best_rate, break_even_price, standing
+from models.profit import best_rate, break_even_price, income, least_running_cost, standing
 from tests.property.bags import ORDINARY, UNEQUAL, limited_bags, plain_bags, priced_bags
 
 CLOSE = 1e-7
-NUDGE = 1e-7  # relative
-thorough = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-scales = pytest.mark.parametrize("ranges", [ORDINARY, UNEQUAL], ids=["ordinary", "unequal"])
+WEIGHTS = {"energy": (1.0, 0.0), "makespan": (0.0, 1.0)}
+
+thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ordinary_or_unequal = pytest.mark.parametrize("ranges", [ORDINARY, UNEQUAL], ids=["ordinary", "unequal"])
 
 
 def bound_of(bag, objective) -> float:
+    """Return the proved bound; whole tasks may miss a deadline that split ones meet, then without a schedule."""
     try:
         return solve(bag, objective=objective).bound
-    except NotFoundError:  # whole tasks may miss a deadline that split ones meet
+    except NotFoundError:
         return float(certify(bag, objective=objective).bound)
+
+
+def close(one: float, other: float, *, size: float | None = None) -> bool:
+    return abs(one - other) <= CLOSE * (abs(other) if size is None else size)
+
+
+@ordinary_or_unequal
+@pytest.mark.parametrize("objective", WEIGHTS)
+@thorough
+@given(st.data())
+def test_the_least_of_one_criterion_is_the_same_by_both_roads(ranges, objective, data):
+    bag = data.draw(limited_bags(ranges))
+    joules_weight, seconds_weight = WEIGHTS[objective]
+    least = least_cost(bag, joules_weight=joules_weight, seconds_weight=seconds_weight)
+    assert close(bound_of(bag, objective), least)
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_a_makespan_needs_no_watts_on_either_road(ranges, data):
+    bag = data.draw(plain_bags(ranges, power=False))
+    least = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
+    assert close(bound_of(bag, "makespan"), least)
+    if ranges is ORDINARY:  # models/makespan.py scales less
+        assert close(least_makespan(bag), least)
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_the_best_rate_is_the_same_by_both_roads(ranges, data):
+    bag = data.draw(priced_bags(ranges))
+    rate, idle = best_rate(bag), standing(bag)
+    # The rate is what running earns, less what a second costs anyway: the two may cancel.
+    assert close(bound_of(bag, "profit") / 3600, rate, size=abs(rate + idle) + idle)
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_running_pays_exactly_above_the_break_even_price_of_the_model(ranges, data):
+    bag = data.draw(priced_bags(ranges))
+    even = break_even_price(bag)
+    assert certify(bag, objective="profit", price=even * (1 + CLOSE)).bound > 0
+    assert certify(bag, objective="profit", price=even * (1 - CLOSE)).bound <= 0
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_the_regime_is_the_one_that_the_two_prices_of_the_model_say(ranges, data):
+    bag = data.draw(priced_bags(ranges)).without_deadline()
+    earned, overhead = income(bag), bag.prices.overhead_per_bag
+    waiting, even = least_running_cost(bag), break_even_price(bag) - overhead
+    assume(not close(earned, even) and not close(earned, waiting))
+    regime = solve(bag, objective="profit").bound_regime
+    assert regime is (
+        Regime.DO_NOT_RUN if earned < waiting else Regime.LOSS if earned < even else Regime.PROFIT
+    )
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_the_price_curve_breaks_even_where_the_model_does(ranges, data):
+    bag = data.draw(priced_bags(ranges))
+    even = price_curve(bag).break_even_price
+    assert even is not None
+    assert close(even, break_even_price(bag))
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_the_front_ends_where_the_model_does(ranges, data):
+    bag = data.draw(limited_bags(ranges))
+    vertices = front(bag).vertices
+    thriftiest, fastest = vertices[0], vertices[-1]
+    # Where a joule more buys much time, the makespan is known as well as the joules are; and the reverse.
+    joules, seconds = least_energy_then_makespan(bag)
+    _, sooner = least_energy_then_makespan(bag, slack=CLOSE)
+    assert close(thriftiest.energy_joules, joules)
+    assert abs(thriftiest.makespan_seconds - seconds) <= CLOSE * seconds + (seconds - sooner)
+    joules, seconds = least_makespan_then_energy(bag)
+    thriftier, _ = least_makespan_then_energy(bag, slack=CLOSE)
+    assert close(fastest.makespan_seconds, seconds)
+    assert abs(fastest.energy_joules - joules) <= CLOSE * joules + (joules - thriftier)
+
+
+@ordinary_or_unequal
+@thorough
+@given(st.data())
+def test_every_edge_of_the_front_is_as_far_out_as_the_model_says(ranges, data):
+    bag = data.draw(limited_bags(ranges))
+    found = front(bag)
+    edges = frontier(bag, HighsSolver()).edges
+    assert len(found.proofs) == len(edges)
+    for proof, edge in zip(found.proofs, edges, strict=True):
+        weights = edge.weights
+        least = least_cost(bag, joules_weight=weights.joules, seconds_weight=weights.seconds)
+        assert close(edge.relaxation.bound, least)
+        assert (proof.joules_weight, proof.seconds_weight) == (weights.joules, weights.seconds)
+        assert close(proof.bound, least)

@@ -5,9 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from lpsched.display import number, percent
 from lpsched.instance import bag_from_dict
 from lpsched.instance.heterogeneity import heterogeneity
-from lpsched.reports.tables import bag_tables, number, percent, table
+from lpsched.reports.bag import bag_tables
+from lpsched.reports.tables import table
 from tests.support import SOUND, sound
 
 

@@ -123,27 +123,30 @@ def test_ends_ten_million_times_apart_are_found_too():
 # Tarplee, Maciejewski and Siegel, 2014, figures 2 to 4.
 
 
-def best_vertex(bag, price, idle_watts):
+VERTICES = {bag.name: front(bag).vertices for bag in (PLAIN, IDLE)}
+
+
+def best_vertex(bag, price):
     """Return the most that a vertex of the front earns in an hour, with electricity as the only cost."""
     per_joule = bag.prices.electricity_per_kwh / 3.6e6
-    return max((price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in front(bag).vertices)
+    return max((price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in VERTICES[bag.name])
 
 
 @pytest.mark.parametrize("bag", [PLAIN, IDLE], ids=["no-idle-power", "idle-power"])
 @pytest.mark.parametrize("ratio", [1.0, 1.01, 1.2, 1.5, 3.0])
 def test_from_the_ratio_one_on_the_best_profit_is_that_of_the_best_vertex_of_the_front(bag, ratio):
     per_joule = bag.prices.electricity_per_kwh / 3.6e6
-    price = ratio * per_joule * front(bag).vertices[0].energy_joules
+    price = ratio * per_joule * VERTICES[bag.name][0].energy_joules
     bound = solve(bag, price=price).bound
-    assert bound == pytest.approx(best_vertex(bag, price, 0.0), rel=1e-7, abs=1e-7)
+    assert bound == pytest.approx(best_vertex(bag, price), rel=1e-7, abs=1e-7)
 
 
 def test_below_the_ratio_one_the_best_profit_leaves_the_front_and_is_never_below_it():
-    vertices = front(IDLE).vertices
+    vertices = VERTICES[IDLE.name]
     cost = IDLE.prices.electricity_per_kwh / 3.6e6 * vertices[0].energy_joules
     gains = []
     for ratio in np.linspace(0.92, 0.9999, 30):
-        best = best_vertex(IDLE, ratio * cost, 0.0)
+        best = best_vertex(IDLE, ratio * cost)
         gains.append(solve(IDLE, price=ratio * cost).bound - best)
     assert min(gains) >= -1e-9
     assert gains[0] > 1e-4  # under the breakpoint it is strictly above

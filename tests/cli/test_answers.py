@@ -1,0 +1,166 @@
+"""The commands of the heart: what they print, and with which code they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY, VIDEO = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "video-transcoding.yaml")
+
+
+def test_solve_prints_worths_beside_what_the_machines_did(lpsched):
+    code, out, err = lpsched("solve", TINY)
+    assert (code, err) == (0, "")
+    assert "bound     3.48 USD/hour  proved: no schedule earns more\n" in out
+    assert "regime    profit         running pays\n" in out
+    assert "fast                      1      6                              0.6\n" in out
+    assert "print                        0.002\n" in out
+
+
+def test_solve_as_json_tells_regime_and_worths(lpsched):
+    _, answer, _ = lpsched("solve", TINY, "--json", "--power-cap", "500")
+    assert (answer["regime"], answer["bound_regime"], answer["unit"]) == ("profit", "profit", "USD/hour")
+    assert set(answer["worth"]) == {"machine_types", "kilowatt_per_hour", "task_types"}
+    assert answer["worth"]["kilowatt_per_hour"] > 0
+
+
+def test_do_not_run_is_an_answer(lpsched):
+    code, out, _ = lpsched("solve", TINY, "--price", "0.001")
+    assert code == 0
+    assert "value   -0.144 USD/hour  verified: doing nothing\n" in out
+    assert "do-not-run" in out
+    _, answer, _ = lpsched("solve", TINY, "--price", "0.001", "--json")
+    assert (answer["makespan_seconds"], answer["energy_joules"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--deadline", "3"], 1, "the deadline is 3 s, but no schedule takes less than 12 s"),
+        (
+            ["--power-cap", "40"],
+            1,
+            "the power cap is 40 W, but idle machines alone draw 40 W: that leaves nothing",
+        ),
+        (["--power-cap", "-1"], 2, "power_cap_watts: found -1.0, needs watts"),
+        (["--solver", "pulp:magic"], 1, "PuLP has no solver 'magic'"),
+        (["--solver", "cplex"], 2, "solver: found 'cplex', needs 'highs' or 'pulp:NAME'"),
+        (["--objective", "speed"], 2, "'speed' is not one of 'profit', 'makespan', 'energy'"),
+        (["--price", "1", "--profit-ratio", "2"], 2, "found a price and a profit ratio, needs one of them"),
+    ],
+)
+def test_what_cannot_be_answered_is_told(lpsched, arguments, code, message):
+    ended, out, err = lpsched("solve", TINY, *arguments)
+    assert (ended, out) == (code, "")
+    assert message in err
+
+
+def test_another_solver_answers_the_same(lpsched):
+    _, answer, _ = lpsched("solve", TINY, "--solver", "pulp:HiGHS", "--json")
+    assert answer["value"] == pytest.approx(3.48)
+    assert answer["solver"].startswith("HiGHS by PuLP")
+
+
+def test_front_prints_every_vertex(lpsched):
+    code, out, _ = lpsched("front", TINY)
+    assert code == 0
+    assert "tiny: 2 vertices; proved: no schedule lies below the front\n" in out
+    assert "2           8,400                 12              8,400                  12    0 %\n" in out
+    _, answer, _ = lpsched("front", TINY, "--json", "--deadline", "21")
+    assert answer["vertices"][0] == pytest.approx({"energy_joules": 7500.0, "makespan_seconds": 21.0})
+    assert set(answer) == {
+        "format",
+        "lpsched",
+        "solver",
+        "instance",
+        "vertices",
+        "schedules",
+        "proofs",
+        "timings",
+    }
+
+
+def test_price_prints_every_piece(lpsched):
+    code, out, _ = lpsched("price", TINY, "--points", "2")
+    assert code == 0
+    assert "run from     0.0054 USD  below, waiting is best\n" in out
+    assert "profit from  0.0066 USD  the break-even price\n" in out
+    assert "and up" in out
+    _, answer, _ = lpsched("price", TINY, "--from-ratio", "0.9", "--to-ratio", "1.2", "--json")
+    assert set(answer["pieces"][0]) == {
+        "from_ratio", "to_ratio", "from_price", "to_price", "regime", "bound_at_from", "bound_at_to",
+        "value_at_from", "value_at_to",
+    }  # fmt: skip
+    assert answer["pieces"][0]["from_ratio"] == pytest.approx(0.9)
+    assert answer["pieces"][-1]["to_ratio"] == pytest.approx(1.2)
+    assert [piece["regime"] for piece in answer["pieces"]] == ["loss", "profit"]
+
+
+def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsched, tmp_path):
+    compact, rows, proof = (str(tmp_path / name) for name in ("s.json", "rows.csv", "proof.json"))
+    assert lpsched("solve", VIDEO, "-o", compact)[0] == 0
+    code, out, _ = lpsched("expand", VIDEO, compact, "-o", rows)
+    assert (code, out) == (0, f"{rows}: 56,500 tasks\n")
+    code, answer, _ = lpsched("validate", VIDEO, compact, rows, "--json")
+    assert code == 0
+    assert answer["entries"][0]["value"] == pytest.approx(answer["entries"][1]["value"], rel=1e-9)
+    code, out, _ = lpsched("certify", VIDEO, "-o", proof)
+    assert out.startswith(f"{proof}: profit 20.894 USD/hour is proved for video-transcoding")
+    code, out, _ = lpsched("verify", VIDEO, compact, rows, proof)
+    assert (code, out.count("accepted")) == (0, 3)
+
+
+def test_refused_files_end_with_1_and_a_reason(lpsched, tmp_path):
+    proof = tmp_path / "proof.json"
+    lpsched("certify", VIDEO, "-o", str(proof))
+    code, out, _ = lpsched("verify", TINY, str(proof))
+    assert code == 1
+    assert "it is about another bag" in out
+    (tmp_path / "r.csv").write_text("task_type,machine_type,machine\nscan,fast,2\n")
+    code, out, _ = lpsched("validate", TINY, str(tmp_path / "r.csv"))
+    assert code == 1
+    assert "there is no machine 2 of type 'fast', only 1 to 1" in out
+
+
+def test_a_schedule_of_another_bag_is_not_expanded(lpsched, tmp_path):
+    lpsched("solve", TINY, "-o", str(tmp_path / "s.json"))
+    code, _, err = lpsched("expand", VIDEO, str(tmp_path / "s.json"), "-o", str(tmp_path / "r.csv"))
+    assert code == 1
+    assert "is not a schedule of video-transcoding" in err
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_an_empty_schedule_expands_to_a_header(lpsched, tmp_path):
+    lpsched("solve", TINY, "--price", "0", "-o", str(tmp_path / "s.json"))
+    code, answer, _ = lpsched(
+        "expand", TINY, str(tmp_path / "s.json"), "-o", str(tmp_path / "r.csv"), "--json"
+    )
+    assert (code, answer["tasks"]) == (0, 0)
+    header = b"task_type,machine_type,machine,p_state,start_seconds\r\n"
+    assert (tmp_path / "r.csv").read_bytes() == header
+
+
+def test_export_writes_models(lpsched, tmp_path):
+    code, out, _ = lpsched("export", TINY, "-o", str(tmp_path / "m.lp"))
+    assert (code, "the linear program" in out) == (0, True)
+    code, _, err = lpsched("export", TINY, "-o", str(tmp_path / "m.xyz"))
+    assert (code, "needs the ending .lp or .mps" in err) == (2, True)
+
+
+def test_many_task_types_are_cut_in_the_table_and_whole_in_json(lpsched, tmp_path):
+    content = {
+        "format": "lpsched-bag/1",
+        "name": "wide",
+        "machine_types": [{"name": "cpu", "count": 1}],
+        "task_types": [{"name": f"t{i}", "count": 1} for i in range(50)],
+        "seconds": [[1.0]] * 50,
+        "prices": {"per_bag": 1.0, "electricity_per_kwh": 0},
+    }
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    _, out, _ = lpsched("solve", str(tmp_path / "w.json"))
+    assert "... and 10 more (--json has all)\n" in out
+    _, answer, _ = lpsched("solve", str(tmp_path / "w.json"), "--json")
+    assert len(answer["worth"]["task_types"]) == 50

@@ -1,0 +1,111 @@
+"""Other solvers by PuLP: the same answers, and words for what is missing."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pulp
+import pytest
+
+from lpsched.errors import InstanceError, MissingExtraError, SolverError
+from lpsched.files.bags import read_bag
+from lpsched.lp.program import LpBuilder, LpStatus
+from lpsched.lp.pulp import PulpSolver
+from lpsched.pipeline import export, front, solve, solver_named
+from lpsched.pipeline.solvers import default_solver
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY = read_bag(INSTANCES / "tiny.yaml")
+VIDEO = read_bag(INSTANCES / "video-transcoding.yaml")
+SOLVERS = pulp.listSolvers(onlyAvailable=True)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("objective", ["profit", "makespan", "energy"])
+def test_every_solver_that_pulp_finds_agrees_with_highs(name, objective):
+    own, other = solve(VIDEO, objective=objective), solve(VIDEO, objective=objective, solver=PulpSolver(name))
+    assert other.bound == pytest.approx(own.bound, rel=1e-6)
+    assert name in other.provenance.solver
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_that_pulp_finds_walks_the_front(name):
+    vertices = front(TINY, solver=PulpSolver(name)).vertices
+    assert [(v.energy_joules, v.makespan_seconds) for v in vertices] == [
+        pytest.approx((6600, 30), rel=1e-6),
+        pytest.approx((8400, 12), rel=1e-6),
+    ]
+
+
+def test_an_infeasible_program_is_told_as_such():
+    lp = LpBuilder("impossible")
+    x = lp.variables("x", upper=np.ones(2))
+    lp.objective([(x, 1.0)])
+    lp.equal("too much", [(x, 1.0)], 5.0)
+    for solver in (PulpSolver("HiGHS"), default_solver()):
+        assert solver.solve(lp.build()).status is LpStatus.INFEASIBLE
+
+
+def test_solvers_go_by_name():
+    assert solver_named("highs") is default_solver()
+    assert solver_named("pulp:HiGHS").name.startswith("HiGHS by PuLP")
+    for name in ("gurobi", "pulp:", "pulp", ""):
+        with pytest.raises(InstanceError, match="needs 'highs' or 'pulp:NAME'; for example pulp:"):
+            solver_named(name)
+
+
+def test_a_solver_that_pulp_does_not_know_or_find_is_named():
+    with pytest.raises(SolverError, match="PuLP has no solver 'magic'; it knows"):
+        PulpSolver("magic")
+    missing = next(name for name in pulp.listSolvers() if name not in SOLVERS)
+    with pytest.raises(SolverError, match=f"the solver {missing} is not installed; PuLP finds"):
+        PulpSolver(missing)
+
+
+def test_a_solver_that_fails_or_has_no_duals_is_an_error(monkeypatch):
+    def explode(*_, **__):
+        raise RuntimeError("no licence")
+
+    monkeypatch.setattr(pulp.LpProblem, "solve", explode)
+    with pytest.raises(SolverError, match="HiGHS by PuLP .* failed on front: no licence"):
+        solve(TINY, objective="makespan", solver=PulpSolver("HiGHS"))
+    monkeypatch.setattr(pulp.LpProblem, "solve", lambda *_, **__: 1)
+    with pytest.raises(SolverError, match="returns no dual values, and without them nothing is proved"):
+        solve(replace(TINY, watts=None), objective="makespan", solver=PulpSolver("HiGHS"))
+
+
+def test_without_pulp_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pulp", None)
+    with pytest.raises(MissingExtraError, match=re.escape("pip install 'lpsched[models]'")):
+        solver_named("pulp:HiGHS")
+
+
+@pytest.mark.parametrize("kind", ["lp", "mps"])
+@pytest.mark.parametrize(
+    ("objective", "optimum"), [("makespan", 12.0), ("energy", 6600.0), ("profit", -3.48)]
+)
+def test_an_exported_program_has_the_answer_as_its_optimum(tmp_path, kind, objective, optimum):
+    import highspy
+
+    path = tmp_path / f"model.{kind}"
+    path.write_text(export(TINY, kind, objective=objective))
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
+    highs.run()
+    assert highs.getInfo().objective_function_value == pytest.approx(optimum, rel=1e-7)
+
+
+def test_rows_of_an_exported_program_carry_readable_names():
+    text = export(VIDEO, "lp")
+    assert "demand_mov_to_mpeg4_" in text
+    assert "capacity_gpu_av1_" in text
+
+
+def test_an_unknown_kind_of_model_is_refused():
+    with pytest.raises(ValueError, match="kind is 'xml', needs one of lp, mps"):
+        export(TINY, "xml")

@@ -1,0 +1,122 @@
+"""Other people's schedules and certificates: each gets its verdict, none an exception."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from lpsched import audit, certify, read, solve, validate
+from lpsched.files.certificates import write_certificate
+from lpsched.files.schedules import write_schedule
+from lpsched.files.task_rows import write_rows
+from lpsched.schedule.bag import NOTHING
+from lpsched.schedule.tasks import expand
+
+TINY = read(Path(__file__).parent.parent / "instances" / "tiny.yaml")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return files of every kind, good and bad, by name."""
+    best, slow = solve(TINY), solve(TINY, objective="energy")
+    write_schedule(best.schedule, TINY, tmp_path / "best.json", "1")
+    write_schedule(slow.schedule, TINY, tmp_path / "slow.json", "1")
+    write_rows(expand(TINY, slow.schedule), TINY.tasks, tmp_path / "slow.csv")
+    write_schedule(NOTHING, TINY, tmp_path / "nothing.json", "1")
+    write_certificate(certify(TINY), tmp_path / "proof.json", "1")
+    (tmp_path / "late.csv").write_text("task_type,machine_type,machine\nscan,fast,1\n")
+    (tmp_path / "nine.csv").write_text("task_type,machine_type,machine\nscan,fast,9\n")
+    (tmp_path / "broken.json").write_text("{")
+    return {path.name: path for path in tmp_path.iterdir()}
+
+
+def test_each_schedule_is_measured_against_the_bound(files):
+    result = validate(
+        TINY, [files["best.json"], files["slow.json"], files["slow.csv"], files["nothing.json"]]
+    )
+    assert result.valid
+    # The fast end earns 3.48 an hour, the thrifty one 1.608, doing nothing loses 0.144.
+    assert [entry.value for entry in result.entries] == pytest.approx([3.48, 1.608, 1.608, -0.144])
+    assert [entry.gap for entry in result.entries] == pytest.approx(
+        [0.0, 1 - 1.608 / 3.48, 1 - 1.608 / 3.48, 1 + 0.144 / 3.48], abs=1e-9
+    )
+    assert result.entries[1].measured.energy_joules == 6600.0
+
+
+def test_schedules_may_be_given_by_name():
+    result = validate(TINY, {"mine": solve(TINY).schedule}, objective="makespan")
+    assert (result.entries[0].name, result.entries[0].value, result.unit) == ("mine", 12.0, "seconds")
+
+
+def test_invalid_and_unreadable_schedules_are_entries_with_violations(files):
+    result = validate(TINY, [files["late.csv"], files["nine.csv"], files["broken.json"], "missing.json"])
+    assert not result.valid
+    codes = [{each.code for each in entry.violations} for entry in result.entries]
+    assert codes == [{"wrong-count"}, {"no-such-machine"}, {"unreadable"}, {"unreadable"}]
+    assert result.to_dict()["entries"][1] == {
+        "name": str(files["nine.csv"]),
+        "valid": False,
+        "value": None,
+        "gap": None,
+        "makespan_seconds": None,
+        "energy_joules": None,
+        "violations": [
+            {"code": "no-such-machine", "sentence": "there is no machine 9 of type 'fast', only 1 to 1"}
+        ],
+    }
+    assert "<td>invalid</td>" in result._repr_html_()
+
+
+def test_nothing_is_no_schedule_where_the_work_is_forced_or_no_money_counts(files):
+    assert not validate(TINY, [files["nothing.json"]], deadline=100.0).valid
+    assert not validate(TINY, [files["nothing.json"]], objective="makespan").valid
+
+
+def test_a_schedule_that_breaks_the_options_is_invalid(files):
+    result = validate(TINY, [files["slow.json"]], deadline=20.0)
+    assert [each.code for each in result.entries[0].violations] == ["after-deadline"]
+
+
+def test_certificates_and_schedules_are_audited_together(files):
+    result = audit(TINY, [files["proof.json"], files["best.json"], files["slow.csv"]])
+    assert result.accepted
+    proof, best, slow = result.files
+    assert (proof.kind, proof.objective, proof.unit) == ("certificate", "profit", "USD/hour")
+    assert proof.claimed == proof.proved == pytest.approx(3.48)
+    assert best.measured.makespan_seconds == 12.0
+    assert slow.row()[1:] == ("schedule", "accepted", "-", "30 s, 6,600 J")
+    assert "<td>accepted</td>" in result._repr_html_()
+    assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_a_certificate_of_another_bag_is_refused(files):
+    other = read(Path(__file__).parent.parent / "instances" / "spec-2010.yaml")
+    (verdict,) = audit(other, [files["proof.json"]]).files
+    assert not verdict.accepted
+    assert verdict.reasons[0].startswith("it is about another bag: its hash is ")
+    assert verdict.to_dict()["proved"] is None
+
+
+def test_a_file_of_no_kind_is_refused_not_crashed_on(files):
+    result = audit(TINY, [files["broken.json"], files["nine.csv"], "missing.yaml"])
+    assert [each.accepted for each in result.files] == [False] * 3
+    assert all(each.reasons for each in result.files)
+
+
+def test_a_changed_certificate_is_refused(files):
+    content = json.loads(files["proof.json"].read_text())
+    content["claim"]["bound"] = "3"
+    files["proof.json"].write_text(json.dumps(content))
+    (verdict,) = audit(TINY, [files["proof.json"]]).files
+    assert "the file was changed: certify again" in verdict.reasons[0]
+
+
+def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(files):
+    (verdict,) = audit(TINY, [files["proof.json"]]).files
+    near = type(verdict)(
+        **{name: getattr(verdict, name) for name in type(verdict).__slots__} | {"claimed": 3.4799999}
+    )
+    assert near.row()[3:] == ("profit 3.4799999 USD/hour", "3.48 USD/hour")
