@@ -19,17 +19,28 @@ class Regime(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxation:
-    """The answer of a relaxation, back in the terms of the bag.
+class Point:
+    """One way to run the bag, if tasks could be split.
 
     Attributes
     ----------
-    formulation
-        The name of the formulation.
     shares
         For each task type, the share of its tasks that each column (machine type and P-state) gets.
     makespan_seconds, energy_joules
-        What it would take if tasks could be split; no energy without watts.
+        What that takes; no energy without watts.
+    """
+
+    shares: Floats
+    makespan_seconds: float
+    energy_joules: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation(Point):
+    """The answer of a relaxation, back in the terms of the bag: a point, and the prices there.
+
+    Attributes
+    ----------
     bound
         What the solver's multipliers prove, in floating point. Reports use the certificate instead.
     machine_prices
@@ -38,10 +49,6 @@ class Relaxation:
         What a joule above the idle floor is worth under the power cap.
     """
 
-    formulation: str
-    shares: Floats
-    makespan_seconds: float
-    energy_joules: float | None
     bound: float
     machine_prices: tuple[float, ...]
     cap_price: float = 0.0

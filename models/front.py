@@ -34,6 +34,7 @@ STRICT: Final = {
     "primal_feasibility_tolerance": 1e-10,
     "dual_feasibility_tolerance": 1e-10,
     "small_matrix_value": 1e-12,
+    "presolve": "off",  # HiGHS 1.15.1 calls rows with a coefficient of 1e-10 infeasible in presolve
 }
 PASSES: Final = 8
 FIT: Final = 0.1  # an answer of this share of its unit needs no smaller one
@@ -89,7 +90,7 @@ def least(
     return found, seconds
 
 
-def write_rows(model: Any, bag: Bag, unit: float, most_joules: float | None = None) -> Split:  # noqa: ANN401 - PuLP 3 has no types
+def write_rows(model: Any, bag: Bag, unit: float, most_joules: float | None) -> Split:  # noqa: ANN401 - PuLP 3 has no types
     """Write the rows above into a model, and E <= most_joules if there is such a limit."""
     e, a = cells(bag, bag.seconds), cells(bag, bag.watts)
     g = {pair: e[pair] * a.get(pair, 0.0) for pair in e}
@@ -122,16 +123,14 @@ def write_rows(model: Any, bag: Bag, unit: float, most_joules: float | None = No
 def thriftiest(bag: Bag) -> Split:
     """Return the way that has each task type whole where it takes the fewest joules above idle."""
     e, a = cells(bag, bag.seconds), cells(bag, bag.watts)
-    b = [machine.idle_watts for machine in bag.machine_types]
+    n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
+    b, cap = [machine.idle_watts for machine in bag.machine_types], cap_watts(bag)
     d = {pair: e[pair] * (a[pair] - b[pair[1]]) for pair in a} or e
-    x = dict.fromkeys(e, 0)
-    for i, task in enumerate(bag.task_types):
-        x[min((pair for pair in e if pair[0] == i), key=d.__getitem__)] = task.count
-    busy = [sum(e[pair] * x[pair] for pair in x if pair[1] == j) for j in range(len(b))]
-    m, above = [machine.count for machine in bag.machine_types], sum(d[pair] * x[pair] for pair in a)
-    seconds = max(busy_j / m_j for busy_j, m_j in zip(busy, m, strict=True))
-    floor = sum(b_j * m_j for b_j, m_j in zip(b, m, strict=True))
-    if (cap := cap_watts(bag)) is not None:
+    best = [min((pair for pair in e if pair[0] == i), key=d.__getitem__) for i in range(len(n))]
+    x = {pair: float(n[pair[0]]) if pair in best else 0.0 for pair in e}
+    seconds = max(sum(e[pair] * x[pair] for pair in x if pair[1] == j) / m[j] for j in range(len(m)))
+    above, floor = sum(d[pair] * x[pair] for pair in a), sum(b[j] * m[j] for j in range(len(m)))
+    if cap is not None:
         seconds = max(seconds, above / (cap - floor))
     return Split(x, seconds, above + floor * seconds)
 

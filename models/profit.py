@@ -36,47 +36,46 @@ SECONDS_PER_HOUR: Final = 3600.0
 
 
 def best_rate(bag: Bag) -> float:
-    """Return the most money per second, what stands still included."""
+    """Return the most money per second, less what a second costs anyway."""
     e, d, kappa = cells(bag, bag.seconds), joules_above_idle(bag), task_costs(bag)
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
-    earned = income(bag)
+    cap, deadline = cap_watts(bag), bag.site.deadline_seconds
     unit = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
-    rate = (max(abs(earned), abs(least_running_cost(bag))) or 1.0) / unit
+    size = (max(abs(income(bag)), abs(least_running_cost(bag))) or 1.0) / unit
     for _ in range(PASSES):
         model = pulp.LpProblem("profit", pulp.LpMaximize)
-        deadline = bag.site.deadline_seconds
-        bags = model.add_variable("r", lowBound=0 if deadline is None else unit / deadline)
-        r = 1.0 / unit * bags
+        r = 1.0 / unit * model.add_variable("r", lowBound=0.0 if deadline is None else unit / deadline)
         z = {
             (i, j, k): min(n[i] / unit, m[j] / e[i, j, k]) * model.add_variable(f"z_{i}_{j}_{k}", lowBound=0)
             for i, j, k in e
         }
-        money = earned * r - pulp.lpSum(kappa[pair] * z[pair] for pair in z)
-        model += money * (1.0 / rate)
+        money = income(bag) * r - pulp.lpSum(kappa[pair] * z[pair] for pair in z)
+        model += money * (1.0 / size)
         for i, n_i in enumerate(n):
-            model += (pulp.lpSum(z[pair] for pair in z if pair[0] == i) - n_i * r) * (unit / n_i) == 0
+            done = pulp.lpSum(z[pair] for pair in z if pair[0] == i)
+            model += (done - n_i * r) * (unit / n_i) == 0
         for j, m_j in enumerate(m):
             model += pulp.lpSum(e[pair] * z[pair] for pair in z if pair[1] == j) * (1.0 / m_j) <= 1
-        if (cap := cap_watts(bag)) is not None:
-            above = cap - idle_floor(bag)
-            model += pulp.lpSum(d[pair] * z[pair] for pair in z) * (1.0 / above) <= 1
+        if cap is not None:
+            model += pulp.lpSum(d[pair] * z[pair] for pair in z) * (1.0 / (cap - idle_floor(bag))) <= 1
         outcome = model.solve(pulp.HiGHS(msg=False, **STRICT))
         assert int(getattr(outcome, "status", outcome)) == OPTIMAL
-        found, speed = float(pulp.value(money)), float(pulp.value(bags))
-        if speed >= FIT and abs(found) >= FIT * rate:
+        rate, bags = float(pulp.value(money)), float(pulp.value(r)) * unit
+        if bags >= FIT and abs(rate) >= FIT * size:
             break
-        unit, rate = unit / max(speed, SLACK), max(abs(found), SLACK * rate)
-    return found - standing(bag)
+        unit, size = unit / max(bags, SLACK), max(abs(rate), SLACK * size)
+    return rate - standing(bag)
 
 
 def break_even_price(bag: Bag) -> float:
     """Return the least price at which a bag loses nothing."""
-    e, c = cells(bag, bag.seconds), money_per_joule(bag)
-    wear = [machine.wear_per_busy_hour / SECONDS_PER_HOUR for machine in bag.machine_types]
+    worn = wear(bag)
 
     def cost(at: Split) -> Any:  # noqa: ANN401 - PuLP 3 has no types
-        worn = sum((wear[pair[1]] * e[pair] * at.x[pair] for pair in e), start=0.0 * at.seconds)
-        return bag.prices.overhead_per_bag + c * at.joules + worn + depreciation(bag) * at.seconds
+        total = (
+            bag.prices.overhead_per_bag + money_per_joule(bag) * at.joules + depreciation(bag) * at.seconds
+        )
+        return sum((worn[pair] * at.x[pair] for pair in worn), start=total)
 
     return least(bag, cost)[0]
 
@@ -121,13 +120,18 @@ def idle_floor(bag: Bag) -> float:
 
 
 def joules_above_idle(bag: Bag) -> dict[Pair, float]:
-    """Return d; 0 without watts, where energy costs nothing and there is no cap."""
+    """Return d, where watts are known."""
     e, a = cells(bag, bag.seconds), cells(bag, bag.watts)
-    return {(i, j, k): e[i, j, k] * (a[i, j, k] - bag.machine_types[j].idle_watts) for i, j, k in a}
+    return {pair: e[pair] * (a[pair] - bag.machine_types[pair[1]].idle_watts) for pair in a}
+
+
+def wear(bag: Bag) -> dict[Pair, float]:
+    """Return wear_j e_ijk."""
+    e = cells(bag, bag.seconds)
+    return {pair: bag.machine_types[pair[1]].wear_per_busy_hour / SECONDS_PER_HOUR * e[pair] for pair in e}
 
 
 def task_costs(bag: Bag) -> dict[Pair, float]:
     """Return kappa."""
-    e, d, c = cells(bag, bag.seconds), joules_above_idle(bag), money_per_joule(bag)
-    wear = [machine.wear_per_busy_hour / SECONDS_PER_HOUR for machine in bag.machine_types]
-    return {pair: c * d.get(pair, 0.0) + wear[pair[1]] * e[pair] for pair in e}
+    d, c, worn = joules_above_idle(bag), money_per_joule(bag), wear(bag)
+    return {pair: c * d.get(pair, 0.0) + worn[pair] for pair in worn}

@@ -18,7 +18,7 @@ Each task of type i costs at least the minimum over j, k, wherever it runs. Writ
     kappa_ijk = c PUE d_ijk + wear_j e_ijk,         K = c PUE I + sum_j m_j purchase_j / life_j.
 
 The last two still hold t. A deadline gives t <= deadline; the fastest that any task type can be done gives
-1 / t <= r_max = min_i (sum_j m_j / min_k e_ijk) / n_i; the worst t in that range is taken. Without a
+1 / t <= r_max = (sum_j m_j / min_k e_ijk) / n_i for any i; the worst t in that range is taken. Without a
 deadline, prices with S > wE I + wt are first scaled down to equality.
 
 The doubles are taken as the exact fractions that they are, brought to a common denominator, and summed as
@@ -104,23 +104,29 @@ class Prover:
         """
         income = self.income() if income is None else income
         left = income - self._cheapest(prices, self.per_joule, wear=True)
-        proved = self._supply(prices) - self.standing()
+        standing = self.standing()
+        proved = self._supply(prices) - standing
         if left > 0:
-            return proved + left * self._most_bags_per_second()
-        return proved if self.deadline is None else proved + left / self.deadline
+            proved += left * self._most_bags_per_second()
+        elif self.deadline is not None:
+            proved += left / self.deadline
+        return proved if self.deadline is not None else max(proved, -standing)
 
     def income(self) -> Fraction:
         """Return p - overhead: what a bag brings before any task runs."""
         prices = self.bag.prices
-        tasks = (each.count * Fraction(prices.per_task.get(each.name, 0.0)) for each in self.bag.task_types)
-        return Fraction(prices.per_bag or 0.0) + sum(tasks, Fraction(0)) - Fraction(prices.overhead_per_bag)
+        income = Fraction(prices.per_bag or 0.0) - Fraction(prices.overhead_per_bag)
+        if prices.per_task:
+            for task in self.bag.task_types:
+                income += task.count * Fraction(prices.per_task.get(task.name, 0.0))
+        return income
 
     def standing(self) -> Fraction:
         """Return K: what a second costs even if nothing runs."""
         lost = (
             each.count * Fraction(each.purchase_price) / Fraction(each.mean_hours_to_failure)
             for each in self.bag.machine_types
-            if each.mean_hours_to_failure is not None
+            if each.purchase_price and each.mean_hours_to_failure is not None
         )
         return self.per_joule * self.idle_watts + sum(lost, Fraction(0)) / SECONDS_PER_HOUR
 
@@ -175,18 +181,22 @@ class Prover:
         return Fraction(total, denominator << (self._seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
-        """Return r_max or slightly more: each m_j / e_ij is rounded up to a whole number of 2^-s."""
-        fine = self._seconds_shift + 64
-        machines = [machine.count for machine in self.bag.machine_types]
-        rates = []
-        for task, seconds in zip(self.bag.task_types, self._seconds, strict=True):
-            quickest: dict[int, int] = {}
-            for j, e in zip(self._machine_of, seconds, strict=True):
-                if e is not None:
-                    quickest[j] = min(e, quickest.get(j, e))
-            tasks = sum((machines[j] << (fine + self._seconds_shift)) // e + 1 for j, e in quickest.items())
-            rates.append(Fraction(tasks, task.count << fine))
-        return min(rates)
+        """Return an upper bound of r_max, rounded up: what the task type with the most work allows.
+
+        Every task type bounds the rate by itself; which one is taken makes the bound better or worse, not wrong.
+        """
+        work = [
+            task.count * min(e for e in seconds if e is not None)
+            for task, seconds in zip(self.bag.task_types, self._seconds, strict=True)
+        ]
+        most = work.index(max(work))
+        quickest: dict[int, int] = {}
+        for j, e in zip(self._machine_of, self._seconds[most], strict=True):
+            if e is not None:
+                quickest[j] = min(e, quickest.get(j, e))
+        machines, fine = self.bag.machine_types, self._seconds_shift + 64
+        tasks = sum((machines[j].count << (fine + self._seconds_shift)) // e + 1 for j, e in quickest.items())
+        return Fraction(tasks, self.bag.task_types[most].count << fine)
 
 
 def rounded_down(exact: Fraction) -> float:
@@ -197,7 +207,7 @@ def rounded_down(exact: Fraction) -> float:
 
 def rounded_up(exact: Fraction) -> float:
     """Return the smallest double that is not below an exact number: an upper bound stays one."""
-    return -rounded_down(-exact)
+    return 0.0 - rounded_down(-exact)
 
 
 def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
@@ -207,10 +217,12 @@ def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
 
 
 def _integers(table: Table) -> tuple[list[list[int | None]], int]:
-    """Return whole numbers z and a shift s with cell = z / 2^s, exactly; absent cells stay absent."""
-    rows = [[None if cell is None else cell.as_integer_ratio() for cell in row] for row in table]
-    shift = max(pair[1].bit_length() for row in rows for pair in row if pair is not None) - 1
-    return [
-        [None if pair is None else pair[0] << (shift + 1 - pair[1].bit_length()) for pair in row]
-        for row in rows
-    ], shift
+    """Return whole numbers z and a shift s with cell = z / 2^s, exactly; absent cells stay absent.
+
+    A double is a whole number of 2^(exponent - 53), so the smallest exponent serves for all; multiplying a double
+    by a power of two is exact.
+    """
+    rows = [table.row(i) for i in range(table.rows)]
+    smallest = min((cell for row in rows for cell in row if cell), default=1.0)
+    shift = max(0, 53 - math.frexp(smallest)[1])
+    return [[None if cell is None else int(math.ldexp(cell, shift)) for cell in row] for row in rows], shift

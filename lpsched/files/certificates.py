@@ -18,7 +18,7 @@ from lpsched.certificate.claim import FORMAT, Certificate
 from lpsched.errors import Fault, InstanceError
 from lpsched.files.documents import read_document
 from lpsched.files.writing import write_files
-from lpsched.instance.fields import describe
+from lpsched.instance.fields import LARGEST, SMALLEST, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 
@@ -93,7 +93,7 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     """
     reader = _Reader(list(faults))
     top = reader.mapping((), content, ("format", "lpsched", "instance", "claim", "multipliers", "checksum"))
-    if top and top["format"] != FORMAT:
+    if "format" in top and top["format"] != FORMAT:
         reader.fault(("format",), describe(top["format"]), repr(FORMAT), "name a certificate")
     instance = reader.mapping(("instance",), top.get("instance"), ("name", "hash"))
     claim = reader.mapping(("claim",), top.get("claim"), _CLAIM)
@@ -113,7 +113,7 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     names = {key: reader.text(("instance", key), instance.get(key)) for key in ("name", "hash")}
     bound = reader.number(("claim", "bound"), claim.get("bound"))
     terms = {
-        key: None if claim.get(key) is None else float(reader.number(("claim", key), claim.get(key)))
+        key: None if claim.get(key) is None else reader.double(("claim", key), claim.get(key))
         for key in ("price", "power_cap_watts", "deadline_seconds")
     }
     paid = {
@@ -166,6 +166,18 @@ class _Reader:
         if not self.faults:
             self.fault(path, describe(value), "an exact decimal in quotes, such as '12.5'", "certify again")
         return Fraction(0)
+
+    def double(self, path: tuple[str, ...], value: object) -> float:
+        """Return a number that must be a double: what stands in a bag is one."""
+        exact = self.number(path, value)
+        if exact > 0 and not SMALLEST <= exact <= LARGEST:
+            self.fault(
+                path, describe(value), f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "certify again"
+            )
+            return 0.0
+        if Fraction(float(exact)) != exact:
+            self.fault(path, describe(value), "the exact decimal of a double", "certify again")
+        return float(exact)
 
 
 def _checksum(content: dict[str, Any]) -> str:

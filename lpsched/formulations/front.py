@@ -32,7 +32,7 @@ import numpy as np
 
 from lpsched.formulations.scales import SLACK, Scales, scales_of
 from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
-from lpsched.relaxation import Relaxation
+from lpsched.relaxation import Point, Relaxation
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -68,7 +68,11 @@ def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
     """
     thrifty = scales.to_least_energy()
     slowest = scales.makespan_of(thrifty)
-    if weights is not None and weights.joules == 0:
+    if scales.cap is not None and scales.joules is not None and scales.cap.headroom_watts <= 0:
+        used = float((scales.joules * thrifty).sum())
+        if scales.cap.headroom_watts < 0 and used < 0:  # D(x) <= H t ends at least D / H
+            slowest = max(slowest, used / scales.cap.headroom_watts)
+    elif weights is not None and weights.joules == 0:
         slowest = scales.seconds
     elif weights is not None and scales.joules is not None:
         standing = weights.joules * scales.idle_floor_watts + weights.seconds
@@ -115,7 +119,7 @@ def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = Fals
         0.0,
     )
     if scales.cap is not None:
-        lp.at_most("cap", [(y, scales.cap.loads * scales.units), (s, -scales.cap.sign)], 0.0)
+        lp.at_most("cap", [(y, scales.cap.loads * scales.units), (s, -scales.cap.headroom)], 0.0)
     return lp.build()
 
 
@@ -128,19 +132,23 @@ def costs_of(scales: Scales, weights: Weights) -> tuple[Floats, float]:
     return np.minimum(weights.joules / unit * scales.joules, DEAREST), standing * scales.seconds / unit
 
 
+def all_costs(scales: Scales, weights: Weights) -> Floats:
+    """Return the costs of a program's variables for other weights than it was compiled for."""
+    y_costs, s_cost = costs_of(scales, weights)
+    return np.append((y_costs * scales.units).ravel(), s_cost)
+
+
 def unit_of(scales: Scales, weights: Weights) -> float:
     """Return the value of wE E + wt t that the program counts as 1: of the order of its optimum."""
-    joules = least_joules(scales) if weights.joules else 0.0
+    joules = scales.least_joules if weights.joules else 0.0
     return weights.joules * joules + weights.seconds * scales.seconds or 1.0
 
 
-def least_joules(scales: Scales) -> float:
-    """Return an energy that every schedule takes: each task where it draws least, and the idle floor."""
-    arrays = scales.arrays
-    assert arrays.watts is not None, "energy needs watts"
-    busy = np.where(arrays.can_run, arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts, np.inf)
-    soonest = scales.seconds / len(arrays.machine_counts)
-    return float(busy.min(axis=1).sum()) + scales.idle_floor_watts * soonest
+def point_of(scales: Scales, solution: LpSolution) -> Point:
+    """Return where a solution sends the tasks, and what that takes."""
+    shares = scales.shares_of(solution["y"])
+    makespan = scales.makespan_of(shares)
+    return Point(shares, makespan, scales.energy_of(shares, makespan))
 
 
 def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
@@ -148,14 +156,12 @@ def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Rel
     unit = unit_of(scales, weights)
     y_costs, _ = costs_of(scales, weights)
     p, q = scales.sound_prices(y_costs, solution)
-    shares = scales.shares_of(solution["y"])
-    makespan = scales.makespan_of(shares)
+    point = point_of(scales, solution)
     prices = p * unit / (scales.arrays.machine_counts * scales.seconds)
     return Relaxation(
-        formulation=NAME,
-        shares=shares,
-        makespan_seconds=makespan,
-        energy_joules=scales.energy_of(shares, makespan),
+        shares=point.shares,
+        makespan_seconds=point.makespan_seconds,
+        energy_joules=point.energy_joules,
         bound=solution.bound * unit,
         machine_prices=tuple(prices.tolist()),
         cap_price=q * unit / scales.cap.joules if scales.cap is not None else 0.0,

@@ -118,7 +118,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
         1.0,
     )
     if scales.cap is not None:
-        lp.at_most("cap", [(w, scales.cap.loads * scales.units)], scales.cap.sign)
+        lp.at_most("cap", [(w, scales.cap.loads * scales.units)], scales.cap.headroom)
     if bag.site.deadline_seconds is not None:
         lp.at_most("deadline", [(rho, -1.0)], -scales.seconds / bag.site.deadline_seconds)
     return lp.build()
@@ -137,7 +137,6 @@ def read_solution(scales: Scales, money: Money, solution: LpSolution) -> Relaxat
     makespan = scales.seconds / rho if rho > SLOWEST else scales.makespan_of(shares)
     per_second = money.unit / scales.seconds
     return Relaxation(
-        formulation=NAME,
         shares=shares,
         makespan_seconds=makespan,
         energy_joules=scales.energy_of(shares, makespan),

@@ -4,8 +4,10 @@ Solvers have absolute tolerances, so every amount is told as a share of somethin
 
     T        seconds: a makespan that surely suffices, or any other of the order of the answer
     l_ijk    n_i e_ijk / (m_j T): the load, if all tasks of type i ran in this column (j, k)
-    F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds
+    F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds, or the least that the
+             tasks move away from it, if that is more
     delta    n_i d_ijk / F: what all tasks of type i take of that, d_ijk = e_ijk (a_ijk - b_j)
+    sigma    (P - I) T / F, between -1 and 1; negative under an idle floor above the cap
     u_ijk    the share of task type i that one unit of a column's variable stands for: 1 / max(1, l, |delta|)
 
 T is what comes of sending every task type whole to the column that finishes it soonest (stretched until the
@@ -20,6 +22,8 @@ passes there; but at a price of 0 the task type would cost nothing, and the cert
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,14 +47,10 @@ class CapScale:
     headroom_watts: float  # P - I
     joules: float  # F
     loads: Floats  # delta
-
-    @property
-    def sign(self) -> float:
-        """The headroom as a share of F / T: 1, 0, or -1 under an idle floor above the cap."""
-        return float(np.sign(self.headroom_watts))
+    headroom: float  # sigma
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scales:
     """The numbers above, for one bag and one T."""
 
@@ -62,10 +62,20 @@ class Scales:
     cap: CapScale | None
     units: Floats  # u
 
-    @property
+    @cached_property
     def idle_floor_watts(self) -> float:
         """I: what all machines draw when idle."""
         return float(self.arrays.idle_watts @ self.arrays.machine_counts)
+
+    @cached_property
+    def least_joules(self) -> float:
+        """An energy that every schedule takes: each task where it draws least, and the idle floor."""
+        arrays = self.arrays
+        assert arrays.watts is not None, "energy needs watts"
+        busy = arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts
+        soonest = self.seconds / len(arrays.machine_counts)
+        least = float(np.where(arrays.can_run, busy, np.inf).min(axis=1).sum())
+        return least + self.idle_floor_watts * soonest
 
     def makespan_of(self, shares: Floats) -> float:
         """Return the seconds that these shares take: the largest load, stretched until the cap is kept."""
@@ -83,16 +93,19 @@ class Scales:
 
     def shares_of(self, amounts: Floats) -> Floats:
         """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
-        shares = (
-            np.where(np.isfinite(amounts) & self.arrays.can_run, np.maximum(amounts, 0.0), 0.0) * self.units
-        )
-        totals = shares.sum(axis=1)
-        lost = totals <= 0
-        if lost.any():
+        shares = np.maximum(amounts, 0.0) * self.usable_units
+        totals = shares.sum(axis=1, keepdims=True)
+        if not 0 < totals.min() <= totals.max() < np.inf:  # NaN fails as well
+            lost = ~((totals > 0) & np.isfinite(totals)).ravel()
             shares[lost] = _one_each(self.arrays, self.loads)[lost]
             totals[lost] = 1.0
-        whole: Floats = shares / totals[:, np.newaxis]
+        whole: Floats = shares / totals
         return whole
+
+    @cached_property
+    def usable_units(self) -> Floats:
+        """The units, and 0 for pairs that cannot run."""
+        return np.where(self.arrays.can_run, self.units, 0.0)
 
     def to_least(self, amounts: Floats) -> Floats:
         """Return the shares that send every task type whole where its amount is least."""
@@ -137,26 +150,27 @@ def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
     joules = None
     if arrays.watts is not None:
         joules = np.where(arrays.can_run, n * e * (arrays.watts - arrays.idle_watts[arrays.machine_of]), 0.0)
-    headroom = _headroom(bag, arrays)
+    headroom = _headroom(bag)
     if seconds is None:
-        ways = [_one_each(arrays, work)] + ([_one_each(arrays, joules)] if joules is not None else [])
-        seconds = min(_seconds_needed(arrays, work, joules, headroom, shares) for shares in ways)
+        seconds = _enough(arrays, work, joules, headroom)
     loads = work / seconds
     heaviest = np.maximum(loads, 1.0)
     cap = None
     if headroom is not None and joules is not None:
-        allowance = abs(headroom) * seconds or float(np.abs(joules).max()) or 1.0
-        cap = CapScale(headroom, allowance, joules / allowance)
+        moved = float(np.where(arrays.can_run, np.abs(joules), np.inf).min(axis=1).sum())
+        allowance = max(abs(headroom) * seconds, moved) or 1.0
+        cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
     return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)
 
 
-def _headroom(bag: Bag, arrays: BagArrays) -> float | None:
+def _headroom(bag: Bag) -> float | None:
     site = bag.site
     if site.average_power_cap_watts is None:
         return None
-    meter = site.pue if site.cap_measured_at == "facility" else 1.0
-    return site.average_power_cap_watts / meter - float(arrays.idle_watts @ arrays.machine_counts)
+    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
+    floor = sum(each.count * Fraction(each.idle_watts) for each in bag.machine_types)
+    return float(Fraction(site.average_power_cap_watts) / meter - floor)  # exact: the two may nearly cancel
 
 
 def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
@@ -167,10 +181,16 @@ def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
     return shares
 
 
-def _seconds_needed(
-    arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None, shares: Floats
-) -> float:
-    longest = float(np.bincount(arrays.machine_of, weights=(work * shares).sum(axis=0)).max())
-    if joules is None or headroom is None or headroom <= 0:
-        return longest
-    return max(longest, float((joules * shares).sum()) / headroom)
+def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None) -> float:
+    """Return T: how long the soonest way takes under the cap, or the thriftiest, if that is done sooner.
+
+    Without headroom only the thriftiest way can keep the cap (H = 0), and only for a while (H < 0).
+    """
+    ways = [_one_each(arrays, amounts) for amounts in (work, joules) if amounts is not None]
+    longest = [float(np.bincount(arrays.machine_of, weights=(work * way).sum(axis=0)).max()) for way in ways]
+    if joules is None or headroom is None:
+        return min(longest)
+    used = [float((joules * way).sum()) for way in ways]
+    if headroom > 0:
+        return min(max(pair[0], pair[1] / headroom) for pair in zip(longest, used, strict=True))
+    return longest[-1] if headroom == 0 or used[-1] >= 0 else max(longest[-1], used[-1] / headroom)

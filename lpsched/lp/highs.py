@@ -2,7 +2,8 @@
 
 A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
 noticed here, and HiGHS is told to stop. A small one is done before anybody could press it, and is solved
-without presolve, which would cost more than it saves.
+without presolve, which would cost more than it saves. The primal simplex method is used where its start is
+feasible: when all variables may be 0, and after a solve, when only costs have changed.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.program import Floats, LinearProgram, LpSolution, LpStatus
+from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
 
 POLL_SECONDS: Final = 0.05
 SMALL: Final = 5_000  # coefficients: some milliseconds
+_PRIMAL: Final = 4
 _ROW_WISE: Final = int(highspy.MatrixFormat.kRowwise)
 _STATUSES: Final = {
     highspy.HighsModelStatus.kOptimal: LpStatus.OPTIMAL,
@@ -57,16 +59,20 @@ class HighsSolver:
         """
         highs = highspy.Highs()
         small = len(program.values) <= SMALL
-        options = {
+        options: dict[str, bool | float | str] = {
             "output_flag": False,
             "primal_feasibility_tolerance": self.tolerance,
             "dual_feasibility_tolerance": self.tolerance,
-        } | ({"presolve": "off"} if small else {})
+        }
+        if small:
+            options |= {"presolve": "off", "simplex_scale_strategy": 0}
+        if small and program.allows_nothing():
+            options["simplex_strategy"] = _PRIMAL
         for option, value in options.items():
             _check(highs.setOptionValue(option, value), program, option)
         _check(_pass(highs, program), program, "the program")
         highs.HandleUserInterrupt = not small
-        return HighsSweep(highs, program)
+        return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
 
 
 @dataclass(slots=True)
@@ -75,6 +81,7 @@ class HighsSweep:
 
     highs: highspy.Highs
     program: LinearProgram
+    columns: Indices
 
     def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
         """Solve for these costs.
@@ -87,8 +94,7 @@ class HighsSweep:
         highs = self.highs
         if costs is not self.program.costs:
             self.program = replace(self.program, costs=costs)
-            columns = np.arange(len(costs), dtype=np.int32)
-            _check(highs.changeColsCost(len(costs), columns, costs), self.program, "the costs")
+            _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
         if time_limit is not None:  # HiGHS counts all the time since it was made
             until = highs.getRunTime() + float(time_limit)
             _check(highs.setOptionValue("time_limit", until), self.program, "the time limit")
@@ -96,6 +102,7 @@ class HighsSweep:
             _run_in_thread(highs)
         else:
             highs.run()
+        highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         return _answer(highs, self.program)
 
 

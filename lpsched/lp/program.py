@@ -14,9 +14,9 @@ so wrong multipliers weaken the bound and never break it (`dual_bound`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from lpsched.errors import SolverError
 
 Floats: TypeAlias = NDArray[np.float64]
+FEW: Final = 100_000  # cells of a matrix that is kept dense
+
 Indices: TypeAlias = NDArray[np.int32]
 Integers: TypeAlias = NDArray[np.int64]
 
@@ -43,30 +45,78 @@ class LinearProgram:
     columns: Indices
     values: Floats
     blocks: dict[str, Indices]  # the columns of each named block of variables, in its shape
+    cache: dict[str, _Matrix] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # kept when costs change
 
     def value(self, x: Floats) -> float:
         """Return the objective at a point."""
         return self.offset + float(self.costs @ x)
 
+    def allows_nothing(self) -> bool:
+        """Tell whether all variables may be 0."""
+        return bool(np.all(self.row_lower <= 0) and np.all(self.row_upper >= 0))
+
     def infeasibility(self, x: Floats) -> float:
         """Return by how much a point breaks its worst row or limit, relative to what the row adds up."""
-        rows = np.repeat(np.arange(len(self.row_names)), np.diff(self.starts))
-        terms = self.values * x[self.columns]
-        sums = np.bincount(rows, weights=terms, minlength=len(self.row_names))
-        sizes = np.bincount(rows, weights=np.abs(terms), minlength=len(self.row_names))
-        broken = np.maximum(self.row_lower - sums, sums - self.row_upper) / np.maximum(sizes, 1.0)
-        beyond = np.maximum(-x, x - self.upper) / np.maximum(self.upper, 1.0)
-        return float(max(0.0, broken.max(initial=0.0), beyond.max(initial=0.0)))
+        sums, sizes = self._matrix.times(x), np.maximum(self._matrix.sizes(x), 1.0)
+        low = ((self.row_lower - sums) / sizes).max(initial=0.0)
+        high = ((sums - self.row_upper) / sizes).max(initial=0.0)
+        beyond = ((x - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
+        return float(max(low, high, beyond, -x.min(initial=0.0)))
 
     def dual_bound(self, multipliers: Floats) -> float:
         """Return the lower bound that these row multipliers prove, up to rounding."""
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
-        y[(y > 0) & np.isinf(self.row_lower) | (y < 0) & np.isinf(self.row_upper)] = 0.0
         sides = np.where(y > 0, self.row_lower, self.row_upper)
-        from_rows = float(np.sum(y * np.where(y == 0, 0.0, sides)))
-        priced = self.values * np.repeat(y, np.diff(self.starts))
-        reduced = self.costs - np.bincount(self.columns, weights=priced, minlength=len(self.costs))
-        return self.offset + from_rows + float(np.sum(self.upper * np.minimum(0.0, reduced)))
+        endless = np.isinf(sides)
+        y[endless], sides[endless] = 0.0, 0.0
+        reduced = self.costs - self._matrix.transposed_times(y)
+        return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
+
+    @property
+    def _matrix(self) -> _Matrix:
+        if "matrix" not in self.cache:
+            self.cache["matrix"] = _Matrix(self)
+        return self.cache["matrix"]
+
+
+class _Matrix:
+    """The rows of a program: dense where they are few, which is faster, and row by row where they are many."""
+
+    def __init__(self, program: LinearProgram) -> None:
+        self.columns, self.values, self.width = program.columns, program.values, len(program.costs)
+        self.height = len(program.row_names)
+        self.rows = np.repeat(np.arange(self.height), np.diff(program.starts))
+        self.dense: Floats | None = None
+        if self.height * self.width <= FEW:
+            self.dense = np.zeros((self.height, self.width))
+            np.add.at(self.dense, (self.rows, self.columns), self.values)
+            self.absolute = np.abs(self.dense)
+
+    def times(self, x: Floats) -> Floats:
+        """Return A x."""
+        if self.dense is not None:
+            product: Floats = self.dense @ x
+            return product
+        terms = self.values * x[self.columns]
+        return np.bincount(self.rows, weights=terms, minlength=self.height).astype(float)
+
+    def sizes(self, x: Floats) -> Floats:
+        """Return |A| |x|."""
+        if self.dense is not None:
+            size: Floats = self.absolute @ np.abs(x)
+            return size
+        terms = np.abs(self.values * x[self.columns])
+        return np.bincount(self.rows, weights=terms, minlength=self.height).astype(float)
+
+    def transposed_times(self, y: Floats) -> Floats:
+        """Return A'y."""
+        if self.dense is not None:
+            product: Floats = y @ self.dense
+            return product
+        terms = self.values * y[self.rows]
+        return np.bincount(self.columns, weights=terms, minlength=self.width).astype(float)
 
 
 class LpStatus(Enum):

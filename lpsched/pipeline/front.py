@@ -20,7 +20,7 @@ from lpsched.search.frontier import Edge, frontier
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import Relaxation
+    from lpsched.relaxation import Point as Split
 
 
 def front(
@@ -83,13 +83,13 @@ def front(
 
 
 def _proof(prover: Prover, edge: Edge) -> HalfPlane:
-    relaxation, weights = edge.relaxation, edge.weights
+    relaxation, weights = edge.relaxation(), edge.weights
     prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
     bound = prover.cost(prices, weights.joules, weights.seconds)
     return HalfPlane(weights.joules, weights.seconds, rounded_down(bound))
 
 
-def _vertex(corner: Relaxation) -> Point:
+def _vertex(corner: Split) -> Point:
     assert corner.energy_joules is not None
     return Point(corner.energy_joules, corner.makespan_seconds)
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
 from lpsched.formulations import front
 from lpsched.lp.hot import CheckedSweep
@@ -151,12 +149,10 @@ def _relaxed_front(
     sweep = CheckedSweep(solver, program)
     best = front.read_solution(scales, weights, sweep.solve(program.costs))
     tied = front.Weights(
-        weights.joules or TIE * scales.seconds / (front.least_joules(scales) or 1.0),
-        weights.seconds or TIE * front.least_joules(scales) / scales.seconds,
+        weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
+        weights.seconds or TIE * scales.least_joules / scales.seconds,
     )
-    y_costs, s_cost = front.costs_of(scales, tied)
-    costs = np.append((y_costs * scales.units).ravel(), s_cost)
-    among = front.read_solution(scales, tied, sweep.solve(costs))
+    among = front.point_of(scales, sweep.solve(front.all_costs(scales, tied)))
     return Relaxed(
         replace(
             best,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Objective
-    from lpsched.relaxation import Relaxation
+    from lpsched.relaxation import Point, Relaxation
 
 LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
 
@@ -64,7 +64,8 @@ def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solv
         tried = [verified_schedule(bag, each, late=late) for late in ends]
         found = [one for one in tried if isinstance(one, Recovered)]
         if found:
-            return [*found, waiting(bag)] if waits else found
+            earns = any((one.measured.profit_per_hour or 0.0) > 0 for one in found)  # waiting never does
+            return [*found, waiting(bag)] if waits and not earns else found
         missed = next(one for one in tried if isinstance(one, str))
     return missed
 
@@ -74,7 +75,7 @@ def waiting(bag: Bag) -> Recovered:
     return Recovered(NOTHING, _sound(examine(bag, NOTHING, may_wait=True)))
 
 
-def verified_schedule(bag: Bag, relaxation: Relaxation, *, late: bool = False) -> Recovered | str:
+def verified_schedule(bag: Bag, relaxation: Point, *, late: bool = False) -> Recovered | str:
     """Return the schedule of a relaxation, or the limit that it misses.
 
     Raises

@@ -60,6 +60,11 @@ def place(bag: Bag, counts: Sequence[Mapping[int, int]]) -> Schedule:
 
 def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:
     """Place `count` equal tasks on the groups, earliest starts first; may split one group."""
+    if len(groups) == 1 and count % groups[0].machines == 0:
+        each = count // groups[0].machines
+        groups[0].runs.append(Run(one.task_type, each, one.p_state))
+        groups[0].ready += each * seconds
+        return
     least = min(group.ready for group in groups)
     steps = [math.floor((group.ready - least) / seconds) for group in groups]
     level = _level(sorted(zip(steps, (group.machines for group in groups), strict=True)), count)

@@ -10,7 +10,6 @@ Source: Tarplee, Maciejewski and Siegel, 2014, algorithm 1.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lpsched.errors import SolverError
@@ -42,14 +41,16 @@ def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, i
 
 
 def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
-    shares = {column: Fraction(share) for column, share in enumerate(row) if 0 < share < math.inf}
-    whole = sum(shares.values())
-    if whole == 0:
+    """Round one row in whole numbers: the shares as multiples of one power of two."""
+    pairs = [(c, share.as_integer_ratio()) for c, share in enumerate(row) if 0 < share < math.inf]
+    if not pairs:
         raise SolverError(f"the relaxation leaves task type {i} without a machine")
-    quotas = {column: share * count / whole for column, share in shares.items()}
-    counts = {column: int(quota) for column, quota in quotas.items()}
+    common = max(denominator for _, (_, denominator) in pairs)
+    shares = {column: numerator * (common // denominator) for column, (numerator, denominator) in pairs}
+    whole = sum(shares.values())
+    counts = {column: count * share // whole for column, share in shares.items()}
     missing = count - sum(counts.values())
-    by_remainder = sorted(quotas, key=lambda column: (counts[column] - quotas[column], column))
+    by_remainder = sorted(shares, key=lambda column: (-(count * shares[column] % whole), column))
     for column in by_remainder[:missing]:
         counts[column] += 1
     return {column: number for column, number in counts.items() if number}

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from lpsched.formulations import front
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.hot import CheckedSweep
@@ -19,8 +17,9 @@ from lpsched.search.corners import FLAT, Corner, corners
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.lp.program import Solver
-    from lpsched.relaxation import Relaxation
+    from lpsched.formulations.scales import Scales
+    from lpsched.lp.program import LpSolution, Solver
+    from lpsched.relaxation import Point, Relaxation
 
 
 FAR: Final = 1e6  # times the shortest makespan: beyond, one T does not fit both ends of the front
@@ -29,17 +28,22 @@ FINE: Final = 1e-14  # where each weight has a T of its own, far flatter corners
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Between two neighbouring corners: the weights at which both are best, and the relaxation there."""
+    """Between two neighbouring corners: the weights at which both are best, and the solution there."""
 
+    scales: Scales
     weights: front.Weights
-    relaxation: Relaxation
+    solution: LpSolution
+
+    def relaxation(self) -> Relaxation:
+        """Return the solution in the terms of the bag, with the prices that prove the edge."""
+        return front.read_solution(self.scales, self.weights, self.solution)
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """The corners by rising energy, and the edges between them (two ends that are one have one edge)."""
 
-    corners: tuple[Relaxation, ...]
+    corners: tuple[Point, ...]
     edges: tuple[Edge, ...]
     solves: int
     colds: int
@@ -53,34 +57,29 @@ def frontier(bag: Bag, solver: Solver) -> Frontier:
     SolverError
         If the solver fails.
     """
-    scales = scales_of(bag)
-    start = front.Weights(1.0, 1.0)
-    sweep = CheckedSweep(solver, front.compile_lp(scales, start, for_all_weights=True))
+    common = scales_of(bag)
+    program = front.compile_lp(common, front.Weights(1.0, 1.0), for_all_weights=True)
+    sweep = CheckedSweep(solver, program)
+    apart = front.longest_useful(common) > FAR * common.seconds
 
-    apart = front.longest_useful(scales) > FAR * scales.seconds
-
-    def minimise(joules_weight: float, seconds_weight: float) -> Corner[Edge]:
+    def minimise(joules_weight: float, seconds_weight: float) -> Corner[tuple[Edge, Point]]:
         weights = front.Weights(joules_weight, seconds_weight)
         if apart:
-            relaxation = _in_own_scales(bag, weights, solver)
+            scales = front.scales_for(bag, weights)
+            solution = require_optimal(solver.solve(front.compile_lp(scales, weights)))
         else:
-            y_costs, s_cost = front.costs_of(scales, weights)
-            solution = sweep.solve(np.append((y_costs * scales.units).ravel(), s_cost))
-            relaxation = front.read_solution(scales, weights, solution)
-        assert relaxation.energy_joules is not None, "a front needs watts"
-        return Corner(relaxation.energy_joules, relaxation.makespan_seconds, Edge(weights, relaxation))
+            scales = common
+            solution = sweep.solve(front.all_costs(scales, weights))
+        point = front.point_of(scales, solution)
+        assert point.energy_joules is not None, "a front needs watts"
+        return Corner(point.energy_joules, point.makespan_seconds, (Edge(scales, weights, solution), point))
 
     thriftiest, fastest = minimise(1.0, 0.0), minimise(0.0, 1.0)
     found, edges = corners(minimise, thriftiest, fastest, flat=FINE if apart else FLAT)
+    between = [each.source for each in edges] or [thriftiest.source]
     return Frontier(
-        corners=tuple(each.source.relaxation for each in found),
-        edges=tuple(each.source for each in edges) or (thriftiest.source,),
+        corners=tuple(point for _, point in (each.source for each in found)),
+        edges=tuple(edge for edge, _ in between),
         solves=sweep.solves,
         colds=sweep.colds,
     )
-
-
-def _in_own_scales(bag: Bag, weights: front.Weights, solver: Solver) -> Relaxation:
-    scales = front.scales_for(bag, weights)
-    solution = require_optimal(solver.solve(front.compile_lp(scales, weights)))
-    return front.read_solution(scales, weights, solution)

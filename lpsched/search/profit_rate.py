@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.program import LpStatus, require_optimal
@@ -38,13 +36,18 @@ def best_rate(
     money = profit.money_of(scales)
     if income is not None:
         money = replace(money, income=income, unit=max(money.unit, abs(income)))
+    cheapest = scales.makespan_of(scales.to_least(money.costs))
+    slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # nobody does better by being slower
+    solution = solver.solve(profit.compile_lp(scales, money), time_limit=time_limit)
     for _ in range(MOST_RESCALED):
-        solution = solver.solve(profit.compile_lp(scales, money), time_limit=time_limit)
         if solution.status is LpStatus.LIMIT:
             break
         rho = float(require_optimal(solution)["rho"][0])
         if rho >= SLOW:
             break
-        slow = bag.site.deadline_seconds or np.inf
-        scales = scales_of(bag, seconds=min(slow, scales.seconds / max(rho, profit.SLOWEST)))
+        slower = scales_of(bag, seconds=min(slowest, scales.seconds / max(rho, profit.SLOWEST)))
+        again = solver.solve(profit.compile_lp(slower, money), time_limit=time_limit)
+        if again.status is not LpStatus.OPTIMAL:  # what there is will do
+            break
+        scales, solution = slower, again
     return profit.read_solution(scales, money, solution), solution

@@ -1,7 +1,7 @@
 """Is this a schedule of that bag, and what does it take? By plain loops and exact arithmetic.
 
-Shares nothing with the code that makes schedules. Every double is a whole number of 2^-1074, so loads and
-energies are sums of integers. They are rounded once, at the end, to the worse side: a measured makespan or
+Shares nothing with the code that makes schedules. Every amount in a bag, being 0 or at least 1e-30, is a whole
+number of 2^-160, so loads and energies are sums of integers. They are rounded once, at the end, to the worse side: a measured makespan or
 energy is never less than the true one, a measured profit never more.
 
     energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag, Table
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
 
-UNIT: Final = 1 << 1074  # how many of the smallest doubles make 1
+UNIT: Final = 1 << 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _Tally:
         self.longest = 0
         self.busy_joules = 0  # in UNIT * UNIT
         self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
-        self.cells: dict[tuple[str, str, str | None], tuple[int, int]] = {}
+        self.cells: dict[tuple[str, str, str | None], tuple[int, int]] = {}  # of each pair that was seen
 
     def take(self, schedule: Schedule) -> list[Violation]:
         """Go through all groups; return the rules that they break."""
@@ -127,10 +127,17 @@ class _Tally:
             used[group.machine_type] += group.machines
             load = 0
             for run in group.runs:
-                broken = self._violations(group, run)
-                found += broken
-                if not broken:
-                    load += self._run(group, run)
+                key = (run.task_type, group.machine_type, run.p_state)
+                if key not in self.cells:
+                    broken = self._violations(group, run)
+                    found += broken
+                    self.cells[key] = self._cell(group, run) if not broken else (0, 0)
+                if run.count < 1:
+                    pair = f"{run.task_type!r} on {group.machine_type!r}"
+                    found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
+                seconds, joules = self.cells[key]
+                load += run.count * seconds
+                self.busy_joules += group.machines * run.count * joules
                 done[run.task_type] += group.machines * run.count
             self.busy[group.machine_type] += group.machines * load
             self.longest = max(self.longest, load)
@@ -155,43 +162,28 @@ class _Tally:
 
     def worn(self) -> Fraction:
         """Return the money that busy hours wear off."""
-        return sum(
-            (
-                Fraction(self.busy[machine.name], UNIT) / 3600 * Fraction(machine.wear_per_busy_hour)
-                for machine in self.bag.machine_types
-            ),
-            Fraction(0),
-        )
+        worn = 0
+        for machine in self.bag.machine_types:
+            worn += self.busy[machine.name] * _whole(machine.wear_per_busy_hour)
+        return Fraction(worn, 3600 * UNIT * UNIT)
 
-    def _run(self, group: MachineGroup, run: Run) -> int:
-        """Count one run; return how long it keeps each machine of the group busy."""
-        key = (run.task_type, group.machine_type, run.p_state)
-        if key not in self.cells:
-            watts = self.bag.watts
-            self.cells[key] = (
-                _whole(self._value(self.bag.seconds, group, run) or 0.0),
-                0 if watts is None else _whole(self._value(watts, group, run) or 0.0),
-            )
-        seconds, watt = self.cells[key]
-        busy = run.count * seconds
-        self.busy_joules += group.machines * busy * watt
-        return busy
+    def _cell(self, group: MachineGroup, run: Run) -> tuple[int, int]:
+        """Return the seconds and the joules of one task: in UNIT, and in UNIT * UNIT."""
+        seconds = _whole(self._value(self.bag.seconds, group, run) or 0.0)
+        if self.bag.watts is None:
+            return seconds, 0
+        return seconds, seconds * _whole(self._value(self.bag.watts, group, run) or 0.0)
 
     def _violations(self, group: MachineGroup, run: Run) -> list[Violation]:
-        pair = f"{run.task_type!r} on {group.machine_type!r}"
-        found = []
-        if run.count < 1:
-            found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
         if run.task_type not in self.row:
-            found.append(Violation("unknown-task-type", f"there is no task type {run.task_type!r}"))
-        elif (group.machine_type, run.p_state) not in self.column:
-            found.append(
-                Violation("unknown-p-state", f"{group.machine_type!r} has no P-state {run.p_state!r}")
-            )
-        elif self._value(self.bag.seconds, group, run) is None:
+            return [Violation("unknown-task-type", f"there is no task type {run.task_type!r}")]
+        if (group.machine_type, run.p_state) not in self.column:
+            return [Violation("unknown-p-state", f"{group.machine_type!r} has no P-state {run.p_state!r}")]
+        if self._value(self.bag.seconds, group, run) is None:
             state = "" if run.p_state is None else f" in P-state {run.p_state!r}"
-            found.append(Violation("cannot-run", f"{pair} cannot run{state}"))
-        return found
+            pair = f"{run.task_type!r} on {group.machine_type!r}"
+            return [Violation("cannot-run", f"{pair} cannot run{state}")]
+        return []
 
     def _value(self, table: Table, group: MachineGroup, run: Run) -> float | None:
         return table[self.row[run.task_type], self.column[group.machine_type, run.p_state]]
@@ -229,28 +221,27 @@ def _profit(bag: Bag, done: _Done | None) -> float | None:
         return None
     per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
     lost_per_hour = Fraction(0)
-    idle_watts = Fraction(0)
     for machine in bag.machine_types:
-        idle_watts += machine.count * Fraction(machine.idle_watts)
-        if machine.mean_hours_to_failure is not None:
+        if machine.purchase_price and machine.mean_hours_to_failure is not None:
             lost_per_hour += (
                 machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
             )
     if done is None:
-        return -_up(3600 * per_joule * idle_watts + lost_per_hour)
+        idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
+        return 0.0 - _up(3600 * per_joule * idle_watts + lost_per_hour)
     if done.joules is None and per_joule:
         return None
     revenue = Fraction(prices.per_bag or 0.0)
-    for task in bag.task_types:
+    for task in bag.task_types if prices.per_task else ():
         revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
     left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (done.joules or 0) - done.worn
-    return -_up(lost_per_hour - 3600 * left / done.seconds)
+    return 0.0 - _up(lost_per_hour - 3600 * left / done.seconds)
 
 
 def _whole(number: float) -> int:
-    """Return how many of the smallest doubles a number is: a whole number, exactly."""
+    """Return how many 2^-160 a number is: exactly, for 0 and from 1e-30 up; rounded down below."""
     numerator, denominator = number.as_integer_ratio()
-    return numerator * (UNIT // denominator)
+    return numerator * UNIT // denominator
 
 
 def _up(exact: Fraction) -> float:

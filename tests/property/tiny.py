@@ -18,7 +18,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.fields import SMALLEST
+from lpsched.instance.fields import LARGEST, SMALLEST
 
 BAGS = [(1,), (2,), (1, 1), (3,), (2, 1), (1, 1, 1), (4,), (1, 3), (2, 1, 1), (5,), (2, 3), (1, 2, 2)]
 MOST_WAYS = 1500  # before those that are alike are joined
@@ -234,7 +234,7 @@ def near(exact: Fraction) -> st.SearchStrategy[float]:
 
 def sound(amount: float, least: float = 0.0) -> float:
     """Return the nearest amount that the door lets in."""
-    return max(amount, least) if amount >= SMALLEST else least
+    return min(max(amount, least), LARGEST) if amount >= SMALLEST else least
 
 
 @st.composite
