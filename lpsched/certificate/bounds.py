@@ -18,7 +18,7 @@ Each task of type i costs at least the minimum over j, k, wherever it runs. Writ
     kappa_ijk = c PUE d_ijk + wear_j e_ijk,         K = c PUE I + sum_j m_j purchase_j / life_j.
 
 The last two still hold t. A deadline gives t <= deadline; the fastest that any task type can be done gives
-1 / t <= r_max = (sum_j m_j / min_k e_ijk) / n_i for any i; the worst t in that range is taken. Without a
+1 / t <= r_max = min_i (sum_j m_j / min_k e_ijk) / n_i; the worst t in that range is taken. Without a
 deadline, prices with S > wE I + wt are first scaled down to equality.
 
 The doubles are taken as the exact fractions that they are, brought to a common denominator, and summed as
@@ -181,22 +181,27 @@ class Prover:
         return Fraction(total, denominator << (self._seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
-        """Return an upper bound of r_max, rounded up: what the task type with the most work allows.
-
-        Every task type bounds the rate by itself; which one is taken makes the bound better or worse, not wrong.
-        """
-        work = [
-            task.count * min(e for e in seconds if e is not None)
-            for task, seconds in zip(self.bag.task_types, self._seconds, strict=True)
+        """Return r_max, rounded up: doubles find the task type that allows the least, its rate is worked out."""
+        counts = [task.count for task in self.bag.task_types]
+        machines = [machine.count for machine in self.bag.machine_types]
+        quickest = [self._quickest(seconds) for seconds in self._seconds]
+        rates = [
+            sum(machines[j] / e for j, e in own.items()) / count
+            for own, count in zip(quickest, counts, strict=True)
         ]
-        most = work.index(max(work))
+        least, fine = rates.index(min(rates)), self._seconds_shift + 64
+        tasks = sum(
+            (machines[j] << (fine + self._seconds_shift)) // e + 1 for j, e in quickest[least].items()
+        )
+        return Fraction(tasks, counts[least] << fine)
+
+    def _quickest(self, seconds: list[int | None]) -> dict[int, int]:
+        """Return for each machine type its shortest time among its P-states."""
         quickest: dict[int, int] = {}
-        for j, e in zip(self._machine_of, self._seconds[most], strict=True):
+        for j, e in zip(self._machine_of, seconds, strict=True):
             if e is not None:
                 quickest[j] = min(e, quickest.get(j, e))
-        machines, fine = self.bag.machine_types, self._seconds_shift + 64
-        tasks = sum((machines[j].count << (fine + self._seconds_shift)) // e + 1 for j, e in quickest.items())
-        return Fraction(tasks, self.bag.task_types[most].count << fine)
+        return quickest
 
 
 def rounded_down(exact: Fraction) -> float:

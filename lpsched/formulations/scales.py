@@ -157,8 +157,8 @@ def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
     heaviest = np.maximum(loads, 1.0)
     cap = None
     if headroom is not None and joules is not None:
-        moved = float(np.where(arrays.can_run, np.abs(joules), np.inf).min(axis=1).sum())
-        allowance = max(abs(headroom) * seconds, moved) or 1.0
+        moves = np.where(joules != 0, np.abs(joules), np.inf).min(axis=1)
+        allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
         cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
     return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
 from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 POLL_SECONDS: Final = 0.05
 SMALL: Final = 5_000  # coefficients: some milliseconds
@@ -65,7 +68,7 @@ class HighsSolver:
             "dual_feasibility_tolerance": self.tolerance,
         }
         if small:
-            options |= {"presolve": "off", "simplex_scale_strategy": 0}
+            options |= {"presolve": "off", "simplex_scale_strategy": 0, "parallel": "off"}
         if small and program.allows_nothing():
             options["simplex_strategy"] = _PRIMAL
         for option, value in options.items():
@@ -104,6 +107,23 @@ class HighsSweep:
             highs.run()
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         return _answer(highs, self.program)
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
+        """Return the multipliers that the last basis has for each of these costs: B'y = c_B."""
+        highs: Any = self.highs  # its types leave out the basis
+        status, basic = highs.getBasicVariables()
+        if status != highspy.HighsStatus.kOk:
+            return None
+        column, is_row = np.maximum(basic, 0), basic < 0
+        found = []
+        for costs in objectives:
+            own = costs[column]
+            own[is_row] = 0.0  # what a row lacks costs nothing
+            status, multipliers = highs.getBasisTransposeSolve(own)
+            if status != highspy.HighsStatus.kOk:
+                return None
+            found.append(np.array(multipliers))
+        return found
 
 
 def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:

@@ -17,6 +17,8 @@ from lpsched.errors import SolverError
 from lpsched.lp.program import LinearProgram, LpSolution, LpStatus, Solver, Sweep, require_optimal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.lp.program import Floats
 
 AGREEMENT: Final = 1e-7  # of value and bound, relative to the terms that the value adds up
@@ -32,6 +34,7 @@ class CheckedSweep:
     solves: int = 0
     colds: int = 0
     _sweep: Sweep = field(init=False)
+    _is_hot: bool = False
 
     def __post_init__(self) -> None:
         """Hand the program to the solver."""
@@ -48,13 +51,18 @@ class CheckedSweep:
         self.solves += 1
         try:
             hot = self._sweep.solve(costs)
-            if is_sound(hot):
+            self._is_hot = is_sound(hot)
+            if self._is_hot:
                 return hot
         except SolverError:
-            pass  # whatever it was, a cold start is the answer
+            self._is_hot = False  # whatever it was, a cold start is the answer
         self.colds += 1
         self._sweep = self.solver.sweep(self.program)  # the old one may go on to be wrong
         return require_optimal(self.solver.solve(replace(self.program, costs=costs)))
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
+        """Return the multipliers that the last solve's basis has for each of these costs, if they are known."""
+        return self._sweep.multipliers_of(objectives) if self._is_hot else None
 
 
 def is_sound(solution: LpSolution) -> bool:

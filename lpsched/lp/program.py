@@ -65,13 +65,13 @@ class LinearProgram:
         beyond = ((x - self.upper) / np.maximum(self.upper, 1.0)).max(initial=0.0)
         return float(max(low, high, beyond, -x.min(initial=0.0)))
 
-    def dual_bound(self, multipliers: Floats) -> float:
-        """Return the lower bound that these row multipliers prove, up to rounding."""
+    def dual_bound(self, multipliers: Floats, costs: Floats | None = None) -> float:
+        """Return the lower bound that these row multipliers prove, up to rounding; for other costs, if given."""
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
         y[endless], sides[endless] = 0.0, 0.0
-        reduced = self.costs - self._matrix.transposed_times(y)
+        reduced = (self.costs if costs is None else costs) - self._matrix.transposed_times(y)
         return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
 
     @property
@@ -180,6 +180,12 @@ class Sweep(Protocol):
         ------
         SolverError
             If the solver gives none.
+        """
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
+        """Return the multipliers that the last basis has for each of these costs, if the solver tells.
+
+        They are linear in the costs. What they prove is for `LinearProgram.dual_bound` to say.
         """
 
 

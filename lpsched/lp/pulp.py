@@ -18,6 +18,8 @@ from lpsched.errors import MissingExtraError, SolverError
 from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.lp.program import Floats
 
 _STATUSES: Final = {
@@ -88,6 +90,9 @@ class PulpSweep:
     def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
         """Solve for these costs, from cold."""
         return self.solver.solve(replace(self.program, costs=costs), time_limit=time_limit)
+
+    def multipliers_of(self, objectives: Sequence[Floats]) -> None:
+        """Return nothing: PuLP does not tell the basis."""
 
 
 def model_text(program: LinearProgram, kind: str) -> str:

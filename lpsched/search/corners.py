@@ -4,7 +4,8 @@ Two criteria are minimised over a convex set. The points that are best for some 
 chain with finitely many corners. Between two known neighbours A and B, weigh the criteria so that A and B are
 equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A
 to B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its
-sides. So V corners take 2 V - 1 programs, two for the ends included.
+sides. So V corners take 2 V - 1 programs, two for the ends included; fewer where a known corner can prove its own edge
+(`settle`): the basis of a corner has multipliers for each criterion, and their weighted sum is a proof.
 
 An end that only ties (as little of the first criterion, but more of the second than necessary) is found out
 on the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is
@@ -40,7 +41,7 @@ class Corner(Generic[Payload]):
 
 @dataclass(frozen=True, slots=True)
 class Edge(Generic[Payload]):
-    """Two neighbours, the weights at which they tie, and the solution that shows that nothing is better."""
+    """Two neighbours, the weights at which they tie, and the source that shows that nothing is better."""
 
     first_weight: float
     second_weight: float
@@ -53,6 +54,7 @@ def corners(
     right: Corner[Payload],
     *,
     flat: float = FLAT,
+    settle: Callable[[Corner[Payload], float, float], float | None] | None = None,
 ) -> tuple[list[Corner[Payload]], list[Edge[Payload]]]:
     """Return all corners by rising first criterion, and the edges between them.
 
@@ -64,6 +66,8 @@ def corners(
         A point with the least of the first criterion, and one with the least of the second.
     flat
         How far beyond the line a corner must be, as a share of the triangle over the pair.
+    settle
+        Returns what a known corner proves for two weights, a bound of the weighted sum; or nothing.
 
     >>> points = [(0.0, 9.0), (1.0, 4.0), (3.0, 2.0), (7.0, 1.0), (4.0, 4.0)]
     >>> def best(a, b):
@@ -84,11 +88,17 @@ def corners(
             ahead.pop()
             continue
         width, height = far.first - near.first, near.second - far.second
-        new = minimise(1.0 / width, 1.0 / height)
-        beyond = 1.0 - (new.first - near.first) / width - (new.second - far.second) / height
-        noise = NOISE * (abs(near.first) / width + abs(near.second) / height)
-        if beyond <= max(flat, noise):
-            edges.append(Edge(1.0 / width, 1.0 / height, new.source))
+        first, second = 1.0 / width, 1.0 / height
+        line = near.first * first + near.second * second
+        allowed = max(flat, NOISE * (abs(near.first) * first + abs(near.second) * second))
+        proved = settle(near, first, second) if settle is not None else None
+        if proved is not None and line - proved <= allowed:
+            edges.append(Edge(first, second, near.source))
+            found.append(ahead.pop())
+            continue
+        new = minimise(first, second)
+        if 1.0 - (new.first - near.first) * first - (new.second - far.second) * second <= allowed:
+            edges.append(Edge(first, second, new.source))
             found.append(ahead.pop())
         else:
             ahead.append(new)

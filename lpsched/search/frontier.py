@@ -6,7 +6,8 @@ set of rows, so each program starts from the basis of the one before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lpsched.formulations import front
@@ -14,10 +15,14 @@ from lpsched.formulations.scales import scales_of
 from lpsched.lp.hot import CheckedSweep
 from lpsched.lp.program import require_optimal
 from lpsched.search.corners import FLAT, Corner, corners
+from lpsched.search.corners import Edge as CornerEdge
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from collections.abc import Callable
+
     from lpsched.formulations.scales import Scales
+    from lpsched.instance import Bag
+    from lpsched.instance.arrays import Floats
     from lpsched.lp.program import LpSolution, Solver
     from lpsched.relaxation import Point, Relaxation
 
@@ -28,15 +33,10 @@ FINE: Final = 1e-14  # where each weight has a T of its own, far flatter corners
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Between two neighbouring corners: the weights at which both are best, and the solution there."""
+    """Between two neighbouring corners: the weights at which both are best, and what shows it."""
 
-    scales: Scales
     weights: front.Weights
-    solution: LpSolution
-
-    def relaxation(self) -> Relaxation:
-        """Return the solution in the terms of the bag, with the prices that prove the edge."""
-        return front.read_solution(self.scales, self.weights, self.solution)
+    relaxation: Callable[[], Relaxation]  # with the prices that prove it; read when they are needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +57,81 @@ def frontier(bag: Bag, solver: Solver) -> Frontier:
     SolverError
         If the solver fails.
     """
-    common = scales_of(bag)
-    program = front.compile_lp(common, front.Weights(1.0, 1.0), for_all_weights=True)
-    sweep = CheckedSweep(solver, program)
-    apart = front.longest_useful(common) > FAR * common.seconds
+    search = _FrontSearch(bag, solver)
+    thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
+    flat = FINE if search.apart else FLAT
+    found, edges = corners(search.minimise, thriftiest, fastest, flat=flat, settle=search.settle)
+    between = edges or [CornerEdge(1.0, 0.0, thriftiest.source)]
+    return Frontier(
+        corners=tuple(each.source.point for each in found),
+        edges=tuple(
+            Edge(front.Weights(each.first_weight, each.second_weight), partial(search.relaxation, each))
+            for each in between
+        ),
+        solves=search.sweep.solves,
+        colds=search.sweep.colds,
+    )
 
-    def minimise(joules_weight: float, seconds_weight: float) -> Corner[tuple[Edge, Point]]:
-        weights = front.Weights(joules_weight, seconds_weight)
-        if apart:
-            scales = front.scales_for(bag, weights)
-            solution = require_optimal(solver.solve(front.compile_lp(scales, weights)))
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A corner: its point, the solution that found it, and its basis's multipliers of energy and makespan."""
+
+    point: Point
+    scales: Scales
+    weights: front.Weights
+    solution: LpSolution
+    multipliers: list[Floats] | None
+
+
+class _FrontSearch:
+    """Solves the front program of one bag for one pair of weights after the other."""
+
+    def __init__(self, bag: Bag, solver: Solver) -> None:
+        self.bag, self.solver = bag, solver
+        self.scales = scales_of(bag)
+        program = front.compile_lp(self.scales, front.Weights(1.0, 1.0), for_all_weights=True)
+        self.sweep = CheckedSweep(solver, program)
+        self.apart = front.longest_useful(self.scales) > FAR * self.scales.seconds
+        self.ends = (front.all_costs(self.scales, front.ENERGY), front.all_costs(self.scales, front.MAKESPAN))
+
+    def minimise(self, joules_weight: float, seconds_weight: float) -> Corner[_Found]:
+        """Return what is best for these weights."""
+        weights, scales, multipliers = front.Weights(joules_weight, seconds_weight), self.scales, None
+        if self.apart:
+            scales = front.scales_for(self.bag, weights)
+            solution = require_optimal(self.solver.solve(front.compile_lp(scales, weights)))
         else:
-            scales = common
-            solution = sweep.solve(front.all_costs(scales, weights))
+            solution = self.sweep.solve(front.all_costs(scales, weights))
+            multipliers = self.sweep.multipliers_of(self.ends)
         point = front.point_of(scales, solution)
         assert point.energy_joules is not None, "a front needs watts"
-        return Corner(point.energy_joules, point.makespan_seconds, (Edge(scales, weights, solution), point))
+        found = _Found(point, scales, weights, solution, multipliers)
+        return Corner(point.energy_joules, point.makespan_seconds, found)
 
-    thriftiest, fastest = minimise(1.0, 0.0), minimise(0.0, 1.0)
-    found, edges = corners(minimise, thriftiest, fastest, flat=FINE if apart else FLAT)
-    between = [each.source for each in edges] or [thriftiest.source]
-    return Frontier(
-        corners=tuple(point for _, point in (each.source for each in found)),
-        edges=tuple(edge for edge, _ in between),
-        solves=sweep.solves,
-        colds=sweep.colds,
-    )
+    def settle(self, corner: Corner[_Found], joules_weight: float, seconds_weight: float) -> float | None:
+        """Return what the basis of a corner proves for other weights than it was found for."""
+        if corner.source.multipliers is None:
+            return None
+        weights = front.Weights(joules_weight, seconds_weight)
+        mixed = self._mixed(corner.source.multipliers, weights)
+        bound = self.sweep.program.dual_bound(mixed, front.all_costs(self.scales, weights))
+        return bound * front.unit_of(self.scales, weights)
+
+    def relaxation(self, edge: CornerEdge[_Found]) -> Relaxation:
+        """Return the relaxation at an edge, with its own multipliers or those of a corner's basis."""
+        found, weights = edge.source, front.Weights(edge.first_weight, edge.second_weight)
+        solution = found.solution
+        if found.weights != weights and found.multipliers is not None:
+            program = replace(self.sweep.program, costs=front.all_costs(self.scales, weights))
+            mixed = self._mixed(found.multipliers, weights)
+            bound = program.dual_bound(mixed)
+            solution = replace(solution, program=program, multipliers=mixed, bound=bound)
+        return front.read_solution(found.scales, weights, solution)
+
+    def _mixed(self, multipliers: list[Floats], weights: front.Weights) -> Floats:
+        energy, makespan = multipliers
+        joules = weights.joules * front.unit_of(self.scales, front.ENERGY)
+        seconds = weights.seconds * front.unit_of(self.scales, front.MAKESPAN)
+        mixed: Floats = (joules * energy + seconds * makespan) / front.unit_of(self.scales, weights)
+        return mixed
