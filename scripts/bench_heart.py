@@ -1,0 +1,203 @@
+"""How long the heart takes: a whole solve and the exact front, as ratios to bare solves of the same programs.
+
+Times are medians within one process. `bare HiGHS` is the profit program passed to HiGHS as arrays, with its
+default options; the others solve that same program, from those arrays, build included. Everything runs on the
+30 x 9 bag of the paper's size, at a profit ratio of 1.5.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import highspy
+import numpy as np
+
+from lpsched.files.bags import read_bag
+from lpsched.formulations import front, profit
+from lpsched.formulations.scales import scales_of
+from lpsched.instance.terms import Terms
+from lpsched.lp.highs import HighsSolver
+from lpsched.lp.pulp import PulpSolver
+from lpsched.pipeline import solve
+from lpsched.pipeline.question import price_at_ratio
+from lpsched.search.frontier import frontier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.instance import Bag
+    from lpsched.lp.program import LinearProgram
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+INSTANCE: Final = ROOT / "instances" / "profit-30x9.yaml"
+IDLE: Final = ROOT / "instances" / "profit-30x9-idle.yaml"
+TASKS: Final = (10**4, 10**6, 10**8, 10**10, 10**12)
+MACHINES: Final = (360, 36_000, 3_600_000)
+MEMORY: Final = """
+import resource, sys
+sys.path.insert(0, {root!r})
+from scripts.bench_heart import scaled, priced
+from lpsched.pipeline import solve
+bag = scaled(priced(), tasks={tasks}, machines={machines})
+solve(bag)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def median(work: Callable[[], object], runs: int) -> float:
+    """Return the milliseconds of the median run, after one that does not count."""
+    work()
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        times.append(1000 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
+def priced() -> Bag:
+    """Return the bag at a profit ratio of 1.5."""
+    bag = read_bag(INSTANCE)
+    return Terms(price=price_at_ratio(bag, 1.5, HighsSolver())).applied_to(bag)
+
+
+def scaled(bag: Bag, *, tasks: int, machines: int) -> Bag:
+    """Return the bag with about so many tasks and machines, in the same proportions, and the price to match."""
+    factor, more = tasks / bag.tasks, machines // bag.machines
+    return replace(
+        bag,
+        task_types=tuple(
+            each.model_copy(update={"count": max(1, round(each.count * factor))}) for each in bag.task_types
+        ),
+        machine_types=tuple(each.model_copy(update={"count": each.count * more}) for each in bag.machine_types),
+        prices=bag.prices.model_copy(update={"per_bag": (bag.prices.per_bag or 0.0) * factor}),
+    )
+
+
+def bare_highs(program: LinearProgram) -> None:
+    """Pass the arrays, run, and read nothing."""
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", "false")
+    size = len(program.costs)
+    highs.passModel(
+        size,
+        len(program.row_names),
+        len(program.values),
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        program.offset,
+        program.costs,
+        np.zeros(size),
+        program.upper,
+        program.row_lower,
+        program.row_upper,
+        program.starts[:-1],
+        program.columns,
+        program.values,
+        np.zeros(size, dtype=np.int32),
+    )
+    highs.run()
+
+
+def by_scipy(program: LinearProgram) -> None:
+    """Solve the same program with scipy.optimize.linprog."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - optional here
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    shape = (len(program.row_names), len(program.costs))
+    matrix = csr_array((program.values, program.columns, program.starts), shape=shape)
+    equal = program.row_lower == program.row_upper
+    linprog(
+        program.costs,
+        A_ub=matrix[~equal],
+        b_ub=program.row_upper[~equal],
+        A_eq=matrix[equal],
+        b_eq=program.row_upper[equal],
+        bounds=np.stack([np.zeros(shape[1]), program.upper], axis=1),
+        method="highs",
+    )
+
+
+def by_cvxpy(program: LinearProgram) -> None:
+    """Solve the same program with CVXPY and HiGHS."""
+    import cvxpy as cp  # noqa: PLC0415 - optional here
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    shape = (len(program.row_names), len(program.costs))
+    matrix = csr_array((program.values, program.columns, program.starts), shape=shape)
+    equal = program.row_lower == program.row_upper
+    x: Any = cp.Variable(shape[1], bounds=[0, program.upper])
+    rows = [matrix[equal] @ x == program.row_upper[equal], matrix[~equal] @ x <= program.row_upper[~equal]]
+    cp.Problem(cp.Minimize(program.costs @ x), rows).solve(solver="HIGHS")
+
+
+def by_pulp(program: LinearProgram) -> None:
+    """Solve the same program with PuLP and HiGHS."""
+    PulpSolver("HiGHS").solve(program)
+
+
+def print_solves(bag: Bag, runs: int) -> None:
+    """Print a whole solve and other ways to solve its program, against the bare solver."""
+    scales = scales_of(bag)
+    program = profit.compile_lp(scales, profit.money_of(scales))
+    bare = median(lambda: bare_highs(program), runs)
+    ways: list[tuple[str, str | None, Callable[[], object]]] = [
+        ("bare HiGHS, arrays", None, lambda: bare_highs(program)),
+        ("lpsched solve, whole", None, lambda: solve(bag)),
+        ("PuLP, HiGHS", "pulp", lambda: by_pulp(program)),
+        ("CVXPY, HiGHS", "cvxpy", lambda: by_cvxpy(program)),
+        ("SciPy linprog, HiGHS", "scipy", lambda: by_scipy(program)),
+    ]
+    print(f"{'profit program, 30 x 9':26} {'median':>10} {'to bare':>8}")
+    for title, package, way in ways:
+        if package is not None and importlib.util.find_spec(package) is None:
+            print(f"{title:26} {'not installed':>19}")
+            continue
+        took = median(way, runs)
+        print(f"{title:26} {took:7.2f} ms {took / bare:8.2f}")
+
+
+def print_growth(bag: Bag, runs: int) -> None:
+    """Print whole solves for more and more tasks and machines, against the smallest, and their peak memory."""
+    print(f"\n{'whole solve':26} {'median':>10} {'to first':>8} {'peak memory':>12}")
+    cases = [(tasks, 360) for tasks in TASKS] + [(10**6, machines) for machines in MACHINES]
+    first: dict[str, float] = {}
+    for place, (tasks, machines) in enumerate(cases):
+        larger = scaled(bag, tasks=tasks, machines=machines)
+        took = median(lambda larger=larger: solve(larger), runs)  # type: ignore[misc]
+        base = first.setdefault("tasks" if place < len(TASKS) else "machines", took)
+        code = MEMORY.format(root=str(ROOT), tasks=tasks, machines=machines)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        title = f"{tasks:.0e} tasks, {machines:,} m."
+        print(f"{title:26} {took:7.2f} ms {took / base:8.2f} {int(done.stdout) / 1024:9.1f} MB")
+
+
+def print_front(runs: int) -> None:
+    """Print the search for all vertices of a front, against bare cold solves of one of its programs."""
+    bag = read_bag(IDLE)
+    scales = scales_of(bag)
+    program = front.compile_lp(scales, front.Weights(1e-6, 1.0), for_all_weights=True)
+    bare = median(lambda: bare_highs(program), runs)
+    found = frontier(bag, HighsSolver())
+    took = median(lambda: frontier(bag, HighsSolver()), max(1, runs // 4))
+    print(f"\nexact front: {len(found.corners)} vertices by {found.solves} programs, {found.colds} of them cold")
+    print(f"{took:.1f} ms, as much as {took / bare:.1f} bare cold solves of {bare:.2f} ms")
+
+
+def main(runs: int = 40) -> None:
+    """Print all tables; fewer runs try the script."""
+    bag = priced()
+    print_solves(bag, runs)
+    print_growth(bag, runs)
+    print_front(runs)
+
+
+if __name__ == "__main__":
+    main()
