@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 SMALL: Final = 1e-3
 LARGE: Final = 1e15
+ROUNDING: Final = 1e-14
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -29,12 +30,14 @@ def number(value: float | None, digits: int = 6) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Write a share as a percentage.
+    """Write a share as a percentage; what is only the rounding of doubles is none.
 
-    >>> percent(0.01234), percent(None)
-    ('1.234 %', '-')
+    >>> percent(0.01234), percent(None), percent(2e-16)
+    ('1.234 %', '-', '0 %')
     """
-    return "-" if share is None else f"{number(100 * share, 4)} %"
+    if share is None:
+        return "-"
+    return f"{number(100 * share if abs(share) > ROUNDING else 0.0, 4)} %"
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

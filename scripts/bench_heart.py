@@ -69,21 +69,23 @@ def priced() -> Bag:
 
 
 def scaled(bag: Bag, *, tasks: int, machines: int) -> Bag:
-    """Return the bag with about so many tasks and machines, in the same proportions, and the price to match."""
+    """Return the bag with about so many tasks and machines, in proportion, and the price to match."""
     factor, more = tasks / bag.tasks, machines // bag.machines
     return replace(
         bag,
         task_types=tuple(
             each.model_copy(update={"count": max(1, round(each.count * factor))}) for each in bag.task_types
         ),
-        machine_types=tuple(each.model_copy(update={"count": each.count * more}) for each in bag.machine_types),
+        machine_types=tuple(
+            each.model_copy(update={"count": each.count * more}) for each in bag.machine_types
+        ),
         prices=bag.prices.model_copy(update={"per_bag": (bag.prices.per_bag or 0.0) * factor}),
     )
 
 
 def bare_highs(program: LinearProgram) -> None:
     """Pass the arrays, run, and read nothing."""
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", "false")
     size = len(program.costs)
     highs.passModel(
@@ -108,8 +110,8 @@ def bare_highs(program: LinearProgram) -> None:
 
 def by_scipy(program: LinearProgram) -> None:
     """Solve the same program with scipy.optimize.linprog."""
-    from scipy.optimize import linprog  # noqa: PLC0415 - optional here
-    from scipy.sparse import csr_array  # noqa: PLC0415
+    from scipy.optimize import linprog  # type: ignore[import-untyped]  # noqa: PLC0415 - optional here
+    from scipy.sparse import csr_array  # type: ignore[import-untyped]  # noqa: PLC0415
 
     shape = (len(program.row_names), len(program.costs))
     matrix = csr_array((program.values, program.columns, program.starts), shape=shape)
@@ -135,7 +137,8 @@ def by_cvxpy(program: LinearProgram) -> None:
     equal = program.row_lower == program.row_upper
     x: Any = cp.Variable(shape[1], bounds=[0, program.upper])
     rows = [matrix[equal] @ x == program.row_upper[equal], matrix[~equal] @ x <= program.row_upper[~equal]]
-    cp.Problem(cp.Minimize(program.costs @ x), rows).solve(solver="HIGHS")
+    problem: Any = cp.Problem(cp.Minimize(program.costs @ x), rows)
+    problem.solve(solver="HIGHS")
 
 
 def by_pulp(program: LinearProgram) -> None:
@@ -165,7 +168,7 @@ def print_solves(bag: Bag, runs: int) -> None:
 
 
 def print_growth(bag: Bag, runs: int) -> None:
-    """Print whole solves for more and more tasks and machines, against the smallest, and their peak memory."""
+    """Print whole solves for more and more tasks and machines, against the first, and their peak memory."""
     print(f"\n{'whole solve':26} {'median':>10} {'to first':>8} {'peak memory':>12}")
     cases = [(tasks, 360) for tasks in TASKS] + [(10**6, machines) for machines in MACHINES]
     first: dict[str, float] = {}
@@ -174,7 +177,8 @@ def print_growth(bag: Bag, runs: int) -> None:
         took = median(lambda larger=larger: solve(larger), runs)  # type: ignore[misc]
         base = first.setdefault("tasks" if place < len(TASKS) else "machines", took)
         code = MEMORY.format(root=str(ROOT), tasks=tasks, machines=machines)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own
         title = f"{tasks:.0e} tasks, {machines:,} m."
         print(f"{title:26} {took:7.2f} ms {took / base:8.2f} {int(done.stdout) / 1024:9.1f} MB")
 
@@ -187,7 +191,8 @@ def print_front(runs: int) -> None:
     bare = median(lambda: bare_highs(program), runs)
     found = frontier(bag, HighsSolver())
     took = median(lambda: frontier(bag, HighsSolver()), max(1, runs // 4))
-    print(f"\nexact front: {len(found.corners)} vertices by {found.solves} programs, {found.colds} of them cold")
+    programs = f"{found.solves} programs, {found.colds} of them cold"
+    print(f"\nexact front: {len(found.corners)} vertices by {programs}")
     print(f"{took:.1f} ms, as much as {took / bare:.1f} bare cold solves of {bare:.2f} ms")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import bench_reading
+from scripts import bench_heart, bench_reading
 
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
@@ -92,10 +92,21 @@ def test_the_benchmark_of_reading_prints_a_line_for_each_file(capsys):
     assert all(float(line.split()[-1]) > 0 for line in lines[1:])
 
 
+def test_the_benchmark_of_the_heart_prints_its_tables(capsys, monkeypatch):
+    monkeypatch.setattr(bench_heart, "TASKS", (10**4,))
+    monkeypatch.setattr(bench_heart, "MACHINES", (720,))
+    bench_heart.main(runs=1)
+    out = capsys.readouterr().out
+    assert "lpsched solve, whole" in out
+    assert "1e+06 tasks, 720 m." in out
+    assert "exact front: 53 vertices by" in out
+
+
 def test_bench_without_a_name_lists_what_there_is():
     done = run(ROOT / "scripts" / "bench")
     assert done.returncode == 0
-    assert done.stdout.startswith("reading      How long reading a bag takes")
+    assert done.stdout.startswith("heart        How long the heart takes")
+    assert "reading      How long reading a bag takes" in done.stdout
 
 
 def test_ci_runs_the_same_script():

@@ -181,7 +181,7 @@ class Prover:
         return Fraction(total, denominator << (self._seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
-        """Return r_max, rounded up: doubles find the task type that allows the least, its rate is worked out."""
+        """Return r_max, rounded up: doubles find the type that allows the least, its rate is worked out."""
         counts = [task.count for task in self.bag.task_types]
         machines = [machine.count for machine in self.bag.machine_types]
         quickest = [self._quickest(seconds) for seconds in self._seconds]
@@ -224,8 +224,8 @@ def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
 def _integers(table: Table) -> tuple[list[list[int | None]], int]:
     """Return whole numbers z and a shift s with cell = z / 2^s, exactly; absent cells stay absent.
 
-    A double is a whole number of 2^(exponent - 53), so the smallest exponent serves for all; multiplying a double
-    by a power of two is exact.
+    A double is a whole number of 2^(exponent - 53), so the smallest exponent serves for all; multiplying a
+    double by a power of two is exact.
     """
     rows = [table.row(i) for i in range(table.rows)]
     smallest = min((cell for row in rows for cell in row if cell), default=1.0)

@@ -61,7 +61,7 @@ class CheckedSweep:
         return require_optimal(self.solver.solve(replace(self.program, costs=costs)))
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
-        """Return the multipliers that the last solve's basis has for each of these costs, if they are known."""
+        """Return the multipliers that the last solve's basis has for each of these costs, if known."""
         return self._sweep.multipliers_of(objectives) if self._is_hot else None
 
 

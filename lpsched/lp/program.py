@@ -66,7 +66,7 @@ class LinearProgram:
         return float(max(low, high, beyond, -x.min(initial=0.0)))
 
     def dual_bound(self, multipliers: Floats, costs: Floats | None = None) -> float:
-        """Return the lower bound that these row multipliers prove, up to rounding; for other costs, if given."""
+        """Return the lower bound that these multipliers prove, up to rounding; for other costs, if given."""
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         sides = np.where(y > 0, self.row_lower, self.row_upper)
         endless = np.isinf(sides)
@@ -82,7 +82,7 @@ class LinearProgram:
 
 
 class _Matrix:
-    """The rows of a program: dense where they are few, which is faster, and row by row where they are many."""
+    """The rows of a program: dense where they are few, which is faster, and sparse where they are many."""
 
     def __init__(self, program: LinearProgram) -> None:
         self.columns, self.values, self.width = program.columns, program.values, len(program.costs)

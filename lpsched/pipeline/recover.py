@@ -56,7 +56,7 @@ def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solv
 
 
 def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
-    """Return verified schedules to choose from, or the limit that all miss; waiting is one where it may be."""
+    """Return verified schedules to choose from, waiting included where it may be; or the limit all miss."""
     waits = objective.maximise and bag.site.deadline_seconds is None
     ends = (False, True) if objective.maximise and not waits else (False,)
     missed = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number
+from lpsched.display import ROUNDING, html_table, number
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -101,17 +101,23 @@ class PriceCurve:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each piece, with bound and value where it begins."""
+        largest = max(abs(piece.bound_at_from) for piece in self.pieces)
         return [
             (
                 number(piece.from_ratio),
                 number(piece.from_price),
                 "and up" if piece.to_price is None else number(piece.to_price),
                 piece.regime.value,
-                number(piece.bound_at_from),
-                number(piece.value_at_from),
+                number(_rounded(piece.bound_at_from, largest)),
+                number(_rounded(piece.value_at_from, largest)),
             )
             for piece in self.pieces
         ]
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows())
+
+
+def _rounded(money: float | None, largest: float) -> float | None:
+    """Return 0 for what is only the rounding of the largest amount: a break-even price earns nothing."""
+    return 0.0 if money is not None and abs(money) <= ROUNDING * largest else money

@@ -4,8 +4,9 @@ Two criteria are minimised over a convex set. The points that are best for some 
 chain with finitely many corners. Between two known neighbours A and B, weigh the criteria so that A and B are
 equally good (the normal of the line through them) and minimise. Either nothing is better, and the line from A
 to B is an edge of the chain; or a new corner is found beyond the line, and the search goes on at both its
-sides. So V corners take 2 V - 1 programs, two for the ends included; fewer where a known corner can prove its own edge
-(`settle`): the basis of a corner has multipliers for each criterion, and their weighted sum is a proof.
+sides. So V corners take 2 V - 1 programs, two for the ends included; fewer where a known corner can prove its
+own edge (`settle`): the basis of a corner has multipliers for each criterion, and their weighted sum is a
+proof.
 
 An end that only ties (as little of the first criterion, but more of the second than necessary) is found out
 on the way: its neighbour has no more of the first, so the end is dropped. What is left of the ends is

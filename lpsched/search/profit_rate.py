@@ -1,7 +1,8 @@
 """The best profit rate, counted in the makespan of the answer.
 
-The profit program counts time in T, a makespan of the fastest ways. Where slow and cheap ways are best, rho = T / t
-may be so small that the solver's absolute tolerance hides it. Then it is solved again with T as slow as the answer.
+The profit program counts time in T, a makespan of the fastest ways. Where slow and cheap ways are best, rho =
+T / t may be so small that the solver's absolute tolerance hides it. Then it is solved again with T as slow as
+the answer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Is this a schedule of that bag, and what does it take? By plain loops and exact arithmetic.
 
-Shares nothing with the code that makes schedules. Every amount in a bag, being 0 or at least 1e-30, is a whole
-number of 2^-160, so loads and energies are sums of integers. They are rounded once, at the end, to the worse side: a measured makespan or
-energy is never less than the true one, a measured profit never more.
+Shares nothing with the code that makes schedules. Every amount in a bag, being 0 or at least 1e-30, is a
+whole number of 2^-160, so loads and energies are sums of integers. They are rounded once, at the end, to the
+worse side: a measured makespan or energy is never less than the true one, a measured profit never more.
 
     energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle
     watts profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
@@ -125,22 +125,7 @@ class _Tally:
                 sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
                 found.append(Violation("bad-number", sentence))
             used[group.machine_type] += group.machines
-            load = 0
-            for run in group.runs:
-                key = (run.task_type, group.machine_type, run.p_state)
-                if key not in self.cells:
-                    broken = self._violations(group, run)
-                    found += broken
-                    self.cells[key] = self._cell(group, run) if not broken else (0, 0)
-                if run.count < 1:
-                    pair = f"{run.task_type!r} on {group.machine_type!r}"
-                    found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
-                seconds, joules = self.cells[key]
-                load += run.count * seconds
-                self.busy_joules += group.machines * run.count * joules
-                done[run.task_type] += group.machines * run.count
-            self.busy[group.machine_type] += group.machines * load
-            self.longest = max(self.longest, load)
+            found += self._take_runs(group, done)
         for name, count in used.items():
             if count > available[name]:
                 sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
@@ -149,6 +134,27 @@ class _Tally:
             if done[task.name] != task.count:
                 sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
                 found.append(Violation("wrong-count", sentence))
+        return found
+
+    def _take_runs(self, group: MachineGroup, done: Counter[str]) -> list[Violation]:
+        """Count what each machine of a group runs."""
+        found: list[Violation] = []
+        load = 0
+        for run in group.runs:
+            key = (run.task_type, group.machine_type, run.p_state)
+            if key not in self.cells:
+                broken = self._violations(group, run)
+                found += broken
+                self.cells[key] = self._cell(group, run) if not broken else (0, 0)
+            if run.count < 1:
+                pair = f"{run.task_type!r} on {group.machine_type!r}"
+                found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
+            seconds, joules = self.cells[key]
+            load += run.count * seconds
+            self.busy_joules += group.machines * run.count * joules
+            done[run.task_type] += group.machines * run.count
+        self.busy[group.machine_type] += group.machines * load
+        self.longest = max(self.longest, load)
         return found
 
     def joules(self, makespan: int) -> Fraction | None:

@@ -168,7 +168,7 @@ def test_without_a_context_nothing_special_is_asked_for():
     class Bare:
         obj = None
 
-    assert talk_of(Bare()) == Talk()  # type: ignore[arg-type]
+    assert talk_of(Bare()) == Talk()
 
 
 def test_every_command_says_where_the_global_options_are():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from lpsched.lp.highs import HighsSolver
 from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
 from lpsched.recovery.waiting import ended
-from lpsched.relaxation import Relaxation
 from lpsched.verify.bag import measure, violations
 from tests.support import simple_bag, sound
+
+if TYPE_CHECKING:
+    from lpsched.relaxation import Relaxation
 
 MIXED = front.Weights(1e-3, 2.0)
 

@@ -71,7 +71,7 @@ def changed(place, value):
         (changed(["makespan_seconds"], -4), "makespan_seconds: found -4, needs seconds: a number above 0"),
         (changed(["groups", 0], 7), "groups[0]: found 7, needs a mapping with the keys machine_type"),
         (changed(["groups", 0, "machines"], 1.5), "groups[0].machines: found 1.5, needs a whole number"),
-        (changed(["groups", 0, "machines"], True), "groups[0].machines: found true (a yes/no value)"),
+        (changed(["groups", 0, "machines"], value=True), "groups[0].machines: found true (a yes/no value)"),
         (
             changed(["groups", 0, "machine_type"], 3),
             "groups[0].machine_type: found 3, needs a name; put it in",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
@@ -95,9 +97,6 @@ def test_faults_are_collected_up_to_a_hundred(tmp_path):
 
 
 def test_a_parquet_file_with_odd_cells_is_refused_by_row(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     table = pa.table({"task_type": ["a"], "machine_type": ["b"], "machine": [1.5]})
     pq.write_table(table, tmp_path / "r.parquet")
     with pytest.raises(InstanceError, match=re.escape("row[1]: found machine '1.5'")):
@@ -113,7 +112,7 @@ def test_rows_that_would_fill_the_disk_are_not_begun(tmp_path):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(OutputError, match="needs the ending .csv or .parquet; choose one"):
+    with pytest.raises(OutputError, match=r"needs the ending \.csv or \.parquet; choose one"):
         write_rows(iter(()), 0, tmp_path / "r.txt")
 
 

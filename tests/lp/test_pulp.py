@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import highspy
 import numpy as np
 import pulp
 import pytest
@@ -71,7 +72,7 @@ def test_a_solver_that_fails_or_has_no_duals_is_an_error(monkeypatch):
         raise RuntimeError("no licence")
 
     monkeypatch.setattr(pulp.LpProblem, "solve", explode)
-    with pytest.raises(SolverError, match="HiGHS by PuLP .* failed on front: no licence"):
+    with pytest.raises(SolverError, match=r"HiGHS by PuLP .* failed on front: no licence"):
         solve(TINY, objective="makespan", solver=PulpSolver("HiGHS"))
     monkeypatch.setattr(pulp.LpProblem, "solve", lambda *_, **__: 1)
     with pytest.raises(SolverError, match="returns no dual values, and without them nothing is proved"):
@@ -89,12 +90,10 @@ def test_without_pulp_the_extra_is_named(monkeypatch):
     ("objective", "optimum"), [("makespan", 12.0), ("energy", 6600.0), ("profit", -3.48)]
 )
 def test_an_exported_program_has_the_answer_as_its_optimum(tmp_path, kind, objective, optimum):
-    import highspy
-
     path = tmp_path / f"model.{kind}"
     path.write_text(export(TINY, kind, objective=objective))
     highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("output_flag", "false")
     assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
     highs.run()
     assert highs.getInfo().objective_function_value == pytest.approx(optimum, rel=1e-7)

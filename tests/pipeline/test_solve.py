@@ -19,7 +19,7 @@ from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError,
 from lpsched.files.bags import read_bag
 from lpsched.instance import Bag, Prices, Site
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.program import LpStatus
+from lpsched.lp.program import LinearProgram, LpStatus
 from lpsched.pipeline import recover, solve
 from lpsched.pipeline.objectives import Makespan
 from lpsched.relaxation import Regime
@@ -413,7 +413,7 @@ def test_the_bound_reported_is_the_exact_proof_rounded_down(bag):
 
 def test_a_result_can_be_pickled_and_shows_itself_in_a_notebook():
     result = solve(read_bag(INSTANCES / "video-transcoding.yaml"))
-    again = pickle.loads(pickle.dumps(result))
+    again = pickle.loads(pickle.dumps(result))  # noqa: S301 - our own
     assert again == result
     assert again.to_dict() == result.to_dict()
     shown = result._repr_html_()
@@ -453,7 +453,7 @@ class Liar:
 @dataclass(frozen=True)
 class LiarSweep:
     liar: Liar
-    program: object = field(repr=False)
+    program: LinearProgram = field(repr=False)
 
     def solve(self, costs, *, time_limit=None):
         return self.liar.solve(replace(self.program, costs=costs), time_limit=time_limit)

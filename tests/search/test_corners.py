@@ -13,7 +13,8 @@ def chain_of(points):
 
     def best(first, second):
         calls.append((first, second))
-        return Corner(*min(points, key=lambda point: first * point[0] + second * point[1]), None)
+        x, y = min(points, key=lambda point: first * point[0] + second * point[1])
+        return Corner(x, y, None)
 
     found, edges = corners(best, best(1, 0), best(0, 1))
     return [(each.first, each.second) for each in found], edges, len(calls)
@@ -21,7 +22,7 @@ def chain_of(points):
 
 def lower_hull(points):
     """Return the corners by the definition: no other point, and no line between two others, lies below-left."""
-    kept = []
+    kept: list[tuple[int, int]] = []
     for x, y in sorted(set(points)):
         if kept and y >= kept[-1][1]:
             continue  # dominated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,7 +116,7 @@ def test_ends_a_million_times_apart_are_found_too():
 class HotLiar:
     """Honest from cold; a hot answer is spoilt, and still calls itself optimal."""
 
-    spoil: object
+    spoil: Any
     name: str = "hot liar"
     colds: int = 0
 
@@ -130,7 +131,7 @@ class HotLiar:
 @dataclass
 class HotLiarSweep:
     liar: HotLiar
-    honest: object = field(repr=False)
+    honest: Any = field(repr=False)
 
     def solve(self, costs, *, time_limit=None):
         return self.liar.spoil(self.honest.solve(costs, time_limit=time_limit))
@@ -152,7 +153,7 @@ def lower_value(solution):
     return replace(solution, values=values, bound=solution.program.value(values))
 
 
-def raises(solution):
+def raises(_):
     raise SolverError("no answer")
 
 

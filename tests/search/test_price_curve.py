@@ -107,7 +107,7 @@ def test_limits_that_nobody_can_keep_are_infeasible():
 
 def test_a_curve_can_be_pickled_and_shows_itself_in_a_notebook():
     curve = price_curve(TINY)
-    assert pickle.loads(pickle.dumps(curve)) == curve
+    assert pickle.loads(pickle.dumps(curve)) == curve  # noqa: S301 - our own
     assert "<td>do-not-run</td>" in curve._repr_html_()
 
 
