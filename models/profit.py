@@ -26,7 +26,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pulp
 
-from models.front import FIT, OPTIMAL, PASSES, SLACK, STRICT, Pair, Split, cap_watts, cells, least, least_cost
+from models.front import (
+    FIT,
+    OPTIMAL,
+    PASSES,
+    SMALLEST,
+    STRICT,
+    Pair,
+    Split,
+    cap_watts,
+    cells,
+    least,
+    least_cost,
+)
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -63,7 +75,7 @@ def best_rate(bag: Bag) -> float:
         rate, bags = float(pulp.value(money)), float(pulp.value(r)) * unit
         if bags >= FIT and abs(rate) >= FIT * size:
             break
-        unit, size = unit / max(bags, SLACK), max(abs(rate), SLACK * size)
+        unit, size = unit / max(bags, SMALLEST), max(abs(rate), SMALLEST * size)
     return rate - standing(bag)
 
 

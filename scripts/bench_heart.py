@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ from lpsched.formulations.scales import scales_of
 from lpsched.instance.terms import Terms
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.pulp import PulpSolver
+from lpsched.pipeline import front as whole_front
 from lpsched.pipeline import solve
 from lpsched.pipeline.question import price_at_ratio
 from lpsched.search.frontier import frontier
@@ -44,6 +46,7 @@ MEMORY: Final = """
 import resource, sys
 sys.path.insert(0, {root!r})
 from scripts.bench_heart import scaled, priced
+from lpsched.pipeline import front as whole_front
 from lpsched.pipeline import solve
 bag = scaled(priced(), tasks={tasks}, machines={machines})
 solve(bag)
@@ -51,15 +54,17 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
-def median(work: Callable[[], object], runs: int) -> float:
-    """Return the milliseconds of the median run, after one that does not count."""
-    work()
-    times = []
+def medians(ways: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
+    """Return the milliseconds of each way's median run; the ways take turns, so that noise hits all alike."""
+    times: dict[str, list[float]] = {title: [] for title in ways}
+    for way in ways.values():
+        way()  # does not count
     for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        times.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times)
+        for title, way in ways.items():
+            start = time.perf_counter()
+            way()
+            times[title].append(1000 * (time.perf_counter() - start))
+    return {title: statistics.median(own) for title, own in times.items()}
 
 
 def priced() -> Bag:
@@ -150,37 +155,42 @@ def print_solves(bag: Bag, runs: int) -> None:
     """Print a whole solve and other ways to solve its program, against the bare solver."""
     scales = scales_of(bag)
     program = profit.compile_lp(scales, profit.money_of(scales))
-    bare = median(lambda: bare_highs(program), runs)
-    ways: list[tuple[str, str | None, Callable[[], object]]] = [
-        ("bare HiGHS, arrays", None, lambda: bare_highs(program)),
-        ("lpsched solve, whole", None, lambda: solve(bag)),
-        ("PuLP, HiGHS", "pulp", lambda: by_pulp(program)),
-        ("CVXPY, HiGHS", "cvxpy", lambda: by_cvxpy(program)),
-        ("SciPy linprog, HiGHS", "scipy", lambda: by_scipy(program)),
-    ]
+    ways: dict[str, Callable[[], object]] = {
+        "bare HiGHS, arrays": lambda: bare_highs(program),
+        "lpsched solve, whole": lambda: solve(bag),
+    }
+    others: dict[str, Callable[[LinearProgram], object]] = {
+        "pulp": by_pulp,
+        "cvxpy": by_cvxpy,
+        "scipy": by_scipy,
+    }
+    for package, way in others.items():
+        if importlib.util.find_spec(package) is not None:
+            ways[f"{package}, HiGHS"] = partial(way, program)
+    took = medians(ways, runs)
     print(f"{'profit program, 30 x 9':26} {'median':>10} {'to bare':>8}")
-    for title, package, way in ways:
-        if package is not None and importlib.util.find_spec(package) is None:
-            print(f"{title:26} {'not installed':>19}")
-            continue
-        took = median(way, runs)
-        print(f"{title:26} {took:7.2f} ms {took / bare:8.2f}")
+    for title, own in took.items():
+        print(f"{title:26} {own:7.2f} ms {own / took['bare HiGHS, arrays']:8.2f}")
+    for package in others:
+        if f"{package}, HiGHS" not in took:
+            print(f"{package}: not installed")
 
 
 def print_growth(bag: Bag, runs: int) -> None:
     """Print whole solves for more and more tasks and machines, against the first, and their peak memory."""
     print(f"\n{'whole solve':26} {'median':>10} {'to first':>8} {'peak memory':>12}")
-    cases = [(tasks, 360) for tasks in TASKS] + [(10**6, machines) for machines in MACHINES]
-    first: dict[str, float] = {}
-    for place, (tasks, machines) in enumerate(cases):
-        larger = scaled(bag, tasks=tasks, machines=machines)
-        took = median(lambda larger=larger: solve(larger), runs)  # type: ignore[misc]
-        base = first.setdefault("tasks" if place < len(TASKS) else "machines", took)
-        code = MEMORY.format(root=str(ROOT), tasks=tasks, machines=machines)
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own
-        title = f"{tasks:.0e} tasks, {machines:,} m."
-        print(f"{title:26} {took:7.2f} ms {took / base:8.2f} {int(done.stdout) / 1024:9.1f} MB")
+    for cases in ([(tasks, 360) for tasks in TASKS], [(10**6, machines) for machines in MACHINES]):
+        bags = {
+            f"{tasks:.0e} tasks, {machines:,} m.": scaled(bag, tasks=tasks, machines=machines)
+            for tasks, machines in cases
+        }
+        took = medians({title: partial(solve, each) for title, each in bags.items()}, runs)
+        first = next(iter(took.values()))
+        for (title, own), (tasks, machines) in zip(took.items(), cases, strict=True):
+            code = MEMORY.format(root=str(ROOT), tasks=tasks, machines=machines)
+            command = [sys.executable, "-c", code]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own
+            print(f"{title:26} {own:7.2f} ms {own / first:8.2f} {int(done.stdout) / 1024:9.1f} MB")
 
 
 def print_front(runs: int) -> None:
@@ -188,12 +198,18 @@ def print_front(runs: int) -> None:
     bag = read_bag(IDLE)
     scales = scales_of(bag)
     program = front.compile_lp(scales, front.Weights(1e-6, 1.0), for_all_weights=True)
-    bare = median(lambda: bare_highs(program), runs)
     found = frontier(bag, HighsSolver())
-    took = median(lambda: frontier(bag, HighsSolver()), max(1, runs // 4))
+    ways: dict[str, Callable[[], object]] = {
+        "bare": partial(bare_highs, program),
+        "search": partial(frontier, bag, HighsSolver()),
+        "whole": partial(whole_front, bag),
+    }
+    took = medians(ways, max(1, runs // 2))
     programs = f"{found.solves} programs, {found.colds} of them cold"
     print(f"\nexact front: {len(found.corners)} vertices by {programs}")
-    print(f"{took:.1f} ms, as much as {took / bare:.1f} bare cold solves of {bare:.2f} ms")
+    print(f"{'bare cold solve':26} {took['bare']:7.2f} ms {1.0:8.2f}")
+    print(f"{'all vertices':26} {took['search']:7.2f} ms {took['search'] / took['bare']:8.2f}")
+    print(f"{'proofs and schedules too':26} {took['whole']:7.2f} ms {took['whole'] / took['bare']:8.2f}")
 
 
 def main(runs: int = 40) -> None:

@@ -95,7 +95,7 @@ def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = Fals
     """
     bag, arrays = scales.bag, scales.arrays
     longest = longest_useful(scales, None if for_all_weights else weights) / scales.seconds
-    most = np.where(arrays.can_run, np.minimum(1.0, longest / np.maximum(scales.loads, longest)), 0.0)
+    most = np.where(scales.is_told, np.minimum(1.0, longest / np.maximum(scales.loads, longest)), 0.0)
     deadline = bag.site.deadline_seconds
     last = SLACK * longest if deadline is None else min(SLACK * longest, deadline / scales.seconds)
 
@@ -107,7 +107,7 @@ def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = Fals
     task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
     lp.equal_each(
         [f"demand[{each.name}]" for each in bag.task_types],
-        [(task, y, np.where(arrays.can_run, scales.units, 0.0))],
+        [(task, y, np.where(scales.is_told, scales.units, 0.0))],
         1.0,
     )
     lp.at_most_each(

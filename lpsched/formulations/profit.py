@@ -96,7 +96,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     bag, arrays = scales.bag, scales.arrays
     most = _most_bags(scales)
     fastest = np.where(
-        arrays.can_run, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0
+        scales.is_told, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0
     )
 
     lp = LpBuilder(NAME)
@@ -107,7 +107,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     lp.equal_each(
         [f"demand[{each.name}]" for each in bag.task_types],
         [
-            (task[:, np.newaxis], w, np.where(arrays.can_run, scales.units, 0.0)),
+            (task[:, np.newaxis], w, np.where(scales.is_told, scales.units, 0.0)),
             (task, np.broadcast_to(rho, task.shape), -1.0),
         ],
         0.0,

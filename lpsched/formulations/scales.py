@@ -28,13 +28,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import BagArrays, Floats, arrays_of
+from lpsched.instance.arrays import BagArrays, Floats, Mask, arrays_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import LpSolution
 
 ROUNDING: Final = 1e-9
+LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
 SLACK: Final = (
     2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
 )
@@ -106,6 +107,12 @@ class Scales:
     def usable_units(self) -> Floats:
         """The units, and 0 for pairs that cannot run."""
         return np.where(self.arrays.can_run, self.units, 0.0)
+
+    @cached_property
+    def is_told(self) -> Mask:
+        """Which pairs the solver hears of: those that can run, and are not heavier than it can tell."""
+        told: Mask = self.arrays.can_run & (self.units > LIGHTEST)
+        return told
 
     def to_least(self, amounts: Floats) -> Floats:
         """Return the shares that send every task type whole where its amount is least."""

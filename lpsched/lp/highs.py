@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS: Final = 0.05
 SMALL: Final = 5_000  # coefficients: some milliseconds
+SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
 _PRIMAL: Final = 4
 _ROW_WISE: Final = int(highspy.MatrixFormat.kRowwise)
 _STATUSES: Final = {
@@ -66,6 +67,7 @@ class HighsSolver:
             "output_flag": False,
             "primal_feasibility_tolerance": self.tolerance,
             "dual_feasibility_tolerance": self.tolerance,
+            "small_matrix_value": SMALLEST,
         }
         if small:
             options |= {"presolve": "off", "simplex_scale_strategy": 0, "parallel": "off"}

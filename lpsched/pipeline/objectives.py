@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
 from lpsched.formulations import front
-from lpsched.lp.hot import CheckedSweep
-from lpsched.lp.program import LpSolution, LpStatus, Solver, require_optimal
+from lpsched.lp.hot import is_sound
+from lpsched.lp.program import LpStatus, Solver
 from lpsched.search.profit_rate import best_rate
+from lpsched.search.weighted_cost import least_cost
 
 if TYPE_CHECKING:
-    from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
-    from lpsched.lp.program import LinearProgram
     from lpsched.relaxation import Relaxation
     from lpsched.verify.bag import Measurement
 
@@ -81,7 +80,7 @@ class Makespan:
         return "seconds"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(front.scales_for(bag, front.MAKESPAN), front.MAKESPAN, solver, time_limit)
+        return _relaxed_front(bag, front.MAKESPAN, solver, time_limit)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.makespan(prices))
@@ -102,7 +101,7 @@ class Energy:
         return "joules"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(front.scales_for(bag, front.ENERGY), front.ENERGY, solver, time_limit)
+        return _relaxed_front(bag, front.ENERGY, solver, time_limit)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.cost(prices, 1.0, 0.0))
@@ -139,20 +138,23 @@ OBJECTIVES: Final[dict[str, Objective]] = {
 }
 
 
-def _relaxed_front(
-    scales: Scales, weights: front.Weights, solver: Solver, time_limit: float | None
-) -> Relaxed:
-    program = front.compile_lp(scales, weights)
-    if scales.joules is None or time_limit is not None:
-        solution = _solved(solver, program, time_limit)
-        return Relaxed(front.read_solution(scales, weights, solution), solution.status is LpStatus.OPTIMAL)
-    sweep = CheckedSweep(solver, program)
-    best = front.read_solution(scales, weights, sweep.solve(program.costs))
+def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, time_limit: float | None) -> Relaxed:
+    scales, solution = least_cost(bag, weights, solver, time_limit=time_limit)
+    best = front.read_solution(scales, weights, solution)
+    if solution.status is LpStatus.LIMIT:
+        return Relaxed(best, optimal=False)
+    if scales.joules is None:
+        return Relaxed(best)
     tied = front.Weights(
         weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
         weights.seconds or TIE * scales.least_joules / scales.seconds,
     )
-    among = front.point_of(scales, sweep.solve(front.all_costs(scales, tied)))
+    again = solver.solve(
+        replace(solution.program, costs=front.all_costs(scales, tied)), time_limit=time_limit
+    )
+    if not is_sound(again):
+        return Relaxed(best)
+    among = front.point_of(scales, again)
     return Relaxed(
         replace(
             best,
@@ -161,10 +163,3 @@ def _relaxed_front(
             energy_joules=among.energy_joules,
         )
     )
-
-
-def _solved(solver: Solver, program: LinearProgram, time_limit: float | None) -> LpSolution:
-    solution = solver.solve(program, time_limit=time_limit)
-    if solution.status is LpStatus.LIMIT:
-        return solution
-    return require_optimal(solution)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from lpsched.formulations import front
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.hot import CheckedSweep
-from lpsched.lp.program import require_optimal
 from lpsched.search.corners import FLAT, Corner, corners
 from lpsched.search.corners import Edge as CornerEdge
+from lpsched.search.weighted_cost import least_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,8 +99,7 @@ class _FrontSearch:
         """Return what is best for these weights."""
         weights, scales, multipliers = front.Weights(joules_weight, seconds_weight), self.scales, None
         if self.apart:
-            scales = front.scales_for(self.bag, weights)
-            solution = require_optimal(self.solver.solve(front.compile_lp(scales, weights)))
+            scales, solution = least_cost(self.bag, weights, self.solver)
         else:
             solution = self.sweep.solve(front.all_costs(scales, weights))
             multipliers = self.sweep.multipliers_of(self.ends)
