@@ -38,7 +38,7 @@ STRICT: Final = {
 }
 PASSES: Final = 8
 FIT: Final = 0.1  # an answer of this share of its unit needs no smaller one
-SLACK: Final = 1e-10  # relative: what the first goal may lose to the second
+SLACK: Final = 1e-9  # relative: what the first goal may lose to the second
 SMALLEST: Final = 1e-9  # relative: by how much a unit may shrink at once
 
 Pair: TypeAlias = tuple[int, int, int]  # task type i, machine type j, P-state k

@@ -40,6 +40,15 @@ class Piece:
     relaxation: Relaxation | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What is best at some income: r bags per second, at C money per second."""
+
+    relaxation: Relaxation
+    bags: float
+    cost: float
+
+
 class PriceSearch:
     """Solves the profit program of one bag for one income after the other."""
 
@@ -55,44 +64,48 @@ class PriceSearch:
 
     def at(self, income: float) -> Relaxation:
         """Return what is best at this income."""
-        return self._minimise(1.0, income).source
+        return self._best(1.0, income).relaxation
 
     def pieces(self, from_income: float, to_income: float | None) -> list[Piece]:
-        """Return the pieces between two incomes, by rising income."""
-        left = self._minimise(1.0, from_income)
-        right = self._minimise(0.0, 1.0) if to_income is None else self._minimise(1.0, to_income)
-        if self.bag.site.deadline_seconds is None and self._is_nothing(left, from_income):
-            left = Corner(0.0, 0.0, left.source)  # r = 0, C = 0: do not run
-        found, _ = corners(self._minimise, left, right, flat=FINE if self._apart else FLAT)
+        """Return the pieces between two incomes, by rising income.
+
+        The first criterion is C - N0 r, with N0 the income to begin at: then all incomes asked for are
+        positive weights, also those of a price that does not cover the overhead.
+        """
+
+        def minimise(cost_weight: float, bags_weight: float) -> Corner[_Best]:
+            best = self._best(cost_weight, bags_weight + cost_weight * from_income)
+            return Corner(best.cost - from_income * best.bags, -best.bags, best)
+
+        left = minimise(1.0, 0.0)
+        right = minimise(0.0, 1.0) if to_income is None else minimise(1.0, to_income - from_income)
+        if self.bag.site.deadline_seconds is None and left.first >= 0:
+            left = Corner(0.0, 0.0, _Best(left.source.relaxation, 0.0, 0.0))  # r = 0, C = 0: do not run
+        found, _ = corners(minimise, left, right, flat=FINE if self._apart else FLAT)
         breaks = [
-            (after.first - before.first) / (before.second - after.second)
+            from_income + (after.first - before.first) / (before.second - after.second)
             for before, after in itertools.pairwise(found)
         ]
-        limits = [from_income, *breaks, to_income]
+        starts, stops = [from_income, *breaks], [*breaks, to_income]
         return [
-            Piece(start or 0.0, stop, -corner.second, corner.first, corner.source if corner.second else None)
-            for corner, start, stop in zip(found, limits[:-1], limits[1:], strict=True)
+            Piece(start, stop, best.bags, best.cost, best.relaxation if best.bags else None)
+            for best, start, stop in zip((each.source for each in found), starts, stops, strict=True)
         ]
 
-    def _is_nothing(self, corner: Corner[Relaxation], income: float) -> bool:
-        return income * -corner.second - corner.first <= 0
-
-    def _minimise(self, cost_weight: float, bags_weight: float) -> Corner[Relaxation]:
-        """Return the corner that is best for cost_weight C - bags_weight r."""
+    def _best(self, cost_weight: float, bags_weight: float) -> _Best:
+        """Return what is best for cost_weight C - bags_weight r."""
         if self._apart and cost_weight:
             best, _ = best_rate(self.bag, self._solver, income=bags_weight / cost_weight)
-            return self._corner(best, 1.0 / best.makespan_seconds)
+            return self._with_rates(best, 1.0 / best.makespan_seconds)
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
-        costs = np.append((kappa * self._kappa).ravel(), -income)
-        solution = self.sweep.solve(costs)
-        at_income = bags_weight / cost_weight if cost_weight else self._money.income
-        money = replace(
-            self._money, income=at_income, unit=size / cost_weight if cost_weight else self._money.unit
-        )
+        solution = self.sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
+        money = self._money
+        if cost_weight:
+            money = replace(money, income=bags_weight / cost_weight, unit=size / cost_weight)
         relaxation = profit.read_solution(self._scales, money, solution)
-        return self._corner(relaxation, float(solution["rho"][0]) / self._scales.seconds)
+        return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
 
-    def _corner(self, relaxation: Relaxation, bags: float) -> Corner[Relaxation]:
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
         used = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
-        return Corner(float((used * relaxation.shares).sum()) * bags, -bags, relaxation)
+        return _Best(relaxation, bags, float((used * relaxation.shares).sum()) * bags)

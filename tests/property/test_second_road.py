@@ -111,15 +111,17 @@ def test_the_front_ends_where_the_model_does(ranges, data):
     bag = data.draw(limited_bags(ranges))
     vertices = front(bag).vertices
     thriftiest, fastest = vertices[0], vertices[-1]
-    # Where a joule more buys much time, the makespan is known as well as the joules are; and the reverse.
     joules, seconds = least_energy_then_makespan(bag)
     _, sooner = least_energy_then_makespan(bag, slack=CLOSE)
     assert close(thriftiest.energy_joules, joules)
-    assert abs(thriftiest.makespan_seconds - seconds) <= CLOSE * seconds + (seconds - sooner)
-    joules, seconds = least_makespan_then_energy(bag)
+    assert thriftiest.makespan_seconds >= sooner * (1 - CLOSE)
+    least_joules, least_seconds = least_makespan_then_energy(bag)
     thriftier, _ = least_makespan_then_energy(bag, slack=CLOSE)
-    assert close(fastest.makespan_seconds, seconds)
-    assert abs(fastest.energy_joules - joules) <= CLOSE * joules + (joules - thriftier)
+    assert close(fastest.makespan_seconds, least_seconds)
+    assert fastest.energy_joules >= thriftier * (1 - CLOSE)
+    if ranges is ORDINARY:  # else a billionth of one may be worth a multiple of the other
+        assert abs(thriftiest.makespan_seconds - seconds) <= CLOSE * seconds + (seconds - sooner)
+        assert abs(fastest.energy_joules - least_joules) <= CLOSE * least_joules + (least_joules - thriftier)
 
 
 @ordinary_or_unequal
