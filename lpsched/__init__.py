@@ -21,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from lpsched.audit import audit
+    from lpsched.auditing import audit
     from lpsched.certificate.claim import Certificate
     from lpsched.certificate.claim import check as check_certificate
     from lpsched.compare import validate
@@ -76,7 +76,7 @@ _PLACES: Final = {
     "TaskType": "instance",
     "Validation": "result",
     "Worth": "result",
-    "audit": "audit",
+    "audit": "auditing",
     "bag_from_dict": "instance",
     "certify": "pipeline",
     "check_certificate": "certificate.claim:check",

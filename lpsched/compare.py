@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lpsched.audit import examined
+from lpsched.auditing import examined
 from lpsched.certificate.bounds import Prover
-from lpsched.pipeline.question import Question, ask
-from lpsched.pipeline.solve import no_prices, relax
+from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import no_prices, relax
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import relative_gap
 from lpsched.result.validation import Entry, Validation

@@ -28,7 +28,7 @@ from lpsched.lp.highs import HighsSolver
 from lpsched.lp.pulp import PulpSolver
 from lpsched.pipeline import front as whole_front
 from lpsched.pipeline import solve
-from lpsched.pipeline.question import price_at_ratio
+from lpsched.pipeline.questions import price_at_ratio
 from lpsched.search.frontier import frontier
 
 if TYPE_CHECKING:

@@ -38,10 +38,10 @@ MAY_IMPORT = {
     "result": {"display", "instance", "relaxation", "schedule", "verify", "certificate"},
     "files": BELOW_FILES,
     "pipeline": BELOW_PIPELINE | {"display"},
-    "audit": BELOW_FILES | {"files", "verify"},
-    "compare": BELOW_PIPELINE | {"pipeline", "audit", "heuristics", "evolve", "simulation"},
+    "auditing": BELOW_FILES | {"files", "verify"},
+    "compare": BELOW_PIPELINE | {"pipeline", "auditing", "heuristics", "evolve", "simulation"},
     "measure": {"errors", "instance", "files"},
-    "studies": BELOW_PIPELINE | {"pipeline", "audit", "heuristics", "evolve", "simulation", "compare"},
+    "studies": BELOW_PIPELINE | {"pipeline", "auditing", "heuristics", "evolve", "simulation", "compare"},
     "reports": {"display", "certificate", "files", "instance", "schedule", "result"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}

@@ -11,9 +11,10 @@ Each task of type i costs at least the minimum over j, k, wherever it runs. Writ
 
     g[f] = sum_i n_i min_jk (f_ijk + e_ijk pi_j + mu d_ijk)  <=  sum f_ijk x_ijk + S t.
 
-    makespan      t            >=  g[0] / S                                    where S > 0 cost          wE E
-    + wt t  >=  g[wE d] + (wE I + wt - S) t                 since E = D(x) + I t profit rate   R            <=
-    S + (p - overhead - g[kappa]) / t - K       since R = (p - overhead - kappa x) / t - K
+    makespan      t            >=  g[0] / S                                 where S > 0
+    cost          wE E + wt t  >=  g[wE d] + (wE I + wt - S) t              since E = D(x) + I t
+    profit rate   R            <=  S + (p - overhead - g[kappa]) / t - K    since R = (N - kappa x) / t - K,
+                                                                            N = p - overhead
 
     kappa_ijk = c PUE d_ijk + wear_j e_ijk,         K = c PUE I + sum_j m_j purchase_j / life_j.
 

@@ -17,7 +17,7 @@ def verify(
     files: Annotated[list[Path], typer.Argument(help="Certificates and schedules to check.", readable=False)],
 ) -> None:
     """Check certificates and schedules against the bag, without any solver."""
-    from lpsched.audit import audit
+    from lpsched.auditing import audit
     from lpsched.files.bags import read_bag
     from lpsched.reports.answers import audit_tables
 

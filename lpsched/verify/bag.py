@@ -4,8 +4,9 @@ Shares nothing with the code that makes schedules. Every amount in a bag, being 
 whole number of 2^-160, so loads and energies are sums of integers. They are rounded once, at the end, to the
 worse side: a measured makespan or energy is never less than the true one, a measured profit never more.
 
-    energy  =  sum over tasks of seconds * watts  +  sum over machines of (makespan - busy seconds) * idle
-    watts profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
+    energy  =  sum over tasks of seconds * watts
+               + sum over machines of (makespan - busy seconds) * idle watts
+    profit  =  (revenue - overhead - electricity - wear) / makespan  -  depreciation
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from lpsched.files.bags import read_bag
 from lpsched.instance import Bag, Prices, Site
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
-from lpsched.pipeline import recover, solve
+from lpsched.pipeline import recovering, solve
 from lpsched.pipeline.objectives import Makespan
 from lpsched.relaxation import Regime
 from lpsched.result import relative_gap
@@ -501,7 +501,7 @@ def test_a_solver_that_fails_is_an_error(status):
 
 
 def test_a_schedule_that_fails_verification_is_never_an_answer(monkeypatch):
-    monkeypatch.setattr(recover, "place", lambda *_: Schedule(()))
+    monkeypatch.setattr(recovering, "place", lambda *_: Schedule(()))
     with pytest.raises(InvalidScheduleError, match="0 tasks of type 't0' run, but there are 1"):
         solve(simple_bag([[1.0]], [1], [1]))
 

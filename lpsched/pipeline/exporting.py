@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.formulations import front, profit
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.pulp import model_text
-from lpsched.pipeline.question import ask
+from lpsched.pipeline.questions import ask
 from lpsched.pipeline.solvers import default_solver
 
 if TYPE_CHECKING:

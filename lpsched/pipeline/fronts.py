@@ -9,8 +9,8 @@ from lpsched.errors import InstanceError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.feasibility import require_power, require_time
-from lpsched.pipeline.question import missing_data
-from lpsched.pipeline.recover import Recovered, verified_schedule
+from lpsched.pipeline.questions import missing_data
+from lpsched.pipeline.recovering import Recovered, verified_schedule
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.result.front import FrontResult, HalfPlane, Point

@@ -9,8 +9,8 @@ from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.feasibility import require_power, require_time
-from lpsched.pipeline.question import Question, ask
-from lpsched.pipeline.recover import recover, waiting
+from lpsched.pipeline.questions import Question, ask
+from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.relaxation import Regime

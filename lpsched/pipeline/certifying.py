@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lpsched.certificate.bounds import Prover
 from lpsched.certificate.claim import Certificate
 from lpsched.instance.frozen import FrozenDict
-from lpsched.pipeline.question import ask
-from lpsched.pipeline.solve import no_prices, relax
+from lpsched.pipeline.questions import ask
 from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import no_prices, relax
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag

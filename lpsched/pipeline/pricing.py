@@ -14,8 +14,8 @@ from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms, check_ratio, checked
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.objectives import Profit
-from lpsched.pipeline.question import energy_cost, missing_data
-from lpsched.pipeline.recover import choices
+from lpsched.pipeline.questions import energy_cost, missing_data
+from lpsched.pipeline.recovering import choices
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.relaxation import Regime
