@@ -24,6 +24,7 @@ from lpsched.verify.tasks import gather
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.files.documents.document import Document
     from lpsched.instance import Bag
 
 
@@ -40,34 +41,42 @@ def examined(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
     """Check and measure a schedule file; one that cannot be read breaks the first rule of all."""
     try:
         if path.suffix.lower() in SUFFIXES:
-            gathered = gather(bag, read_rows(path))
-            if gathered.violations:
-                return Examined(gathered.violations, None)
-            return examine(bag, gathered.schedule, may_wait=may_wait)
-        document = read_document(path)
-        schedule = schedule_from_dict(document.value, str(path), document.faults)
+            return _examined_rows(bag, path, may_wait=may_wait)
+        return _examined_document(bag, str(path), read_document(path), may_wait=may_wait)
     except InstanceError as error:
         return Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
-    return examine(bag, schedule, may_wait=may_wait)
+
+
+def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
+    gathered = gather(bag, read_rows(path))
+    if gathered.violations:
+        return Examined(gathered.violations, None)
+    return examine(bag, gathered.schedule, may_wait=may_wait)
+
+
+def _examined_document(bag: Bag, name: str, document: Document, *, may_wait: bool) -> Examined:
+    return examine(bag, schedule_from_dict(document.value, name, document.faults), may_wait=may_wait)
 
 
 def _checked(bag: Bag, path: Path) -> Checked:
-    if path.suffix.lower() not in SUFFIXES:
-        try:
+    name, may_wait = str(path), bag.site.deadline_seconds is None
+    try:
+        if path.suffix.lower() in SUFFIXES:
+            found = _examined_rows(bag, path, may_wait=may_wait)
+        else:
             document = read_document(path)
-            content = document.value
-            if isinstance(content, dict) and content.get("format") == FORMAT:
-                return _certificate(bag, str(path), content)
-        except InstanceError as error:
-            reasons = tuple(str(fault) for fault in error.faults)
-            return Checked(str(path), "unreadable", None, None, None, None, None, reasons)
-    found = examined(bag, path, may_wait=bag.site.deadline_seconds is None)
+            if isinstance(document.value, dict) and document.value.get("format") == FORMAT:
+                return _certificate(bag, name, document)
+            found = _examined_document(bag, name, document, may_wait=may_wait)
+    except InstanceError as error:
+        reasons = tuple(str(fault) for fault in error.faults)
+        return Checked(name, "unreadable", None, None, None, None, None, reasons)
     reasons = tuple(each.sentence for each in found.violations)
-    return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
+    return Checked(name, "schedule", None, None, None, None, found.measured, reasons)
 
 
-def _certificate(bag: Bag, name: str, content: object) -> Checked:
-    certificate = certificate_from_dict(content, name)
+def _certificate(bag: Bag, name: str, document: Document) -> Checked:
+    certificate = certificate_from_dict(document.value, name, document.faults)
     verdict = check(bag, certificate)
     stays_true = rounded_up if certificate.objective == "profit" else rounded_down
     return Checked(

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpsched.auditing import examined
-from lpsched.certificate.bounds import Prover
+from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import no_prices, relax
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import relative_gap
 from lpsched.result.validation import Entry, Validation
@@ -58,10 +57,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    prover = Prover(question.bag)
-    relaxed = relax(question, prover, solver, None)
-    prices = relaxed.multipliers if relaxed is not None else no_prices(question.bag)
-    bound = question.objective.prove(prover, prices)
+    bound = prove(question, solver).bound
     waits = question.objective.maximise and question.bag.site.deadline_seconds is None
     if isinstance(schedules, Mapping):
         found = {name: examine(question.bag, each, may_wait=waits) for name, each in schedules.items()}

@@ -4,9 +4,10 @@
     ├── InstanceError (also ValueError)   what the user brought is wrong; lists every fault
     ├── OutputError (also OSError)        an answer could not be written
     ├── MissingExtraError                 an optional package is needed for this
-    ├── InfeasibleError                   no schedule exists, and that is proved
+    ├── InfeasibleError                   no schedule exists
     ├── NotFoundError                     no schedule was found, but there may be one
     ├── SolverError                       a solver failed or answered nonsense
+    │   └── InfeasibleProgramError        a solver says that a linear program has no solution
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
     LpschedWarning (a UserWarning)        usable, but look at it again
@@ -141,6 +142,10 @@ class SolverError(LpschedError):
     """A solver failed, or its answer does not make sense."""
 
     code = "solver"
+
+
+class InfeasibleProgramError(SolverError):
+    """A solver says that a linear program has no solution."""
 
 
 class InvalidScheduleError(LpschedError):

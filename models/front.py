@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 OPTIMAL: Final = 1  # what PuLP 3 returns, and the status in what PuLP 4 returns
 STRICT: Final = {
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
+    "primal_feasibility_tolerance": 1e-9,
+    "dual_feasibility_tolerance": 1e-9,
     "small_matrix_value": 1e-12,
     "presolve": "off",  # HiGHS 1.15.1 calls rows with a coefficient of 1e-10 infeasible in presolve
 }
 PASSES: Final = 8
 FIT: Final = 0.1  # an answer of this share of its unit needs no smaller one
-SLACK: Final = 1e-9  # relative: what the first goal may lose to the second
+SLACK: Final = 1e-8  # relative: what the first goal may lose to the second
 SMALLEST: Final = 1e-9  # relative: by how much a unit may shrink at once
 
 Pair: TypeAlias = tuple[int, int, int]  # task type i, machine type j, P-state k

@@ -73,7 +73,7 @@ def best_rate(bag: Bag) -> float:
         outcome = model.solve(pulp.HiGHS(msg=False, **STRICT))
         assert int(getattr(outcome, "status", outcome)) == OPTIMAL
         rate, bags = float(pulp.value(money)), float(pulp.value(r)) * unit
-        if bags >= FIT and abs(rate) >= FIT * size:
+        if abs(rate) >= FIT * size:
             break
         unit, size = unit / max(bags, SMALLEST), max(abs(rate), SMALLEST * size)
     return rate - standing(bag)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
 
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.lp.program import LinearProgram, LpBuilder
+from lpsched.lp.builder import LpBuilder
+
+if TYPE_CHECKING:
+    from lpsched.lp.program import LinearProgram
 
 SOUND: dict[str, Any] = {
     "format": "lpsched-bag/1",

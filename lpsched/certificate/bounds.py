@@ -49,6 +49,11 @@ class Multipliers:
     machines: tuple[Number, ...]
     cap: Number = 0.0
 
+    @classmethod
+    def zero(cls, bag: Bag) -> Multipliers:
+        """Return the prices at which nothing is scarce."""
+        return cls((0.0,) * len(bag.machine_types))
+
 
 class Prover:
     """Evaluates the formulas above for one bag, as it stands: with its prices, cap and deadline.
@@ -91,12 +96,17 @@ class Prover:
         weight, supply = Fraction(joules_weight), self._supply(prices)
         allowed = weight * self.idle_watts + Fraction(seconds_weight)
         if supply <= allowed:
-            return self._cheapest(prices, weight)
-        scaled = _scaled(prices, max(Fraction(0), allowed) / supply)
-        proved = self._cheapest(scaled, weight)
-        if self.deadline is not None:
-            proved = max(proved, self._cheapest(prices, weight) + (allowed - supply) * self.deadline)
-        return proved
+            proved = self._cheapest(prices, weight)
+        else:
+            proved = self._cheapest(_scaled(prices, max(Fraction(0), allowed) / supply), weight)
+            if self.deadline is not None:
+                proved = max(proved, self._cheapest(prices, weight) + (allowed - supply) * self.deadline)
+        if proved > 0:
+            return proved
+        idle = tuple(weight * Fraction(each.idle_watts) for each in self.bag.machine_types)
+        return max(
+            proved, self._cheapest(Multipliers(idle), weight)
+        )  # S = wE I: what the tasks draw, at least
 
     def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
         """Return the money per second that no schedule exceeds; without a deadline, waiting is one of them.
@@ -133,12 +143,11 @@ class Prover:
 
     def least_joules_above_idle(self) -> Fraction:
         """Return the least D(x) of all ways to run the bag."""
-        return self._cheapest(Multipliers((0.0,) * len(self.bag.machine_types)), Fraction(1))
+        return self._cheapest(Multipliers.zero(self.bag), Fraction(1))
 
     def least_running_cost(self) -> Fraction:
         """Return sum_i n_i min_jk kappa_ijk: below it, and without a deadline, the bag is better not run."""
-        nothing = Multipliers((0.0,) * len(self.bag.machine_types))
-        return self._cheapest(nothing, self.per_joule, wear=True)
+        return self._cheapest(Multipliers.zero(self.bag), self.per_joule, wear=True)
 
     def _supply(self, prices: Multipliers) -> Fraction:
         """Return S."""

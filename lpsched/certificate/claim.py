@@ -68,7 +68,8 @@ def check(bag: Bag, certificate: Certificate) -> Verdict:
     prover = Prover(certificate.terms.applied_to(bag))
     if certificate.cap_price and prover.headroom is None:
         return Verdict(certificate.bound, None, ("it has a price of the power cap, but there is no cap",))
-    if bag.watts is None and (certificate.objective == "energy" or certificate.cap_price or prover.per_joule):
+    counts_joules = certificate.objective == "energy" or certificate.cap_price
+    if bag.watts is None and (counts_joules or (certificate.objective == "profit" and prover.per_joule)):
         return Verdict(certificate.bound, None, ("it counts energy, but the bag has no watts",))
     if certificate.objective == "profit":
         proved = SECONDS_PER_HOUR * prover.rate(prices)

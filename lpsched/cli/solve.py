@@ -30,7 +30,9 @@ def solve(
     gap: Annotated[
         float, typer.Option(help="Call the answer optimal within this relative gap.", min=0.0, max=1.0)
     ] = 1e-4,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for the linear program.", min=0.0)] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for each linear program.", min=0.0)
+    ] = None,
     solver: SolverName = "highs",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the schedule, compact: a .json file.")

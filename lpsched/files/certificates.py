@@ -22,7 +22,7 @@ from lpsched.instance.fields import LARGEST, SMALLEST, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,1200})?")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,150}(\.[0-9]{1,1200})?")  # a double, with room to spare
 _CLAIM: Final = ("objective", "unit", "bound", "price", "power_cap_watts", "deadline_seconds")
 
 

@@ -31,12 +31,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.formulations.scales import SLACK, Scales, scales_of
-from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
+from lpsched.lp.builder import LpBuilder
 from lpsched.relaxation import Point, Relaxation
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.instance.arrays import Floats
+    from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "front"
 DEAREST: Final = 1e12  # as a share of the answer; who costs more is not told apart
@@ -68,22 +69,19 @@ def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
     """
     thrifty = scales.to_least_energy()
     slowest = scales.makespan_of(thrifty)
-    if scales.cap is not None and scales.joules is not None and scales.cap.headroom_watts <= 0:
-        used = float((scales.joules * thrifty).sum())
-        if scales.cap.headroom_watts < 0 and used < 0:  # D(x) <= H t ends at least D / H
-            slowest = max(slowest, used / scales.cap.headroom_watts)
-    elif weights is not None and weights.joules == 0:
+    no_headroom = (
+        scales.cap is not None and scales.cap.headroom_watts <= 0
+    )  # only the thrifty way may keep it
+    if weights is not None and weights.joules == 0 and not no_headroom:
         slowest = scales.seconds
-    elif weights is not None and scales.joules is not None:
+    elif weights is not None and scales.joules is not None and not no_headroom:
         standing = weights.joules * scales.idle_floor_watts + weights.seconds
-        least = weights.joules * float((scales.joules * thrifty).sum())
         soon = scales.to_least(scales.loads)
-        cost = least + standing * slowest
-        cost = min(
-            cost, weights.joules * float((scales.joules * soon).sum()) + standing * scales.makespan_of(soon)
-        )
+        more = weights.joules * max(0.0, float((scales.joules * (soon - thrifty)).sum()))
         if standing > 0:
-            slowest = min(slowest, (cost - least) / standing)
+            slowest = min(slowest, scales.makespan_of(soon) + more / standing)
+    elif scales.cap is not None and scales.cap.headroom_watts < 0 and scales.joules is not None:
+        slowest = max(slowest, float((scales.joules * thrifty).sum()) / scales.cap.headroom_watts)
     deadline = scales.bag.site.deadline_seconds
     return slowest if deadline is None else min(slowest, deadline)
 

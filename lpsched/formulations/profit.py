@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.formulations.scales import SLACK
-from lpsched.lp.program import LinearProgram, LpBuilder, LpSolution
+from lpsched.lp.builder import LpBuilder
 from lpsched.relaxation import Relaxation
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
     from lpsched.instance.arrays import Floats
+    from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "profit"
 DEAREST: Final = 1e12  # as a share of the income; who costs more is not told apart

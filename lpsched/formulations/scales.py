@@ -70,7 +70,7 @@ class Scales:
 
     @cached_property
     def least_joules(self) -> float:
-        """An energy that every schedule takes: each task where it draws least, and the idle floor."""
+        """An energy of the order of the least: each task where it draws least, and some idling."""
         arrays = self.arrays
         assert arrays.watts is not None, "energy needs watts"
         busy = arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts

@@ -9,7 +9,7 @@ feasible: when all variables may be 0, and after a solve, when only costs have c
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import highspy
@@ -98,11 +98,12 @@ class HighsSweep:
         """
         highs = self.highs
         if costs is not self.program.costs:
-            self.program = replace(self.program, costs=costs)
+            self.program = self.program.with_costs(costs)
             _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
-        if time_limit is not None:  # HiGHS counts all the time since it was made
-            until = highs.getRunTime() + float(time_limit)
-            _check(highs.setOptionValue("time_limit", until), self.program, "the time limit")
+        until = (
+            np.inf if time_limit is None else highs.getRunTime() + float(time_limit)
+        )  # counts from its birth
+        _check(highs.setOptionValue("time_limit", until), self.program, "the time limit")
         if highs.HandleUserInterrupt:
             _run_in_thread(highs)
         else:

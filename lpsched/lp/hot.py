@@ -8,7 +8,7 @@ cold, and that answer stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -58,7 +58,7 @@ class CheckedSweep:
             self._is_hot = False  # whatever it was, a cold start is the answer
         self.colds += 1
         self._sweep = self.solver.sweep(self.program)  # the old one may go on to be wrong
-        return require_optimal(self.solver.solve(replace(self.program, costs=costs)))
+        return require_optimal(self.solver.solve(self.program.with_costs(costs)))
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
         """Return the multipliers that the last solve's basis has for each of these costs, if known."""

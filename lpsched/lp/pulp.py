@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,7 +89,7 @@ class PulpSweep:
 
     def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
         """Solve for these costs, from cold."""
-        return self.solver.solve(replace(self.program, costs=costs), time_limit=time_limit)
+        return self.solver.solve(self.program.with_costs(costs), time_limit=time_limit)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> None:
         """Return nothing: PuLP does not tell the basis."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import Prover
 from lpsched.certificate.claim import Certificate
 from lpsched.instance.frozen import FrozenDict
+from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import no_prices, relax
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -44,17 +43,17 @@ def certify(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    asked, prover = question.objective, Prover(question.bag)
-    relaxed = relax(question, prover, solver, None)
-    prices = relaxed.multipliers if relaxed is not None else no_prices(question.bag)
+    asked, proved = question.objective, prove(question, solver)
     names = (machine.name for machine in bag.machine_types)
     return Certificate(
         instance_name=bag.name,
         instance_hash=bag.content_hash,
         objective=asked.name,
         unit=asked.unit(bag),
-        bound=Fraction(asked.prove(prover, prices)),
+        bound=Fraction(proved.bound),
         terms=question.terms,
-        machine_prices=FrozenDict(zip(names, (Fraction(each) for each in prices.machines), strict=True)),
-        cap_price=Fraction(prices.cap),
+        machine_prices=FrozenDict(
+            zip(names, (Fraction(each) for each in proved.prices.machines), strict=True)
+        ),
+        cap_price=Fraction(proved.prices.cap),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import rounded_down
 from lpsched.display import number
-from lpsched.errors import InfeasibleError, SolverError
+from lpsched.errors import InfeasibleError, InfeasibleProgramError
 from lpsched.pipeline.objectives import Makespan, Relaxed
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def require_power(prover: Prover) -> None:
     )
 
 
-def require_time(prover: Prover, solver: Solver) -> Relaxed | None:
+def require_time(prover: Prover, solver: Solver, time_limit: float | None = None) -> Relaxed | None:
     """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met.
 
     Raises
@@ -56,8 +56,8 @@ def require_time(prover: Prover, solver: Solver) -> Relaxed | None:
         return None
     free = prover.bag.without_deadline()
     try:
-        relaxed = Makespan().relax(free, solver)
-    except SolverError as error:
+        relaxed = Makespan().relax(free, solver, time_limit)
+    except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
         floor, left = float(prover.idle_watts), float(prover.headroom + prover.idle_watts)

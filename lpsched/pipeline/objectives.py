@@ -122,8 +122,8 @@ class Profit:
         return f"{bag.prices.currency}/hour"
 
     def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        relaxation, solution = best_rate(bag, solver, time_limit=time_limit)
-        return Relaxed(relaxation, solution.status is LpStatus.OPTIMAL)
+        rated = best_rate(bag, solver, time_limit=time_limit)
+        return Relaxed(rated.relaxation, rated.optimal)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_up(SECONDS_PER_HOUR * prover.rate(prices))
@@ -149,9 +149,7 @@ def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, time_limit:
         weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
         weights.seconds or TIE * scales.least_joules / scales.seconds,
     )
-    again = solver.solve(
-        replace(solution.program, costs=front.all_costs(scales, tied)), time_limit=time_limit
-    )
+    again = solver.solve(solution.program.with_costs(front.all_costs(scales, tied)), time_limit=time_limit)
     if not is_sound(again):
         return Relaxed(best)
     among = front.point_of(scales, again)

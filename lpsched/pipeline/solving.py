@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Multipliers, Prover
 from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
-from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.solvers import default_solver
@@ -18,9 +17,9 @@ from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import Result, Status, Worth, relative_gap
 
 if TYPE_CHECKING:
+    from lpsched.certificate.bounds import Multipliers
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
-    from lpsched.pipeline.objectives import Relaxed
 
 DEFAULT_GAP: Final = 1e-4
 
@@ -51,7 +50,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     gap
         The relative distance from value to bound within which the answer is called optimal.
     time_limit
-        Seconds for the linear program. What it knows by then still gives a schedule and a bound.
+        Seconds for each linear program. What it knows by then still gives a schedule and a bound.
     solver
         Solves the linear program; HiGHS if not given.
 
@@ -101,14 +100,10 @@ def answer(question: Question, solver: Solver, *, gap: float, time_limit: float 
     """
     bag, asked = question.bag, question.objective
     timings: dict[str, float] = {}
-    with timed(timings, "relax"):
-        prover = Prover(bag)
-        relaxed = relax(question, prover, solver, time_limit)
-    with timed(timings, "prove"):
-        prices = relaxed.multipliers if relaxed is not None else no_prices(bag)
-        bound = asked.prove(prover, prices)
+    proved = prove(question, solver, time_limit=time_limit, timings=timings)
+    relaxed, bound = proved.relaxed, proved.bound
     with timed(timings, "recover"):
-        found = recover(bag, asked, relaxed.relaxation, solver) if relaxed is not None else waiting(bag)
+        found = waiting(bag) if relaxed is None else recover(bag, asked, relaxed.relaxation, solver)
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
@@ -127,37 +122,10 @@ def answer(question: Question, solver: Solver, *, gap: float, time_limit: float 
         machines=bag.machines,
         measured=found.measured,
         schedule=found.schedule,
-        worth=_worth(bag, prices) if earns else None,
+        worth=_worth(bag, proved.prices) if earns else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(question.given, solver.name),
     )
-
-
-def relax(question: Question, prover: Prover, solver: Solver, time_limit: float | None) -> Relaxed | None:
-    """Return the relaxation; `None` if the bag is better not run, which needs no linear program.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no schedule.
-    """
-    bag, asked = question.bag, question.objective
-    require_power(prover)
-    if (
-        asked.maximise
-        and bag.site.deadline_seconds is None
-        and prover.income() <= prover.least_running_cost()
-    ):
-        return None
-    fastest = require_time(prover, solver)
-    if fastest is not None and asked.name == "makespan":
-        return fastest
-    return asked.relax(bag, solver, time_limit)
-
-
-def no_prices(bag: Bag) -> Multipliers:
-    """Return the prices at which nothing is scarce: they prove that waiting is best, where it is."""
-    return Multipliers((0.0,) * len(bag.machine_types))
 
 
 def _regime(money: float, *, runs: bool) -> Regime:

@@ -56,7 +56,8 @@ class HalfPlane:
 class FrontResult:
     """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
 
-    No schedule lies below or left of the front: `proofs` has a half-plane for each edge. Where whole tasks
+    No schedule lies below or left of the front: `proofs` has a half-plane for each edge, and one for each
+    criterion alone. Where whole tasks
     miss the deadline, there is no schedule for that vertex.
     """
 

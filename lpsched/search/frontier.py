@@ -33,7 +33,7 @@ FINE: Final = 1e-14  # where each weight has a T of its own, far flatter corners
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Between two neighbouring corners: the weights at which both are best, and what shows it."""
+    """The weights at which two neighbouring corners, or one criterion alone, are best, and what shows it."""
 
     weights: front.Weights
     relaxation: Callable[[], Relaxation]  # with the prices that prove it; read when they are needed
@@ -41,7 +41,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The corners by rising energy, and the edges between them (two ends that are one have one edge)."""
+    """The corners by rising energy, and the edges: left of the first, between them, and below the last."""
 
     corners: tuple[Point, ...]
     edges: tuple[Edge, ...]
@@ -61,7 +61,7 @@ def frontier(bag: Bag, solver: Solver) -> Frontier:
     thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
     flat = FINE if search.apart else FLAT
     found, edges = corners(search.minimise, thriftiest, fastest, flat=flat, settle=search.settle)
-    between = edges or [CornerEdge(1.0, 0.0, thriftiest.source)]
+    between = [CornerEdge(1.0, 0.0, thriftiest.source), *edges, CornerEdge(0.0, 1.0, fastest.source)]
     return Frontier(
         corners=tuple(each.source.point for each in found),
         edges=tuple(
@@ -122,7 +122,7 @@ class _FrontSearch:
         found, weights = edge.source, front.Weights(edge.first_weight, edge.second_weight)
         solution = found.solution
         if found.weights != weights and found.multipliers is not None:
-            program = replace(self.sweep.program, costs=front.all_costs(self.scales, weights))
+            program = self.sweep.program.with_costs(front.all_costs(self.scales, weights))
             mixed = self._mixed(found.multipliers, weights)
             bound = program.dual_bound(mixed)
             solution = replace(solution, program=program, multipliers=mixed, bound=bound)

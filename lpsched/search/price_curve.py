@@ -95,14 +95,14 @@ class PriceSearch:
     def _best(self, cost_weight: float, bags_weight: float) -> _Best:
         """Return what is best for cost_weight C - bags_weight r."""
         if self._apart and cost_weight:
-            best, _ = best_rate(self.bag, self._solver, income=bags_weight / cost_weight)
-            return self._with_rates(best, 1.0 / best.makespan_seconds)
+            rated = best_rate(self.bag, self._solver, income=bags_weight / cost_weight)
+            return self._with_rates(rated.relaxation, rated.bags_per_second)
         size = max(cost_weight * self._money.unit, abs(bags_weight)) or 1.0
         kappa, income = cost_weight * self._money.unit / size, bags_weight / size
         solution = self.sweep.solve(np.append((kappa * self._kappa).ravel(), -income))
         money = self._money
         if cost_weight:
-            money = replace(money, income=bags_weight / cost_weight, unit=size / cost_weight)
+            money = replace(money, unit=size / cost_weight)
         relaxation = profit.read_solution(self._scales, money, solution)
         return self._with_rates(relaxation, float(solution["rho"][0]) / self._scales.seconds)
 

@@ -7,7 +7,7 @@ the answer.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.formulations import profit
@@ -16,17 +16,26 @@ from lpsched.lp.program import LpStatus, require_optimal
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.lp.program import LpSolution, Solver
+    from lpsched.lp.program import Solver
     from lpsched.relaxation import Relaxation
 
 SLOW: Final = 1e-3  # as a share of 1 / T
 MOST_RESCALED: Final = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A relaxation, how many bags a second it finishes, and whether its program was solved to the end."""
+
+    relaxation: Relaxation
+    bags_per_second: float
+    optimal: bool
+
+
 def best_rate(
     bag: Bag, solver: Solver, *, income: float | None = None, time_limit: float | None = None
-) -> tuple[Relaxation, LpSolution]:
-    """Return the relaxation at the bag's own income, or at another, and the solution it was read from.
+) -> Rated:
+    """Return the relaxation at the bag's own income, or at another.
 
     Raises
     ------
@@ -51,4 +60,9 @@ def best_rate(
         if again.status is not LpStatus.OPTIMAL:  # what there is will do
             break
         scales, solution = slower, again
-    return profit.read_solution(scales, money, solution), solution
+    rho = max(0.0, float(solution["rho"][0]))
+    return Rated(
+        relaxation=profit.read_solution(scales, money, solution),
+        bags_per_second=rho / scales.seconds if rho > profit.SLOWEST else 0.0,
+        optimal=solution.status is LpStatus.OPTIMAL,
+    )

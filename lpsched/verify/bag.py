@@ -66,6 +66,9 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
         return Examined(tuple(found), None)
     makespan = tally.longest
     if schedule.makespan_seconds is not None:
+        if not 0 < schedule.makespan_seconds < math.inf:
+            sentence = f"the schedule ends at {schedule.makespan_seconds!r} s"
+            return Examined((Violation("bad-number", sentence),), None)
         makespan = _whole(schedule.makespan_seconds)
         if makespan < tally.longest:
             busy = _up(Fraction(tally.longest, UNIT))

@@ -14,7 +14,8 @@ import pytest
 
 from lpsched.errors import InstanceError, MissingExtraError, SolverError
 from lpsched.files.bags import read_bag
-from lpsched.lp.program import LpBuilder, LpStatus
+from lpsched.lp.builder import LpBuilder
+from lpsched.lp.program import LpStatus
 from lpsched.lp.pulp import PulpSolver
 from lpsched.pipeline import export, front, solve, solver_named
 from lpsched.pipeline.solvers import default_solver

@@ -34,7 +34,8 @@ def test_tiny_has_the_front_on_paper():
         (8400, 12),
     ]
     # The line between them: E + 100 t = 9,600; in weights 1/1,800 and 1/18, that is 5.33.
-    (proof,) = result.proofs
+    least_energy, proof, least_makespan = result.proofs
+    assert (least_energy.bound, least_makespan.bound) == pytest.approx((6600.0, 12.0), rel=1e-12)
     assert proof.bound / proof.joules_weight == pytest.approx(9600, rel=1e-12)
     assert proof.seconds_weight / proof.joules_weight == pytest.approx(100, rel=1e-12)
 
@@ -89,8 +90,10 @@ def test_the_front_is_convex_and_its_proofs_are_as_sharp_as_its_edges():
     assert np.all(np.diff(found[:, 0]) > 0)
     assert np.all(slopes < 0)
     assert np.all(np.diff(slopes) > 0)
-    assert len(result.proofs) == len(found) - 1
-    for proof, one, two in zip(result.proofs, found[:-1], found[1:], strict=True):
+    assert len(result.proofs) == len(found) + 1  # one for each edge, and one for each criterion alone
+    assert result.proofs[0].bound == pytest.approx(found[0, 0], rel=1e-9)
+    assert result.proofs[-1].bound == pytest.approx(found[-1, 1], rel=1e-9)
+    for proof, one, two in zip(result.proofs[1:-1], found[:-1], found[1:], strict=True):
         for energy, seconds in (one, two):
             value = proof.joules_weight * energy + proof.seconds_weight * seconds
             assert value == pytest.approx(proof.bound, rel=1e-9)

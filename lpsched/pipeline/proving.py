@@ -1,0 +1,64 @@
+"""The first two stages: relax, and prove what the prices of the relaxation say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lpsched.certificate.bounds import Multipliers, Prover
+from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.timing import timed
+
+if TYPE_CHECKING:
+    from lpsched.lp.program import Solver
+    from lpsched.pipeline.objectives import Relaxed
+    from lpsched.pipeline.questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A bound and the prices that prove it; no relaxation where the bag is better not run."""
+
+    relaxed: Relaxed | None
+    prices: Multipliers
+    bound: float
+
+
+def prove(
+    question: Question,
+    solver: Solver,
+    *,
+    time_limit: float | None = None,
+    timings: dict[str, float] | None = None,
+) -> Proved:
+    """Relax the question, and prove its bound.
+
+    Raises
+    ------
+    InfeasibleError
+        If there is no schedule.
+    SolverError
+        If the solver fails.
+    """
+    timings = {} if timings is None else timings
+    with timed(timings, "relax"):
+        prover = Prover(question.bag)
+        relaxed = _relax(question, prover, solver, time_limit)
+    with timed(timings, "prove"):
+        # Where the bag is better not run, nothing is scarce: that alone proves that waiting is best.
+        prices = Multipliers.zero(question.bag) if relaxed is None else relaxed.multipliers
+        bound = question.objective.prove(prover, prices)
+    return Proved(relaxed, prices, bound)
+
+
+def _relax(question: Question, prover: Prover, solver: Solver, time_limit: float | None) -> Relaxed | None:
+    """Return the relaxation; `None` if the bag is better not run, which needs no linear program."""
+    bag, asked = question.bag, question.objective
+    require_power(prover)
+    may_wait = asked.maximise and bag.site.deadline_seconds is None
+    if may_wait and prover.income() <= prover.least_running_cost():
+        return None
+    fastest = require_time(prover, solver, time_limit)
+    if fastest is not None and asked.name == "makespan":
+        return fastest
+    return asked.relax(bag, solver, time_limit)
