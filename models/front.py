@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag, Table
 
 OPTIMAL: Final = 1  # what PuLP 3 returns, and the status in what PuLP 4 returns
-STRICT: Final = {
-    "primal_feasibility_tolerance": 1e-9,
-    "dual_feasibility_tolerance": 1e-9,
+TOLERANCES: Final = (1e-10, 1e-9, 1e-8, 1e-7)  # the first with which HiGHS finds an answer
+OPTIONS: Final = {
     "small_matrix_value": 1e-12,
-    "presolve": "off",  # HiGHS 1.15.1 calls rows with a coefficient of 1e-10 infeasible in presolve
+    "presolve": "off",  # in HiGHS 1.15.1, it calls some feasible rows with a coefficient of 1e-10 infeasible
 }
 PASSES: Final = 8
 FIT: Final = 0.1  # an answer of this share of its unit needs no smaller one
-SLACK: Final = 1e-8  # relative: what the first goal may lose to the second
+SLACK: Final = 1e-9  # relative: what the first goal may lose to the second
 SMALLEST: Final = 1e-9  # relative: by how much a unit may shrink at once
 
 Pair: TypeAlias = tuple[int, int, int]  # task type i, machine type j, P-state k
@@ -82,13 +81,22 @@ def least(
         model = pulp.LpProblem("front", pulp.LpMinimize)
         at = write_rows(model, bag, unit, most_joules)
         model += goal(at) * (1.0 / most)
-        outcome = model.solve(pulp.HiGHS(msg=False, **STRICT))
-        assert int(getattr(outcome, "status", outcome)) == OPTIMAL
+        solve(model)
         found, seconds = float(pulp.value(goal(at))), float(pulp.value(at.seconds))
         if found >= FIT * most and FIT * unit <= seconds <= unit / FIT:
             break
         most, unit = max(found, SMALLEST * most), max(seconds, SMALLEST * unit)
     return found, seconds
+
+
+def solve(model: Any) -> None:  # noqa: ANN401 - PuLP 3 has no types
+    """Solve a model as strictly as HiGHS can."""
+    for each in TOLERANCES:
+        strict = {"primal_feasibility_tolerance": each, "dual_feasibility_tolerance": each}
+        outcome = model.solve(pulp.HiGHS(msg=False, **OPTIONS, **strict))
+        if int(getattr(outcome, "status", outcome)) == OPTIMAL:
+            return
+    raise AssertionError(f"{model.name}: no optimum")
 
 
 def write_rows(model: Any, bag: Bag, unit: float, most_joules: float | None) -> Split:  # noqa: ANN401 - PuLP 3 has no types

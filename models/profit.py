@@ -26,19 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pulp
 
-from models.front import (
-    FIT,
-    OPTIMAL,
-    PASSES,
-    SMALLEST,
-    STRICT,
-    Pair,
-    Split,
-    cap_watts,
-    cells,
-    least,
-    least_cost,
-)
+from models.front import FIT, PASSES, SMALLEST, Pair, Split, cap_watts, cells, least, least_cost, solve
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -52,15 +40,14 @@ def best_rate(bag: Bag) -> float:
     e, d, kappa = cells(bag, bag.seconds), joules_above_idle(bag), task_costs(bag)
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
     cap, deadline = cap_watts(bag), bag.site.deadline_seconds
-    unit = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
-    size = (max(abs(income(bag)), abs(least_running_cost(bag))) or 1.0) / unit
+    unit, size = least_cost(bag, joules_weight=0.0, seconds_weight=1.0), 0.0
     for _ in range(PASSES):
         model = pulp.LpProblem("profit", pulp.LpMaximize)
-        r = 1.0 / unit * model.add_variable("r", lowBound=0.0 if deadline is None else unit / deadline)
-        z = {
-            (i, j, k): min(n[i] / unit, m[j] / e[i, j, k]) * model.add_variable(f"z_{i}_{j}_{k}", lowBound=0)
-            for i, j, k in e
-        }
+        slowest = 0.0 if deadline is None else unit / deadline
+        r = 1.0 / unit * model.add_variable("r", lowBound=slowest, upBound=max(slowest, 1 / FIT))
+        most = {(i, j, k): min(n[i] / unit, m[j] / e[i, j, k]) for i, j, k in e}
+        z = {(i, j, k): most[i, j, k] * model.add_variable(f"z_{i}_{j}_{k}", lowBound=0) for i, j, k in e}
+        size = size or max(abs(income(bag)) / unit, *(abs(kappa[pair]) * most[pair] for pair in e)) or 1.0
         money = income(bag) * r - pulp.lpSum(kappa[pair] * z[pair] for pair in z)
         model += money * (1.0 / size)
         for i, n_i in enumerate(n):
@@ -70,10 +57,9 @@ def best_rate(bag: Bag) -> float:
             model += pulp.lpSum(e[pair] * z[pair] for pair in z if pair[1] == j) * (1.0 / m_j) <= 1
         if cap is not None:
             model += pulp.lpSum(d[pair] * z[pair] for pair in z) * (1.0 / (cap - idle_floor(bag))) <= 1
-        outcome = model.solve(pulp.HiGHS(msg=False, **STRICT))
-        assert int(getattr(outcome, "status", outcome)) == OPTIMAL
+        solve(model)
         rate, bags = float(pulp.value(money)), float(pulp.value(r)) * unit
-        if abs(rate) >= FIT * size:
+        if abs(rate) >= FIT * size and bags < 1 / FIT:
             break
         unit, size = unit / max(bags, SMALLEST), max(abs(rate), SMALLEST * size)
     return rate - standing(bag)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +23,7 @@ from lpsched.instance.fields import LARGEST, SMALLEST, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,150}(\.[0-9]{1,1200})?")  # a double, with room to spare
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,1200})?")  # a double, with room to spare
 _CLAIM: Final = ("objective", "unit", "bound", "price", "power_cap_watts", "deadline_seconds")
 
 
@@ -162,7 +163,9 @@ class _Reader:
 
     def number(self, path: tuple[str, ...], value: object) -> Fraction:
         if isinstance(value, str) and _DECIMAL.fullmatch(value):
-            return Fraction(value)
+            exact = Fraction(value)
+            if abs(exact) <= sys.float_info.max:
+                return exact
         if not self.faults:
             self.fault(path, describe(value), "an exact decimal in quotes, such as '12.5'", "certify again")
         return Fraction(0)

@@ -191,7 +191,7 @@ def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
 def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None) -> float:
     """Return T: how long the soonest way takes under the cap, or the thriftiest, if that is done sooner.
 
-    Without headroom only the thriftiest way can keep the cap (H = 0), and only for a while (H < 0).
+    Without headroom only the thriftiest way is sure to keep the cap, if any does.
     """
     ways = [_one_each(arrays, amounts) for amounts in (work, joules) if amounts is not None]
     longest = [float(np.bincount(arrays.machine_of, weights=(work * way).sum(axis=0)).max()) for way in ways]
@@ -200,4 +200,4 @@ def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: fl
     used = [float((joules * way).sum()) for way in ways]
     if headroom > 0:
         return min(max(pair[0], pair[1] / headroom) for pair in zip(longest, used, strict=True))
-    return longest[-1] if headroom == 0 or used[-1] >= 0 else max(longest[-1], used[-1] / headroom)
+    return longest[-1]

@@ -68,6 +68,7 @@ def test_yaml_is_written_for_people(tmp_path):
         "prices:\n"
         "  per_bag: 2.0\n"
         "  per_task: {zip: 0.5}\n"
+        "  electricity_per_kwh: 0.1\n"
         "site: {pue: 1.5}\n"
     )
 

@@ -77,11 +77,24 @@ class Formulas:
             return joules_weight * self.joules(i, column)
 
         if supply <= allowed:
-            return self.cheapest(energy)
-        proofs = [self.cheapest(energy, allowed / supply)]
-        if self.ledger.deadline is not None:
-            proofs.append(self.cheapest(energy) - (supply - allowed) * self.ledger.deadline)
+            proofs = [self.cheapest(energy)]
+        else:
+            proofs = [self.cheapest(energy, allowed / supply)]
+            if self.ledger.deadline is not None:
+                proofs.append(self.cheapest(energy) - (supply - allowed) * self.ledger.deadline)
+        if max(proofs) <= 0:  # what the tasks draw while they run is a bound as well
+            proofs.append(joules_weight * self.busy_joules())
         return max(proofs)
+
+    def busy_joules(self) -> Fraction:
+        """Return what the tasks draw while they run, each where it draws least."""
+        if self.bag.watts is None:
+            return Fraction(0)
+        total = Fraction(0)
+        for task, seconds, watts in zip(self.bag.task_types, self.bag.seconds, self.bag.watts, strict=True):
+            pairs = zip(seconds, watts, strict=True)
+            total += task.count * min(Fraction(e) * Fraction(a) for e, a in pairs if e is not None)
+        return total
 
     def left(self) -> Fraction:
         def kappa(i: int, column: int) -> Fraction:
@@ -92,10 +105,13 @@ class Formulas:
         return self.ledger.income - self.cheapest(kappa)
 
     def rate(self) -> Fraction:
-        left, rate = self.left(), self.supply() - self.ledger.standing
+        left, standing, deadline = self.left(), self.ledger.standing, self.ledger.deadline
+        rate = self.supply() - standing
         if left > 0:
-            return rate + left * self.most_bags_per_second()
-        return rate + (left / self.ledger.deadline if self.ledger.deadline is not None else 0)
+            rate += left * self.most_bags_per_second()
+        elif deadline is not None:
+            rate += left / deadline
+        return rate if deadline is not None else max(rate, -standing)  # without one, waiting is a schedule
 
     def most_bags_per_second(self) -> Fraction:
         """Return r_max: all machines at once on one task type."""
