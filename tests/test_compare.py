@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,3 +122,19 @@ def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(file
         **{name: getattr(verdict, name) for name in type(verdict).__slots__} | {"claimed": 3.4799999}
     )
     assert near.row()[3:] == ("profit 3.4799999 USD/hour", "3.48 USD/hour")
+
+
+def test_a_makespan_can_be_certified_without_watts_though_electricity_has_a_price(tmp_path):
+    plain = replace(TINY, watts=None)
+    write_certificate(certify(plain, objective="makespan"), tmp_path / "p.json", "1")
+    assert audit(plain, [tmp_path / "p.json"]).accepted
+
+
+def test_a_certificate_that_says_two_things_or_an_endless_number_is_refused(files):
+    text = files["proof.json"].read_text()
+    files["proof.json"].write_text(text.replace('"bound":', '"bound": "1",\n    "bound":'))
+    (verdict,) = audit(TINY, [files["proof.json"]]).files
+    assert "a key that was given before" in verdict.reasons[0]
+    files["proof.json"].write_text(re.sub(r'"bound": "[^"]*"', f'"bound": "{"9" * 400}"', text))
+    (verdict,) = audit(TINY, [files["proof.json"]]).files
+    assert not verdict.accepted

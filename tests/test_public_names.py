@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +59,15 @@ def test_a_thousand_faults_do_not_fill_the_screen():
     assert text.startswith("x.yaml: 1000 faults\n")
     assert text.endswith("... and 900 more; mend these first")
     assert len(text.splitlines()) == 102
+
+
+def test_no_module_hides_a_public_name_once_everything_is_loaded():
+    code = (
+        "import importlib, pkgutil, lpsched\n"
+        "for each in pkgutil.walk_packages(lpsched.__path__, 'lpsched.'):\n"
+        "    if not each.name.endswith('__main__'): importlib.import_module(each.name)\n"
+        "import types\n"
+        "print([name for name in lpsched.__all__ if isinstance(getattr(lpsched, name), types.ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -62,11 +62,9 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     start, stop = checked("from_ratio", from_ratio, check_ratio), checked("to_ratio", to_ratio, check_ratio)
-    if start is not None and stop is not None and not start < stop:
-        fault = Fault(
-            ("to_ratio",), repr(to_ratio), f"a ratio above from_ratio ({from_ratio!r})", "correct one"
-        )
-        raise InstanceError("the terms", (fault,))
+    if stop is not None and not (start or 0.0) < stop:
+        needed = f"a ratio above {start or 0.0:g}, the first"
+        raise InstanceError("the terms", (Fault(("to_ratio",), repr(to_ratio), needed, "correct one"),))
     if not 0 <= points <= MOST_POINTS:
         fault = Fault(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
         raise InstanceError("the terms", (fault,))

@@ -12,7 +12,7 @@ import pytest
 from lpsched.certificate.bounds import Multipliers, Prover
 from lpsched.formulations import front, profit
 from lpsched.formulations.scales import scales_of
-from lpsched.instance import Bag, Prices, bag_from_dict
+from lpsched.instance import Bag, Prices, Site, Table, bag_from_dict
 from lpsched.lp.highs import HighsSolver
 from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
@@ -99,6 +99,11 @@ BAGS = {
                 sound()["machine_types"][1],
             ],
         )
+    ),
+    "a-furnace-under-a-cap": replace(
+        _powered(simple_bag([[1.0, 1.0], [2.0, 1.0]], [5, 5], [1, 1])),
+        watts=Table.of([[100.0, 1e9], [100.0, 1e12]]),
+        site=Site(average_power_cap_watts=150.0),
     ),
     "due": bag_from_dict(sound(prices=PAID, site={"deadline_seconds": 40.0})),
     "one-of-everything": _powered(simple_bag([[3.0]], [1], [1])),

@@ -74,3 +74,31 @@ def test_a_solution_that_is_not_optimal_is_not_passed_on():
     )
     with pytest.raises(SolverError, match="the linear program diet ended as limit, not optimal"):
         require_optimal(limited)
+
+
+def test_a_time_limit_is_for_one_solve_only():
+    lp = LpBuilder("small")
+    x = lp.variables("x", upper=np.ones(3))
+    lp.objective([(x, -1.0)])
+    lp.at_most("row", [(x, 1.0)], 2.0)
+    program = lp.build()
+    sweep = HighsSolver().sweep(program)
+    sweep.solve(program.costs, time_limit=0.0)
+    assert sweep.solve(np.array([-1.0, -2.0, -3.0])).status is LpStatus.OPTIMAL
+
+
+def test_large_programs_are_multiplied_as_small_ones_are(monkeypatch):
+    lp = LpBuilder("both")
+    x = lp.variables("x", upper=np.array([2.0, 3.0]))
+    lp.objective([(x, np.array([1.0, -1.0]))])
+    lp.at_most("a", [(x, np.array([1.0, 2.0]))], 4.0)
+    lp.equal("b", [(x, np.array([1.0, -1.0]))], 0.5)
+    dense = lp.build()
+    monkeypatch.setattr("lpsched.lp.program.FEW", 0)
+    sparse = lp.build()
+    for point in (np.array([1.0, 0.5]), np.array([3.0, 2.0]), np.array([-1.0, 0.0])):
+        assert sparse.infeasibility(point) == dense.infeasibility(point)
+    for y in (np.array([-0.5, 0.25]), np.array([1.0, -3.0])):
+        assert sparse.dual_bound(y) == dense.dual_bound(y)
+    # (3, 2): row a holds 7 instead of 4, of terms that add up to 7; row b 1 instead of 0.5, of 5; x_0 is 1 beyond 2.
+    assert dense.infeasibility(np.array([3.0, 2.0])) == pytest.approx(max(3 / 7, 0.5 / 5, 1 / 2))

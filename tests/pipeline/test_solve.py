@@ -517,3 +517,36 @@ def test_the_relative_gap():
     assert relative_gap(12.0, 10.0) == pytest.approx(0.2)
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(1.0, 0.0) is None
+
+
+def test_a_schedule_that_loses_more_than_waiting_is_not_run():
+    # One task, 6 USD. 'fast' takes 1 s and wears off 10 USD, 'slow' 2 s and 1 USD. Split, most of it runs on
+    # 'fast'; whole, all of it does, at a loss of 4 USD.
+    machines = (
+        lpsched.MachineType(name="fast", count=1, wear_per_busy_hour=36_000),
+        lpsched.MachineType(name="slow", count=1, wear_per_busy_hour=1_800),
+    )
+    tasks = (lpsched.TaskType(name="t", count=1),)
+    prices = Prices(per_bag=6.0, electricity_per_kwh=0.0)
+    result = solve(Bag("one", machines, tasks, lpsched.Table.of([[1.0, 2.0]]), prices=prices))
+    assert result.value >= 0.0
+    if result.value == 0.0:
+        assert (result.regime, result.bound_regime) == (Regime.DO_NOT_RUN, Regime.PROFIT)
+        assert "the bound leaves room for profit" in {row[0]: row[2] for row in result.facts()}["regime"]
+
+
+def test_a_solver_that_crashes_does_not_make_a_bag_infeasible():
+    class Crashing(Liar):
+        def solve(self, *_, **__):
+            raise SolverError("crashed")
+
+    bag = simple_bag([[1.0]], [2], [1], watts=[[10.0]], idle=[50.0])
+    with pytest.raises(SolverError, match="crashed"):
+        solve(bag, power_cap=20.0, solver=Crashing())
+
+
+def test_idle_power_next_to_nothing_is_no_obstacle():
+    bag = simple_bag(
+        [[1.0, 2.0], [3.0, 1.0]], [5, 7], [1, 1], watts=[[9.0, 5.0], [4.0, 8.0]], idle=[1e-18, 1e-30]
+    )
+    assert solve(bag, objective="energy").bound == pytest.approx(5 * 9 + 7 * 8, rel=1e-9)

@@ -52,6 +52,8 @@ def test_tasks_that_draw_less_than_idle_must_not_wait_beyond_what_they_save():
     thrifty = replace(BAG, watts=Table.of([[10.0]]))
     site = Site(average_power_cap_watts=35.0, cap_measured_at="it", deadline_seconds=100.0)
     assert end(replace(thrifty, site=site), late=True) == 24.0
+    sooner = site.model_copy(update={"deadline_seconds": 20.0})
+    assert end(replace(thrifty, site=sooner), late=True) == 20.0
 
 
 @pytest.mark.parametrize("cap", [41.0, 47.3, 63.1, 77.7])

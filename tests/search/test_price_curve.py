@@ -84,8 +84,9 @@ def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
 @pytest.mark.parametrize(
     ("bag", "options", "message"),
     [
-        (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: found 2.0, needs a ratio above from_ratio"),
+        (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: found 2.0, needs a ratio above 2, the first"),
         (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs times the cost of the least energy"),
+        (TINY, {"to_ratio": 0.0}, "to_ratio: found 0.0, needs a ratio above 0, the first"),
         (TINY, {"points": -1}, "points: found -1, needs a number from 0 to 100000"),
         (replace(TINY, prices=Prices()), {}, "prices.electricity_per_kwh: found none"),
         (
@@ -164,3 +165,37 @@ def test_the_gap_shrinks_as_tasks_per_machine_grow_and_is_larger_for_larger_rati
     assert at_high == sorted(at_high, reverse=True)
     assert at_high[-1] < at_high[0] / 100
     assert gap(PLAIN, 10, 1.5) > gap(PLAIN, 10, 1.01)
+
+
+def test_the_curve_does_not_depend_on_the_bags_own_price():
+    cheap, dear = (
+        price_curve(replace(IDLE, prices=IDLE.prices.model_copy(update={"per_bag": p}))) for p in (0, 1e12)
+    )
+    assert [piece.to_dict() for piece in cheap.pieces] == [piece.to_dict() for piece in dear.pieces]
+
+
+def test_a_price_that_does_not_cover_the_overhead_is_not_run_for_even_if_tasks_save_energy():
+    # One task that draws 1 W where 3 W would be idled away: it saves 2 J, so running costs -2 uUSD at 1 USD a MJ.
+    # With 5 uUSD of overhead, running is worth it from 3 uUSD up.
+    saving = replace(
+        simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]),
+        prices=Prices(electricity_per_kwh=3.6, overhead_per_bag=5e-6),
+    )
+    curve = price_curve(saving)
+    assert [piece.regime for piece in curve.pieces][:2] == [Regime.DO_NOT_RUN, Regime.LOSS]
+    assert curve.pieces[1].from_price == pytest.approx(3e-6, rel=1e-9)
+    assert curve.break_even_price == pytest.approx(6e-6, rel=1e-9)  # overhead and 1 J
+
+
+def test_the_last_point_is_the_end_that_was_asked_for():
+    curve = price_curve(IDLE, from_ratio=0.93, to_ratio=1.1, points=7)
+    assert curve.points[-1].price == curve.pieces[-1].to_price
+    assert curve.points[-1].bound == curve.pieces[-1].bound_at_to
+
+
+def test_points_under_a_deadline_may_wait_for_it_too():
+    # At a price of 0 the loss is spread until the deadline, in pieces and points alike.
+    curve = price_curve(TINY, deadline=100.0, points=3)
+    assert curve.points[0].value == curve.pieces[0].value_at_from
+    assert curve.points[0].value == pytest.approx(-(0.0054 / 100 * 3600 + 0.144), rel=1e-9)
+    assert curve.pieces[0].schedule.makespan_seconds == 100.0

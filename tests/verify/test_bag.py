@@ -149,3 +149,9 @@ def test_nothing_is_a_schedule_only_where_waiting_is_allowed(bag):
     assert (measured.makespan_seconds, measured.energy_joules) == (None, None)
     # 10 W idle at PUE 1.5 and 0.1 a kWh.
     assert measured.profit_per_hour == pytest.approx(-0.0015, rel=1e-14)
+
+
+@pytest.mark.parametrize("end", [float("nan"), float("inf"), -1.0, 0.0])
+def test_an_end_that_is_no_time_is_a_violation(bag, end):
+    (found,) = violations(bag, Schedule((CPU, GPU), end))
+    assert (found.code, found.sentence) == ("bad-number", f"the schedule ends at {end!r} s")

@@ -88,3 +88,13 @@ def test_expanding_and_gathering_gives_back_what_was_measured(bag, timed, random
     assert measured is not None
     assert measured.makespan_seconds == pytest.approx(result.value, rel=1e-9)
     assert measured.makespan_seconds >= result.value
+
+
+@pytest.mark.parametrize(("early", "broken"), [(1e-11, False), (1e-6, True)])
+def test_a_billionth_of_overlap_is_forgiven_and_a_millionth_is_not(early, broken):
+    bag = simple_bag([[2.0]], [2], [1])
+    rows = [TaskRow("t0", "m0", 1, start_seconds=0.0), TaskRow("t0", "m0", 1, start_seconds=2.0 - early)]
+    found = gather(bag, rows)
+    assert bool(found.violations) == broken
+    if not broken:  # and the makespan is what the machine works, not what the starts say
+        assert found.schedule.makespan_seconds == 4.0
