@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import Multipliers, Prover, rounded_down
-from lpsched.errors import InstanceError
+from lpsched.errors import Fault, InstanceError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.feasibility import require_power, require_time
@@ -15,21 +15,30 @@ from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.result.front import FrontResult, HalfPlane, Point
 from lpsched.result.provenance import provenance_of
-from lpsched.search.frontier import Edge, frontier
+from lpsched.search.frontier import Edge, frontier, sampled
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Point as Split
 
+MOST_SAMPLED: Final = 100_000
+
 
 def front(
-    bag: Bag, *, power_cap: float | None = None, deadline: float | None = None, solver: Solver | None = None
+    bag: Bag,
+    *,
+    sample: int = 0,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    solver: Solver | None = None,
 ) -> FrontResult:
     """Find every vertex of the energy/makespan front, and a verified schedule near each.
 
     Parameters
     ----------
+    sample
+        How many evenly spaced weights to try as well, for comparison with what a sample finds.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     solver
@@ -60,6 +69,9 @@ def front(
     faults = missing_data(asked, "front")
     if faults:
         raise InstanceError(bag.name, faults)
+    if not 0 <= sample <= MOST_SAMPLED:
+        fault = Fault(("sample",), repr(sample), f"a number from 0 to {MOST_SAMPLED}", "correct it")
+        raise InstanceError("the terms", (fault,))
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
         prover = Prover(asked)
@@ -76,6 +88,7 @@ def front(
         measured=tuple(None if each is None else _measured(each) for each in recovered),
         schedules=tuple(None if each is None else each.schedule for each in recovered),
         proofs=proofs,
+        sample=tuple(_vertex(point) for point in sampled(asked, solver, sample)) if sample else (),
         solves=found.solves,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),

@@ -61,7 +61,11 @@ def front_tables(result: FrontResult) -> list[Table | Text]:
     vertices = f"{count:,} {'vertices' if count > 1 else 'vertex'}"
     name = result.provenance.instance_name
     heading = Text(f"{name}: {vertices}; proved: no schedule lies below the front")
-    return [heading, table(front.HEADERS, result.rows(), numbers=range(6))]
+    tables: list[Table | Text] = [heading, table(front.HEADERS, result.rows(), numbers=range(6))]
+    if result.sample:
+        found = f"{result.sampled_vertices():,} of the {vertices}"
+        tables.append(Text(f"a sample of {len(result.sample):,} evenly spaced weights finds {found}"))
+    return tables
 
 
 def price_tables(curve: PriceCurve) -> list[Table | Text]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
     from lpsched.schedule.bag import Schedule
 
+NEAR: Final = 1e-7
 FORMAT: Final = "lpsched-front/1"
 HEADERS: Final = (
     "",
@@ -65,6 +67,7 @@ class FrontResult:
     measured: tuple[Point | None, ...]
     schedules: tuple[Schedule | None, ...]
     proofs: tuple[HalfPlane, ...]
+    sample: tuple[Point, ...]
     solves: int
     timings: FrozenDict[str, float]
     provenance: Provenance
@@ -75,6 +78,7 @@ class FrontResult:
             "vertices": [vertex.to_dict() for vertex in self.vertices],
             "schedules": [None if point is None else point.to_dict() for point in self.measured],
             "proofs": [proof.to_dict() for proof in self.proofs],
+            "sample": [point.to_dict() for point in self.sample],
             "timings": dict(self.timings),
         }
 
@@ -95,8 +99,17 @@ class FrontResult:
             )
         return rows
 
+    def sampled_vertices(self) -> int:
+        """Return how many of the vertices the sample of weights found."""
+        return sum(any(_same(vertex, point) for point in self.sample) for vertex in self.vertices)
+
     def _repr_html_(self) -> str:
         return html_table(HEADERS, self.rows())
+
+
+def _same(one: Point, two: Point) -> bool:
+    near = math.isclose(one.energy_joules, two.energy_joules, rel_tol=NEAR)
+    return near and math.isclose(one.makespan_seconds, two.makespan_seconds, rel_tol=NEAR)
 
 
 def _above(vertex: Point, point: Point) -> float | None:

@@ -73,6 +73,23 @@ def frontier(bag: Bag, solver: Solver) -> Frontier:
     )
 
 
+def sampled(bag: Bag, solver: Solver, count: int) -> tuple[Point, ...]:
+    """Return what is best for so many evenly spaced weights: the usual way to a front, for comparison.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    search = _FrontSearch(bag, solver)
+    thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
+    width = abs(fastest.first - thriftiest.first) or 1.0
+    height = abs(thriftiest.second - fastest.second) or 1.0
+    shares = [(k + 1) / (count + 1) for k in range(count)]
+    found = (search.minimise((1.0 - share) / width, share / height) for share in shares)
+    return tuple(corner.source.point for corner in found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A corner: its point, the solution that found it, and its basis's multipliers of energy and makespan."""

@@ -79,6 +79,7 @@ def test_front_prints_every_vertex(lpsched):
         "vertices",
         "schedules",
         "proofs",
+        "sample",
         "timings",
     }
 

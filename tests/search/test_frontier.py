@@ -182,3 +182,15 @@ def test_a_schedule_that_misses_the_deadline_is_left_out():
 
 def test_a_front_shows_itself_in_a_notebook():
     assert "<td>6,600</td>" in front(TINY)._repr_html_()
+
+
+def test_a_sample_of_weights_finds_some_of_the_vertices_and_nothing_else():
+    result = front(IDLE, sample=30)
+    assert len(result.sample) == 30
+    assert 5 < result.sampled_vertices() < len(result.vertices)
+    for point in result.sample:
+        for proof in result.proofs:
+            value = proof.joules_weight * point.energy_joules + proof.seconds_weight * point.makespan_seconds
+            assert value >= proof.bound * (1 - 1e-9)
+    with pytest.raises(InstanceError, match="sample: found -1, needs a number from 0 to 100000"):
+        front(TINY, sample=-1)
