@@ -59,7 +59,9 @@ def _examined_document(bag: Bag, name: str, document: Document, *, may_wait: boo
 
 
 def _checked(bag: Bag, path: Path) -> Checked:
-    name, may_wait = str(path), bag.site.deadline_seconds is None
+    name, prices = str(path), bag.prices
+    sold = prices.per_bag is not None or bool(prices.per_task)
+    may_wait = sold and bag.site.deadline_seconds is None
     try:
         if path.suffix.lower() in SUFFIXES:
             found = _examined_rows(bag, path, may_wait=may_wait)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched import audit, certify, read, solve, validate
+from lpsched import Prices, audit, certify, read, solve, validate
 from lpsched.files.certificates import write_certificate
 from lpsched.files.schedules import write_schedule
 from lpsched.files.task_rows import write_rows
@@ -138,3 +138,28 @@ def test_a_certificate_that_says_two_things_or_an_endless_number_is_refused(file
     files["proof.json"].write_text(re.sub(r'"bound": "[^"]*"', f'"bound": "{"9" * 400}"', text))
     (verdict,) = audit(TINY, [files["proof.json"]]).files
     assert not verdict.accepted
+
+
+def test_a_list_without_tasks_is_no_schedule_and_an_empty_one_only_where_it_earns(tmp_path, files):
+    (tmp_path / "header.csv").write_text("task_type,machine_type,machine\n")
+    assert not validate(TINY, [tmp_path / "header.csv"]).valid
+    assert not audit(TINY, [tmp_path / "header.csv"]).accepted
+    assert audit(TINY, [files["nothing.json"]]).accepted
+    assert not audit(replace(TINY, prices=Prices()), [files["nothing.json"]]).accepted
+
+
+@pytest.mark.parametrize("end", ["1e308", "1e61", "0", "-1"])
+def test_ends_beyond_all_time_are_refused_in_words(files, end):
+    text = files["best.json"].read_text().replace('"makespan_seconds": null', f'"makespan_seconds": {end}')
+    files["best.json"].write_text(text)
+    assert not audit(TINY, [files["best.json"]]).accepted
+    files["late.csv"].write_text(f"task_type,machine_type,machine,start_seconds\nscan,fast,1,{end}\n")
+    assert not audit(TINY, [files["late.csv"]]).accepted
+
+
+def test_a_file_of_another_format_is_told_by_its_format_alone(files):
+    content = json.loads(files["proof.json"].read_text()) | {"format": "lpsched-certificate/2"}
+    files["proof.json"].write_text(json.dumps(content))
+    (verdict,) = audit(TINY, [files["proof.json"]]).files
+    (reason,) = verdict.reasons
+    assert "found the text 'lpsched-certificate/2', needs 'lpsched-schedule/1'" in reason

@@ -15,6 +15,7 @@ from lpsched.cli.options import (
     Price,
     ProfitRatio,
     SolverName,
+    require_output,
 )
 from lpsched.cli.talk import talk_of
 
@@ -38,6 +39,7 @@ def certify(
     from lpsched.reports.answers import certificate_line
     from lpsched.result.provenance import version_of_lpsched
 
+    require_output(output, (".json",), bag)
     made = certify_bag(
         read_bag(bag),
         objective=objective,

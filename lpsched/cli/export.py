@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from lpsched.cli.options import BagFile, Deadline, ObjectiveOption, PowerCap, Price, ProfitRatio
+from lpsched.cli.options import (
+    BagFile,
+    Deadline,
+    ObjectiveOption,
+    PowerCap,
+    Price,
+    ProfitRatio,
+    require_output,
+)
 from lpsched.cli.talk import talk_of
 
 
@@ -23,14 +31,12 @@ def export(
 ) -> None:
     """Write the linear program for other solvers; its optimum is the objective, to be minimised."""
     from lpsched.cli.answers import header
-    from lpsched.errors import OutputError
     from lpsched.files.bags import read_bag
     from lpsched.files.writing import write_files
     from lpsched.pipeline import export as export_bag
 
+    require_output(output, (".lp", ".mps"), bag)
     kind = output.suffix.lower().removeprefix(".")
-    if kind not in ("lp", "mps"):
-        raise OutputError(f"cannot write {output}: needs the ending .lp or .mps; choose one")
     read = read_bag(bag)
     text = export_bag(
         read,

@@ -74,3 +74,20 @@ def form_of(tables: Tables | None) -> TableForm | None:
     from lpsched.files.bags import TableForm
 
     return None if tables is None else TableForm(tables.value)
+
+
+def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> None:
+    """Refuse an output of another ending, or one that would overwrite what is read.
+
+    Raises
+    ------
+    OutputError
+        If it is refused.
+    """
+    from lpsched.errors import OutputError
+
+    if output.suffix.lower() not in endings:
+        raise OutputError(f"cannot write {output}: needs the ending {' or '.join(endings)}; choose one")
+    for given in inputs:
+        if output.exists() and given.exists() and output.samefile(given):
+            raise OutputError(f"cannot write {output}: it is what is read; choose another name")

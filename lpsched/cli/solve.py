@@ -15,6 +15,7 @@ from lpsched.cli.options import (
     Price,
     ProfitRatio,
     SolverName,
+    require_output,
 )
 from lpsched.cli.talk import talk_of
 
@@ -45,6 +46,8 @@ def solve(
     from lpsched.pipeline import solver_named
     from lpsched.reports.answers import result_tables
 
+    if output is not None:
+        require_output(output, (".json",), bag)
     read = read_bag(bag)
     result = solve_bag(
         read,

@@ -84,9 +84,11 @@ def schedule_from_dict(content: object, source: str, faults: tuple[Fault, ...] =
 
 
 def _schedule(content: object, faults: list[Fault]) -> Schedule:
+    if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+        found = describe(content["format"])
+        faults.append(Fault(("format",), found, repr(FORMAT), "name a schedule file"))
+        return Schedule(())  # what else it says is not for a schedule to judge
     top = _mapping((), content, _TOP, ("format", "groups"), faults)
-    if "format" in top and top["format"] != FORMAT:
-        faults.append(Fault(("format",), describe(top["format"]), repr(FORMAT), "name a schedule file"))
     end = top.get("makespan_seconds")
     if end is not None and not _is_number(end):
         faults.append(

@@ -44,10 +44,9 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
     if path.suffix.lower() not in SUFFIXES:
         found = f"the ending {quote(path.suffix)}"
         raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
-    if path.is_dir() or not path.exists():
-        raise one_fault(
-            path, "a directory" if path.is_dir() else "no file to read", "a file", "check its name"
-        )
+    if not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or pipe" if path.exists() else "no file to read"
+        raise one_fault(path, kind, "a file", "check its name")
     cells = _csv_cells(path) if path.suffix.lower() == ".csv" else _parquet_cells(path)
     faults: list[Fault] = []
     for number, row in enumerate(cells, start=1):

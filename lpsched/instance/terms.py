@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from lpsched.instance.bag import Bag
 
-check_ratio: Final = amount_check("times the cost of the least energy")
+check_ratio: Final = amount_check("a profit ratio")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.search.price_curve import Piece, PriceSearch
 
+ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
 BEYOND: Final = 1.5  # how far past the last breakpoint points are drawn, where no end was asked for
 
 
@@ -44,9 +46,9 @@ class Curve:
             self._add(start, stop, Regime.DO_NOT_RUN, schedules)
             return
         even = (piece.cost_per_second + float(self.prover.standing())) / piece.bags_per_second
-        if even <= start:
+        if even <= start or math.isclose(even, start, rel_tol=ROUNDING):
             self._add(start, stop, Regime.PROFIT, schedules)
-        elif stop is not None and stop <= even:
+        elif stop is not None and (stop <= even or math.isclose(even, stop, rel_tol=ROUNDING)):
             self._add(start, stop, Regime.LOSS, schedules)
         else:
             self._add(start, even, Regime.LOSS, schedules)
@@ -83,6 +85,8 @@ class Curve:
 
     def _add(self, start: float, stop: float | None, regime: Regime, schedules: list[Schedule]) -> None:
         low, high = self._price(start), None if stop is None else self._price(stop)
+        if high is not None and high <= low:  # no wider than rounding
+            return
         value, schedule = self._best(schedules, low)
         self.pieces.append(
             PricePiece(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import Multipliers, Prover
+from lpsched.display import number
+from lpsched.errors import InfeasibleProgramError, NotFoundError
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.timing import timed
 
@@ -37,6 +39,8 @@ def prove(
     ------
     InfeasibleError
         If there is no schedule.
+    NotFoundError
+        If a deadline is too close to the least makespan for the solver to tell.
     SolverError
         If the solver fails.
     """
@@ -61,4 +65,13 @@ def _relax(question: Question, prover: Prover, solver: Solver, time_limit: float
     fastest = require_time(prover, solver, time_limit)
     if fastest is not None and asked.name == "makespan":
         return fastest
-    return asked.relax(bag, solver, time_limit)
+    try:
+        return asked.relax(bag, solver, time_limit)
+    except InfeasibleProgramError as error:
+        if fastest is None:
+            raise
+        least = number(fastest.relaxation.makespan_seconds)
+        raise NotFoundError(
+            f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of split "
+            f"tasks {least} s; that is too close for the solver to tell; give it a little more time"
+        ) from error

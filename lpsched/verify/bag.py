@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
 
 UNIT: Final = 1 << 160
+LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
 
     With `may_wait`, running nothing at all is a schedule too.
     """
-    if may_wait and not schedule.groups:
+    if may_wait and not schedule.groups and schedule.makespan_seconds is None:
         return Examined((), Measurement(None, None, _profit(bag, None)))
     tally = _Tally(bag)
     found = list(tally.take(schedule))
@@ -66,7 +67,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
         return Examined(tuple(found), None)
     makespan = tally.longest
     if schedule.makespan_seconds is not None:
-        if not 0 < schedule.makespan_seconds < math.inf:
+        if not 0 < schedule.makespan_seconds <= LONGEST:
             sentence = f"the schedule ends at {schedule.makespan_seconds!r} s"
             return Examined((Violation("bad-number", sentence),), None)
         makespan = _whole(schedule.makespan_seconds)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import Violation
+from lpsched.verify.bag import LONGEST, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,12 +47,14 @@ def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
             sentence = f"there is no machine {row.machine} of type {row.machine_type!r}, only 1 to {most}"
             found.append(Violation("no-such-machine", sentence))
         start = row.start_seconds
-        if start is not None and not 0 <= start < math.inf:
+        if start is not None and not 0 <= start <= LONGEST:
             found.append(Violation("bad-start", f"a task of type {row.task_type!r} starts at {start!r} s"))
         timed, untimed = timed + (start is not None), untimed + (start is None)
         machines.setdefault((row.machine_type, row.machine), []).append(row)
         if len(found) >= MOST:
             break
+    if not machines:
+        found.append(Violation("wrong-count", "there is no task in it"))
     if timed and untimed:
         found.append(Violation("missing-start", f"{untimed} tasks have no start, {timed} have one"))
     if found:

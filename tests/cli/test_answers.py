@@ -165,3 +165,25 @@ def test_many_task_types_are_cut_in_the_table_and_whole_in_json(lpsched, tmp_pat
     assert "... and 10 more (--json has all)\n" in out
     _, answer, _ = lpsched("solve", str(tmp_path / "w.json"), "--json")
     assert len(answer["worth"]["task_types"]) == 50
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"), [(["solve"], ".json"), (["certify"], ".json"), (["export"], ".lp or .mps")]
+)
+def test_the_bag_is_never_overwritten_and_endings_are_kept(lpsched, bag, tmp_path, command, ending):
+    before = Path(bag).read_text()
+    code, _, err = lpsched(*command, bag, "-o", bag)
+    assert code == 2
+    assert Path(bag).read_text() == before
+    if command != ["export"]:
+        assert "it is what is read; choose another name" in err
+    code, _, err = lpsched(*command, bag, "-o", str(tmp_path / "x.txt"))
+    assert (code, f"needs the ending {ending}; choose one" in err) == (2, True)
+
+
+def test_expanding_a_schedule_that_waits_says_what_the_rows_cannot(lpsched, tmp_path):
+    compact, rows = str(tmp_path / "s.json"), str(tmp_path / "r.csv")
+    lpsched("solve", TINY, "--objective", "makespan", "--power-cap", "110", "-o", compact)
+    code, _, err = lpsched("expand", TINY, compact, "-o", rows)
+    assert code == 0
+    assert "warning: the schedule ends at 77.1429 s, which rows of tasks cannot say" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pyarrow as pa
@@ -131,3 +132,9 @@ def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'lpsched[parquet]'")):
         write_rows(iter(ROWS), 3, tmp_path / "r.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "p.csv")
+    with pytest.raises(InstanceError, match="found a device or pipe, needs a file"):
+        list(read_rows(tmp_path / "p.csv"))

@@ -293,7 +293,7 @@ def test_a_profit_ratio_is_a_multiple_of_what_the_least_energy_costs():
         (TINY, {"price": -1.0}, "price: found -1.0, needs money: a number from 0"),
         (TINY, {"power_cap": 0.0}, "power_cap_watts: found 0.0, needs watts"),
         (TINY, {"deadline": math.nan}, "deadline_seconds: found NaN, needs seconds"),
-        (TINY, {"profit_ratio": math.inf}, "profit_ratio: found infinity, needs times the cost"),
+        (TINY, {"profit_ratio": math.inf}, "profit_ratio: found infinity, needs a profit ratio"),
         (
             replace(TINY, prices=Prices(per_bag=1.0, electricity_per_kwh=0.0)),
             {"profit_ratio": 2.0},

@@ -85,7 +85,7 @@ def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
     ("bag", "options", "message"),
     [
         (TINY, {"from_ratio": 2.0, "to_ratio": 2.0}, "to_ratio: found 2.0, needs a ratio above 2, the first"),
-        (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs times the cost of the least energy"),
+        (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs a profit ratio: a number from 0"),
         (TINY, {"to_ratio": 0.0}, "to_ratio: found 0.0, needs a ratio above 0, the first"),
         (TINY, {"points": -1}, "points: found -1, needs a number from 0 to 100000"),
         (replace(TINY, prices=Prices()), {}, "prices.electricity_per_kwh: found none"),
