@@ -152,8 +152,10 @@ def point_of(scales: Scales, solution: LpSolution) -> Point:
 def read_solution(scales: Scales, weights: Weights, solution: LpSolution) -> Relaxation:
     """Undo the scaling: from variables back to shares of tasks, seconds, joules and prices."""
     unit = unit_of(scales, weights)
-    y_costs, _ = costs_of(scales, weights)
+    y_costs, s_cost = costs_of(scales, weights)
     p, q = scales.sound_prices(y_costs, solution)
+    if scales.bag.site.deadline_seconds is None:
+        p = scales.within_budget(y_costs, p, q, s_cost)
     point = point_of(scales, solution)
     prices = p * unit / (scales.arrays.machine_counts * scales.seconds)
     return Relaxation(

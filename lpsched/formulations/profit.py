@@ -17,7 +17,8 @@ Variables  r        bags finished per second, that is 1 / makespan
 
 The owner maximises the ratio (N - kappa x) / t - K; counting tasks per second (the Charnes-Cooper
 substitution) makes it linear. The program is written in the pure numbers of `scales.py`: rho = r T, w = z T /
-n in units u, money as a share of the larger of N and the least that the tasks can cost.
+n in units u, money as a share of the larger of N and what the tasks cost where they are cheapest or done
+soonest.
 
 Why it bounds: a real schedule of makespan t gives the feasible point r = 1 / t, z = x / t of the same value.
 Doing nothing is r = 0. The optimum may not be reached, because tasks cannot be split.
@@ -77,11 +78,13 @@ def money_of(scales: Scales) -> Money:
     )
     income = revenue_of(bag) - bag.prices.overhead_per_bag
     costs = np.where(arrays.can_run, used, np.inf)
+    cheapest = float(costs.min(axis=1).sum())
+    soonest = float(used[scales.to_least(scales.loads) > 0].sum())
     return Money(
         income=income,
         costs=costs,
         standing=per_joule * scales.idle_floor_watts + lost,
-        unit=max(abs(income), abs(float(costs.min(axis=1).sum()))) or 1.0,
+        unit=max(abs(income), min(abs(cheapest), abs(soonest))) or 1.0,
     )
 
 

@@ -62,6 +62,7 @@ class Scales:
     joules: Floats | None  # n d: what all tasks of a type take above idle in this column
     cap: CapScale | None
     units: Floats  # u
+    energy: float | None = None  # of the order of the answer, where that is known
 
     @cached_property
     def idle_floor_watts(self) -> float:
@@ -71,6 +72,8 @@ class Scales:
     @cached_property
     def least_joules(self) -> float:
         """An energy of the order of the least: each task where it draws least, and some idling."""
+        if self.energy:
+            return self.energy
         arrays = self.arrays
         assert arrays.watts is not None, "energy needs watts"
         busy = arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts
@@ -148,9 +151,30 @@ class Scales:
             q = enough if enough > q * (1.0 + ROUNDING) else q
         return p, q
 
+    def within_budget(self, costs: Floats, p: Floats, q: float, budget: float) -> Floats:
+        """Return prices that add up to no more than a second may cost: sum p + sigma q <= budget.
 
-def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
-    """Return the scales of a bag, with its own T or a given one."""
+        What is too much, after rounding and `sound_prices`, is taken from the one price where that lowers
+        the sum of all cheapest pairs least. To scale all prices down instead would cost far more where a
+        pair saves much idle power: there two large terms nearly cancel.
+        """
+        excess = float(p.sum()) + (self.cap.headroom * q if self.cap is not None else 0.0) - budget
+        if excess <= 0 or not np.any(p > excess):
+            return p
+        extra = costs + (q * self.cap.loads if self.cap is not None else 0.0)
+        best, most = p, -np.inf
+        for j in np.flatnonzero(p > excess):
+            tried = p.copy()
+            tried[j] -= excess * (1.0 + ROUNDING) + np.spacing(p.sum())
+            total = extra + tried[self.arrays.machine_of] * self.loads
+            proved = float(np.where(self.arrays.can_run, total, np.inf).min(axis=1).sum())
+            if proved > most:
+                best, most = tried, proved
+        return best
+
+
+def scales_of(bag: Bag, *, seconds: float | None = None, energy: float | None = None) -> Scales:
+    """Return the scales of a bag, with its own T or a given one; and an energy to count in, if known."""
     arrays = arrays_of(bag)
     n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
     work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
@@ -168,7 +192,7 @@ def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
         allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
         cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
-    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)
+    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, energy)
 
 
 def _headroom(bag: Bag) -> float | None:

@@ -41,7 +41,7 @@ class HighsSolver:
     """The solver that comes with lpsched."""
 
     name: str = field(default_factory=lambda: f"HiGHS {highspy.Highs().version()}")
-    tolerance: float = 1e-9  # of primal and dual feasibility; HiGHS's own is 1e-7
+    tolerance: float = 1e-10  # of primal and dual feasibility; HiGHS's own is 1e-7
 
     def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
         """Solve from cold.
