@@ -165,7 +165,7 @@ class Scales:
         best, most = p, -np.inf
         for j in np.flatnonzero(p > excess):
             tried = p.copy()
-            tried[j] -= excess * (1.0 + ROUNDING) + np.spacing(p.sum())
+            tried[j] = max(0.0, tried[j] - excess * (1.0 + ROUNDING) - np.spacing(p.sum()))
             total = extra + tried[self.arrays.machine_of] * self.loads
             proved = float(np.where(self.arrays.can_run, total, np.inf).min(axis=1).sum())
             if proved > most:
