@@ -115,8 +115,8 @@ def bare_highs(program: LinearProgram) -> None:
 
 def by_scipy(program: LinearProgram) -> None:
     """Solve the same program with scipy.optimize.linprog."""
-    from scipy.optimize import linprog  # type: ignore[import-untyped]  # noqa: PLC0415 - optional here
-    from scipy.sparse import csr_array  # type: ignore[import-untyped]  # noqa: PLC0415
+    from scipy.optimize import linprog  # noqa: PLC0415 - optional here
+    from scipy.sparse import csr_array  # noqa: PLC0415
 
     shape = (len(program.row_names), len(program.costs))
     matrix = csr_array((program.values, program.columns, program.starts), shape=shape)
