@@ -62,7 +62,6 @@ class Scales:
     joules: Floats | None  # n d: what all tasks of a type take above idle in this column
     cap: CapScale | None
     units: Floats  # u
-    energy: float | None = None  # of the order of the answer, where that is known
 
     @cached_property
     def idle_floor_watts(self) -> float:
@@ -72,8 +71,6 @@ class Scales:
     @cached_property
     def least_joules(self) -> float:
         """An energy of the order of the least: each task where it draws least, and some idling."""
-        if self.energy:
-            return self.energy
         arrays = self.arrays
         assert arrays.watts is not None, "energy needs watts"
         busy = arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts
@@ -173,8 +170,8 @@ class Scales:
         return best
 
 
-def scales_of(bag: Bag, *, seconds: float | None = None, energy: float | None = None) -> Scales:
-    """Return the scales of a bag, with its own T or a given one; and an energy to count in, if known."""
+def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
+    """Return the scales of a bag, with its own T or a given one."""
     arrays = arrays_of(bag)
     n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
     work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
@@ -192,7 +189,7 @@ def scales_of(bag: Bag, *, seconds: float | None = None, energy: float | None = 
         allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
         cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
-    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, energy)
+    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)
 
 
 def _headroom(bag: Bag) -> float | None:

@@ -1,8 +1,8 @@
-"""The least weighted sum of energy and makespan, counted in the makespan and the energy of the answer.
+"""The least weighted sum of energy and makespan, counted in the makespan of the answer.
 
 The front program counts time in T, the longest makespan that can be of use for its weights. Where far shorter
 ones are best, s = t / T may be so small that the solver's absolute tolerance hides it. Then it is solved
-again with a T as short as the answer, and an energy as small.
+again with a T as short as the answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import LpSolution, Solver
 
-SHORT: Final = 1e-2  # as a share of what is counted in
+SHORT: Final = 1e-3  # as a share of T
 MOST_RESCALED: Final = 3
 
 
@@ -37,12 +37,10 @@ def least_cost(
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
-        point = front.point_of(scales, require_optimal(solution))
-        is_short = point.makespan_seconds < SHORT * scales.seconds
-        if not is_short and solution.value >= SHORT:
+        makespan = front.point_of(scales, require_optimal(solution)).makespan_seconds
+        if makespan >= SHORT * scales.seconds:
             break
-        seconds = point.makespan_seconds if is_short else scales.seconds
-        shorter = scales_of(bag, seconds=seconds, energy=point.energy_joules)
+        shorter = scales_of(bag, seconds=makespan)
         again = solver.solve(front.compile_lp(shorter, weights), time_limit=time_limit)
         if again.status is not LpStatus.OPTIMAL:  # what there is will do
             break
