@@ -24,7 +24,7 @@ from lpsched.files.bags import read_bag
 from lpsched.formulations import front, profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.terms import Terms
-from lpsched.lp.highs import HighsSolver
+from lpsched.lp.highs import HighsSolver, pass_program
 from lpsched.lp.pulp import PulpSolver
 from lpsched.pipeline import front as whole_front
 from lpsched.pipeline import solve
@@ -92,24 +92,7 @@ def bare_highs(program: LinearProgram) -> None:
     """Pass the arrays, run, and read nothing."""
     highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     highs.setOptionValue("output_flag", "false")
-    size = len(program.costs)
-    highs.passModel(
-        size,
-        len(program.row_names),
-        len(program.values),
-        int(highspy.MatrixFormat.kRowwise),
-        int(highspy.ObjSense.kMinimize),
-        program.offset,
-        program.costs,
-        np.zeros(size),
-        program.upper,
-        program.row_lower,
-        program.row_upper,
-        program.starts[:-1],
-        program.columns,
-        program.values,
-        np.zeros(size, dtype=np.int32),
-    )
+    pass_program(highs, program)
     highs.run()
 
 

@@ -163,3 +163,10 @@ def test_a_file_of_another_format_is_told_by_its_format_alone(files):
     (verdict,) = audit(TINY, [files["proof.json"]]).files
     (reason,) = verdict.reasons
     assert "found the text 'lpsched-certificate/2', needs 'lpsched-schedule/1'" in reason
+
+
+def test_more_machines_than_any_double_can_count_are_a_violation(files):
+    text = files["best.json"].read_text().replace('"machines": 1', f'"machines": {"9" * 390}', 1)
+    files["best.json"].write_text(text)
+    (entry,) = validate(TINY, [files["best.json"]]).entries
+    assert {each.code for each in entry.violations} == {"no-such-machine", "wrong-count"}

@@ -162,9 +162,10 @@ def _name(path: Place, value: object, faults: list[Fault]) -> str:
 
 def _count(path: Place, value: object, faults: list[Fault]) -> int:
     """Return a whole number; whether it is one that makes sense is for the verifier to say."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if whole or (isinstance(value, float) and value.is_integer()):
-        return int(value)  # type: ignore[call-overload,no-any-return]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     faults.append(Fault(path, describe(value), "a whole number", "correct it"))
     return 1
 

@@ -11,9 +11,10 @@ import io
 import shutil
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError
+from lpsched.errors import Fault, InstanceError, OutputError
+from lpsched.files.arrow import load_arrow
 from lpsched.files.content import one_fault
 from lpsched.files.writing import whole_file
 from lpsched.instance.fields import nearest, quote
@@ -85,7 +86,7 @@ def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str) -> None:
             _write_parquet(rows, file, path)
 
 
-def _write_csv(rows: Iterator[TaskRow], file: Any) -> None:  # noqa: ANN401 - a binary file
+def _write_csv(rows: Iterator[TaskRow], file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
@@ -97,8 +98,8 @@ def _write_csv(rows: Iterator[TaskRow], file: Any) -> None:  # noqa: ANN401 - a 
     text.detach()
 
 
-def _write_parquet(rows: Iterator[TaskRow], file: Any, path: Path) -> None:  # noqa: ANN401 - a binary file
-    pa, pq = _arrow(f"writing {path.name}")
+def _write_parquet(rows: Iterator[TaskRow], file: BinaryIO, path: Path) -> None:
+    pa, pq = load_arrow(f"writing {path.name}")
     kinds = (pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64())
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
     with pq.ParquetWriter(file, schema) as writer:
@@ -126,7 +127,7 @@ def _csv_cells(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _parquet_cells(path: Path) -> Iterator[dict[str, Any]]:
-    pa, pq = _arrow(f"reading {path.name}")
+    pa, pq = load_arrow(f"reading {path.name}")
     try:
         with pq.ParquetFile(path) as file:
             _check_header(path, file.schema_arrow.names)
@@ -183,13 +184,3 @@ def _whole(value: object) -> int:
     if isinstance(number, bool) or not isinstance(number, int):
         raise TypeError
     return number
-
-
-def _arrow(purpose: str) -> tuple[Any, Any]:
-    """Load PyArrow when it is needed; it is large, and optional."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(purpose, "parquet") from error
-    return pa, pq

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.formulations.scales import SLACK, Scales, scales_of
+from lpsched.formulations.scales import DEAREST, SLACK, Scales, scales_of
 from lpsched.lp.builder import LpBuilder
 from lpsched.relaxation import Point, Relaxation
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "front"
-DEAREST: Final = 1e12  # as a share of the answer; who costs more is not told apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.formulations.scales import SLACK
+from lpsched.formulations.scales import DEAREST, SLACK
 from lpsched.lp.builder import LpBuilder
 from lpsched.relaxation import Relaxation
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "profit"
-DEAREST: Final = 1e12  # as a share of the income; who costs more is not told apart
 SECONDS_PER_HOUR: Final = 3600.0
 JOULES_PER_KWH: Final = 3.6e6
 SLOWEST: Final = 1e-12  # a rate below this share of 1 / T is none
@@ -69,7 +68,7 @@ def money_of(scales: Scales) -> Money:
     machines = bag.machine_types
     wear = np.array([each.wear_per_busy_hour for each in machines]) / SECONDS_PER_HOUR
     worn = arrays.task_counts[:, np.newaxis] * arrays.seconds * wear[arrays.machine_of]
-    per_joule = (bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH * bag.site.pue
+    per_joule = energy_price(bag)
     used = worn if scales.joules is None or per_joule == 0 else per_joule * scales.joules + worn
     lost = sum(
         each.count * each.purchase_price / (each.mean_hours_to_failure * SECONDS_PER_HOUR)
@@ -86,6 +85,11 @@ def money_of(scales: Scales) -> Money:
         standing=per_joule * scales.idle_floor_watts + lost,
         unit=max(abs(income), min(abs(cheapest), abs(soonest))) or 1.0,
     )
+
+
+def energy_price(bag: Bag) -> float:
+    """Return c PUE: what a joule at the machines costs."""
+    return (bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH * bag.site.pue
 
 
 def revenue_of(bag: Bag) -> float:
@@ -173,7 +177,7 @@ def worths(
     """
     bag, arrays = scales.bag, scales.arrays
     pi, counts = np.array(machine_prices), arrays.task_counts[:, np.newaxis]
-    per_joule = (bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH * bag.site.pue
+    per_joule = energy_price(bag)
     lost = np.array(
         [each.purchase_price / (each.mean_hours_to_failure or np.inf) for each in bag.machine_types]
     )

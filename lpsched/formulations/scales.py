@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ROUNDING: Final = 1e-9
 LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
+DEAREST: Final = 1e12  # times the unit of cost: what costs more is not told apart
 SLACK: Final = (
     2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
 )

@@ -75,7 +75,7 @@ class HighsSolver:
             options["simplex_strategy"] = _PRIMAL
         for option, value in options.items():
             _check(highs.setOptionValue(option, value), program, option)
-        _check(_pass(highs, program), program, "the program")
+        _check(pass_program(highs, program), program, "the program")
         highs.HandleUserInterrupt = not small
         return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
 
@@ -147,7 +147,8 @@ def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:
     )
 
 
-def _pass(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsStatus:
+def pass_program(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsStatus:
+    """Hand a program to HiGHS as arrays."""
     size, rows = len(program.costs), len(program.row_names)
     return highs.passModel(
         size,

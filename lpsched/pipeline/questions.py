@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpsched.errors import Fault, InstanceError
+from lpsched.formulations.profit import energy_price
 from lpsched.instance.terms import Terms, check_ratio, checked
 from lpsched.pipeline.objectives import OBJECTIVES, Energy, Objective
 
@@ -101,7 +102,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
         raise InstanceError(bag.name, tuple(faults))
     least = Energy().relax(bag.without_limits(), solver).relaxation.energy_joules
     assert least is not None
-    cost = (prices.electricity_per_kwh or 0.0) / 3.6e6 * bag.site.pue * least
+    cost = energy_price(bag) * least
     if cost <= 0:
         place = ("prices", "electricity_per_kwh") if least > 0 else ("watts",)
         needed = "energy that costs something, since a profit ratio is a multiple of that"

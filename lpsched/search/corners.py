@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAME: Final = 1e-9  # relative: two corners this near in one criterion are told apart by the other
-FLAT: Final = 1e-7  # by default
+FLAT: Final = 1e-7  # how flat a corner may be, where one T serves the whole chain
+FINE: Final = 1e-14  # and where every program has a T of its own, because the ends are
+FAR: Final = 1e6  # times apart in makespan
 NOISE: Final = 1e-8  # relative: how far a solver may be off in a criterion
 
 Payload = TypeVar("Payload")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lpsched.formulations import front
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.hot import CheckedSweep
-from lpsched.search.corners import FLAT, Corner, corners
+from lpsched.search.corners import FAR, FINE, FLAT, Corner, corners
 from lpsched.search.corners import Edge as CornerEdge
 from lpsched.search.weighted_cost import least_cost
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.lp.program import LpSolution, Solver
     from lpsched.relaxation import Point, Relaxation
-
-
-FAR: Final = 1e6  # times the shortest makespan: beyond, one T does not fit both ends of the front
-FINE: Final = 1e-14  # where each weight has a T of its own, far flatter corners can be told
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.lp.hot import CheckedSweep
-from lpsched.search.corners import FLAT, Corner, corners
+from lpsched.search.corners import FAR, FINE, FLAT, Corner, corners
 from lpsched.search.profit_rate import best_rate
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Relaxation
-
-FAR: Final = 1e6  # times the shortest makespan: beyond, one T does not fit both ends of the curve
-FINE: Final = 1e-14  # where each income has a T of its own, far flatter corners can be told
 
 
 @dataclass(frozen=True, slots=True)

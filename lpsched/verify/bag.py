@@ -72,7 +72,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
             return Examined((Violation("bad-number", sentence),), None)
         makespan = _whole(schedule.makespan_seconds)
         if makespan < tally.longest:
-            busy = _up(Fraction(tally.longest, UNIT))
+            busy = rounded_up(Fraction(tally.longest, UNIT))
             sentence = (
                 f"the schedule ends at {schedule.makespan_seconds!r} s, but a machine works for {busy!r} s"
             )
@@ -83,7 +83,7 @@ def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined
     if found:
         return Examined(tuple(found), None)
     profit = _profit(bag, _Done(seconds, joules, tally.worn()))
-    measured = Measurement(_up(seconds), None if joules is None else _up(joules), profit)
+    measured = Measurement(rounded_up(seconds), None if joules is None else rounded_up(joules), profit)
     return Examined((), measured)
 
 
@@ -205,7 +205,9 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
     site = bag.site
     found = []
     if site.deadline_seconds is not None and seconds > Fraction(site.deadline_seconds):
-        sentence = f"the schedule ends at {_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
+        sentence = (
+            f"the schedule ends at {rounded_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
+        )
         found.append(Violation("after-deadline", sentence))
     if site.average_power_cap_watts is not None:
         cap = Fraction(site.average_power_cap_watts)
@@ -213,7 +215,7 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
         if joules is None:
             found.append(Violation("unknown-power", "the site has a power cap, but the bag has no watts"))
         elif joules * meter > cap * seconds:
-            drawn = f"{_up(joules * meter / seconds)!r} W on average, but the cap is {float(cap)!r} W"
+            drawn = f"{rounded_up(joules * meter / seconds)!r} W on average, but the cap is {float(cap)!r} W"
             found.append(Violation("over-power-cap", f"the schedule draws {drawn}"))
     return found
 
@@ -239,14 +241,14 @@ def _profit(bag: Bag, done: _Done | None) -> float | None:
             )
     if done is None:
         idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
-        return 0.0 - _up(3600 * per_joule * idle_watts + lost_per_hour)
+        return 0.0 - rounded_up(3600 * per_joule * idle_watts + lost_per_hour)
     if done.joules is None and per_joule:
         return None
     revenue = Fraction(prices.per_bag or 0.0)
     for task in bag.task_types if prices.per_task else ():
         revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
     left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (done.joules or 0) - done.worn
-    return 0.0 - _up(lost_per_hour - 3600 * left / done.seconds)
+    return 0.0 - rounded_up(lost_per_hour - 3600 * left / done.seconds)
 
 
 def _whole(number: float) -> int:
@@ -255,6 +257,7 @@ def _whole(number: float) -> int:
     return numerator * UNIT // denominator
 
 
-def _up(exact: Fraction) -> float:
+def rounded_up(exact: Fraction) -> float:
+    """Return the smallest double that is not below an exact number."""
     rounded = float(exact)
     return rounded if rounded >= exact else math.nextafter(rounded, math.inf)

@@ -8,14 +8,13 @@ they do.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import LONGEST, Violation
+from lpsched.verify.bag import LONGEST, Violation, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +69,7 @@ def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
         alike[machine_type, _runs(own)] += 1
     groups = tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items())
     longest = max((seconds.of_runs(group) for group in groups), default=Fraction(0))
-    finish = _up(max(end, longest)) if timed else None
+    finish = rounded_up(max(end, longest)) if timed else None
     return Gathered(Schedule(groups, finish), tuple(found[:MOST]))
 
 
@@ -114,8 +113,3 @@ class _Seconds:
     def of_runs(self, group: MachineGroup) -> Fraction:
         runs = (run.count * self.of(run.task_type, group.machine_type, run.p_state) for run in group.runs)
         return sum(runs, Fraction(0))
-
-
-def _up(exact: Fraction) -> float:
-    rounded = float(exact)
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)

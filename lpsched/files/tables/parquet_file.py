@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.errors import InstanceError, MissingExtraError
+from lpsched.errors import InstanceError
+from lpsched.files.arrow import load_arrow
 from lpsched.files.tables.contract import CORNER, MOST_BYTES, TableContract
 from lpsched.instance.fields import quote
 
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
 
     from lpsched.instance import Table
     from lpsched.instance.arrays import Floats
-
-
-def _arrow(purpose: str) -> tuple[Any, Any]:
-    """Load PyArrow when it is needed; it is large, and optional."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415
-        import pyarrow.parquet as pq  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError(purpose, "parquet") from error
-    return pa, pq
 
 
 def read(contract: TableContract) -> Table:
@@ -40,7 +31,7 @@ def read(contract: TableContract) -> Table:
     MissingExtraError
         If PyArrow is not installed.
     """
-    pa, pq = _arrow(f"reading {contract.path.name}")
+    pa, pq = load_arrow(f"reading {contract.path.name}")
     content = contract.content()
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
@@ -98,7 +89,7 @@ def write(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
     MissingExtraError
         If PyArrow is not installed.
     """
-    pa, pq = _arrow("writing Parquet")
+    pa, pq = load_arrow("writing Parquet")
     cells = np.frombuffer(table.packed).reshape(table.rows, table.columns)
     columns = [pa.array(cells[:, column], from_pandas=True) for column in range(table.columns)]
     arrow = pa.Table.from_arrays([pa.array(names, pa.string()), *columns], names=[CORNER, *labels])
