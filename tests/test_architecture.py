@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "lpsched"
-FORMULATION = {"errors", "instance", "heat", "lp", "relaxation"}
+FORMULATION = {"errors", "instance", "heat", "lp", "relaxation", "watch"}
 BELOW_FILES = {"errors", "instance", "schedule", "result", "certificate"}
 BELOW_PIPELINE = (
     FORMULATION
@@ -22,7 +22,8 @@ MAY_IMPORT = {
     "errors": set(),
     "display": set(),
     "instance": {"errors"},
-    "lp": {"errors"},
+    "watch": set(),
+    "lp": {"errors", "watch"},
     "heat": {"instance"},
     "schedule": {"instance"},
     "relaxation": {"instance"},

@@ -32,12 +32,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag, Table
+    from collections.abc import Iterable, Sequence
+
+    from lpsched.instance import Bag
 
 Number: TypeAlias = float | Fraction
+Cells: TypeAlias = list[list[int | None]]
 JOULES_PER_KWH: Final = 3_600_000
 SECONDS_PER_HOUR: Final = 3600
 
@@ -55,8 +58,20 @@ class Multipliers:
         return cls((0.0,) * len(bag.machine_types))
 
 
+class Screen(Protocol):
+    """Spares a prover of a huge bag the pairs that cannot matter; a checker does without one."""
+
+    def cheapest(self, alpha: Fraction, beta: Sequence[Fraction]) -> Sequence[Sequence[int]]:
+        """Return, for each task type, columns that surely hold the least e (alpha a + beta_j)."""
+
+    def scarcest(self) -> int:
+        """Return the task type that the machines finish slowest; any type would be right."""
+
+
 class Prover:
     """Evaluates the formulas above for one bag, as it stands: with its prices, cap and deadline.
+
+    With a `screen`, only the pairs that it lets through are looked at; the sums are as exact.
 
     >>> from lpsched.instance import Bag, MachineType, Table, TaskType
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
@@ -64,14 +79,11 @@ class Prover:
     Fraction(15, 2)
     """
 
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
+    def __init__(self, bag: Bag, screen: Screen | None = None) -> None:
+        self.bag, self.screen = bag, screen
         self._machine_of = [j for j, _ in bag.modes]
-        self._seconds, self._seconds_shift = _integers(bag.seconds)
-        self._watts: list[list[int | None]] | None = None
-        self._watts_shift = 0
-        if bag.watts is not None:
-            self._watts, self._watts_shift = _integers(bag.watts)
+        everything = range(len(bag.modes))
+        self._all = _Cells(bag, () if screen is not None else [everything] * len(bag.task_types))
         self.idle_watts = sum(
             (each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0)
         )
@@ -165,44 +177,52 @@ class Prover:
         beta_j = wear_j + pi_j - alpha b_j: alpha and beta go on one denominator.
         """
         alpha = per_joule + Fraction(prices.cap)
-        assert alpha == 0 or self._watts is not None, "a price of energy needs watts"
+        assert alpha == 0 or self.bag.watts is not None, "a price of energy needs watts"
         beta = []
         for machine, price in zip(self.bag.machine_types, prices.machines, strict=True):
             worn = Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR if wear else 0
             beta.append(worn + Fraction(price) - alpha * Fraction(machine.idle_watts))
         denominator = math.lcm(alpha.denominator, *(each.denominator for each in beta))
         a_factor = alpha.numerator * (denominator // alpha.denominator)
-        shift = self._watts_shift
+        cells = self._all if self.screen is None else _Cells(self.bag, self.screen.cheapest(alpha, beta))
+        shift = cells.watts_shift
         constants = [each.numerator * (denominator // each.denominator) << shift for each in beta]
         constant_of = [constants[j] for j in self._machine_of]
         total = 0
-        for i, (task, seconds) in enumerate(zip(self.bag.task_types, self._seconds, strict=True)):
-            if self._watts is None or a_factor == 0:
-                terms = [
-                    e * constant for e, constant in zip(seconds, constant_of, strict=True) if e is not None
-                ]
+        for i, (task, seconds) in enumerate(zip(self.bag.task_types, cells.seconds, strict=True)):
+            own = [constant_of[column] for column in cells.columns[i]]
+            if cells.watts is None or a_factor == 0:
+                terms = [e * constant for e, constant in zip(seconds, own, strict=True) if e is not None]
             else:
                 terms = [
                     e * (a_factor * a + constant)
-                    for e, a, constant in zip(seconds, self._watts[i], constant_of, strict=True)
+                    for e, a, constant in zip(seconds, cells.watts[i], own, strict=True)
                     if e is not None and a is not None
                 ]
             total += task.count * min(terms)
-        return Fraction(total, denominator << (self._seconds_shift + shift))
+        return Fraction(total, denominator << (cells.seconds_shift + shift))
 
     def _most_bags_per_second(self) -> Fraction:
         """Return r_max, rounded up: doubles find the type that allows the least, its rate is worked out."""
         counts = [task.count for task in self.bag.task_types]
         machines = [machine.count for machine in self.bag.machine_types]
-        quickest = [self._quickest(seconds) for seconds in self._seconds]
-        rates = [
-            sum(machines[j] / e for j, e in own.items()) / count
-            for own, count in zip(quickest, counts, strict=True)
-        ]
-        least, fine = rates.index(min(rates)), self._seconds_shift + 64
-        tasks = sum(
-            (machines[j] << (fine + self._seconds_shift)) // e + 1 for j, e in quickest[least].items()
-        )
+        if self.screen is not None:
+            least = self.screen.scarcest()
+            (seconds,), shift = _integers([self.bag.seconds.row(least)])
+            scarce = self._quickest(seconds)
+        else:
+            quickest, shift = (
+                [self._quickest(seconds) for seconds in self._all.seconds],
+                self._all.seconds_shift,
+            )
+            rates = [
+                sum(machines[j] / e for j, e in own.items()) / count
+                for own, count in zip(quickest, counts, strict=True)
+            ]
+            least = rates.index(min(rates))
+            scarce = quickest[least]
+        fine = shift + 64
+        tasks = sum((machines[j] << (fine + shift)) // e + 1 for j, e in scarce.items())
         return Fraction(tasks, counts[least] << fine)
 
     def _quickest(self, seconds: list[int | None]) -> dict[int, int]:
@@ -212,6 +232,23 @@ class Prover:
             if e is not None:
                 quickest[j] = min(e, quickest.get(j, e))
         return quickest
+
+
+class _Cells:
+    """Seconds and watts of some columns of each task type, as whole numbers."""
+
+    def __init__(self, bag: Bag, columns: Sequence[Sequence[int]]) -> None:
+        self.columns = columns
+        self.seconds, self.seconds_shift = _integers(
+            [bag.seconds[i, column] for column in own] for i, own in enumerate(columns)
+        )
+        self.watts: Cells | None = None
+        self.watts_shift = 0
+        table = bag.watts
+        if table is not None:
+            self.watts, self.watts_shift = _integers(
+                [table[i, column] for column in own] for i, own in enumerate(columns)
+            )
 
 
 def rounded_down(exact: Fraction) -> float:
@@ -231,13 +268,13 @@ def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
     )
 
 
-def _integers(table: Table) -> tuple[list[list[int | None]], int]:
+def _integers(cells: Iterable[Sequence[float | None]]) -> tuple[Cells, int]:
     """Return whole numbers z and a shift s with cell = z / 2^s, exactly; absent cells stay absent.
 
     A double is a whole number of 2^(exponent - 53), so the smallest exponent serves for all; multiplying a
     double by a power of two is exact.
     """
-    rows = [table.row(i) for i in range(table.rows)]
+    rows = list(cells)
     smallest = min((cell for row in rows for cell in row if cell), default=1.0)
     shift = max(0, 53 - math.frexp(smallest)[1])
     return [[None if cell is None else int(math.ldexp(cell, shift)) for cell in row] for row in rows], shift

@@ -16,14 +16,18 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
+from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_rows
 from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.watch import Watch
+
 POLL_SECONDS: Final = 0.05
 SMALL: Final = 5_000  # coefficients: some milliseconds
 SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
+_DUAL: Final = 1
 _PRIMAL: Final = 4
 _ROW_WISE: Final = int(highspy.MatrixFormat.kRowwise)
 _STATUSES: Final = {
@@ -33,6 +37,7 @@ _STATUSES: Final = {
     highspy.HighsModelStatus.kUnbounded: LpStatus.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: LpStatus.LIMIT,
     highspy.HighsModelStatus.kIterationLimit: LpStatus.LIMIT,
+    highspy.HighsModelStatus.kInterrupt: LpStatus.LIMIT,
 }
 
 
@@ -43,7 +48,7 @@ class HighsSolver:
     name: str = field(default_factory=lambda: f"HiGHS {highspy.Highs().version()}")
     tolerance: float = 1e-10  # of primal and dual feasibility; HiGHS's own is 1e-7
 
-    def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
         """Solve from cold.
 
         Raises
@@ -51,7 +56,7 @@ class HighsSolver:
         SolverError
             If HiGHS refuses the program or an option, or returns no solution.
         """
-        return self.sweep(program).solve(program.costs, time_limit=time_limit)
+        return self.sweep(program).solve(program.costs, watch=watch)
 
     def sweep(self, program: LinearProgram) -> HighsSweep:
         """Return a solver of this one program that starts each solve from the basis of the last.
@@ -61,6 +66,24 @@ class HighsSolver:
         SolverError
             If HiGHS refuses the program or an option.
         """
+        highs, small = self._loaded(program)
+        highs.HandleUserInterrupt = not small
+        return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
+
+    def master(self, program: LinearProgram) -> HighsMaster:
+        """Return a solver of this program as it grows, each time from the basis of the last solve.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses the program or an option.
+        """
+        highs, _ = self._loaded(program)
+        highs.HandleUserInterrupt = True  # however small it is now
+        return HighsMaster(highs, program)
+
+    def _loaded(self, program: LinearProgram) -> tuple[highspy.Highs, bool]:
+        """Return HiGHS with the program and our options in it, and whether the program is small."""
         highs = highspy.Highs()
         small = len(program.values) <= SMALL
         options: dict[str, bool | float | str] = {
@@ -76,8 +99,7 @@ class HighsSolver:
         for option, value in options.items():
             _check(highs.setOptionValue(option, value), program, option)
         _check(pass_program(highs, program), program, "the program")
-        highs.HandleUserInterrupt = not small
-        return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
+        return highs, small
 
 
 @dataclass(slots=True)
@@ -88,7 +110,7 @@ class HighsSweep:
     program: LinearProgram
     columns: Indices
 
-    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
         """Solve for these costs.
 
         Raises
@@ -100,14 +122,7 @@ class HighsSweep:
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
             _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
-        until = (
-            np.inf if time_limit is None else highs.getRunTime() + float(time_limit)
-        )  # counts from its birth
-        _check(highs.setOptionValue("time_limit", until), self.program, "the time limit")
-        if highs.HandleUserInterrupt:
-            _run_in_thread(highs)
-        else:
-            highs.run()
+        _run(highs, self.program, watch)
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         return _answer(highs, self.program)
 
@@ -127,6 +142,58 @@ class HighsSweep:
                 return None
             found.append(np.array(multipliers))
         return found
+
+
+@dataclass(slots=True)
+class HighsMaster:
+    """A growing program in HiGHS, and the basis of its last solve."""
+
+    highs: highspy.Highs
+    program: LinearProgram
+
+    def add_columns(self, columns: Columns) -> None:
+        """Add variables after the others.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses them.
+        """
+        size = len(columns)
+        cells = (len(columns.values), columns.starts[:-1], columns.rows, columns.values)
+        status = self.highs.addCols(size, columns.costs, np.zeros(size), columns.upper, *cells)
+        _check(status, self.program, "new columns")
+        self.program = with_columns(self.program, columns)
+
+    def add_rows(self, rows: Rows) -> None:
+        """Add rows after the others.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses them.
+        """
+        cells = (len(rows.values), rows.starts[:-1], rows.columns, rows.values)
+        _check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
+        self.program = with_rows(self.program, rows)
+        self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
+
+    def change_cost(self, column: int, cost: float) -> None:
+        """Change what one variable costs."""
+        self.highs.changeColCost(column, cost)
+        self.program = with_cost(self.program, column, cost)
+
+    def solve(self, watch: Watch | None = None) -> LpSolution:
+        """Solve the program as it stands.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses the limit, or returns no solution.
+        """
+        _run(self.highs, self.program, watch)
+        self.highs.setOptionValue("simplex_strategy", _PRIMAL)  # new columns leave the basis feasible
+        return _answer(self.highs, self.program)
 
 
 def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:
@@ -174,8 +241,19 @@ def _check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> No
         raise SolverError(f"HiGHS refused {what} of {program.name}")
 
 
-def _run_in_thread(highs: highspy.Highs) -> None:
-    """Run to the end, or stop at Ctrl-C.
+def _run(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
+    """Run to the end, or until the watch is over."""
+    left = None if watch is None else watch.left()
+    until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
+    _check(highs.setOptionValue("time_limit", until), program, "the time limit")
+    if highs.HandleUserInterrupt:
+        _run_in_thread(highs, watch)
+    else:
+        highs.run()
+
+
+def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
+    """Run to the end, or stop when the watch is over, or at Ctrl-C.
 
     However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works
     would abort it.
@@ -192,7 +270,7 @@ def _run_in_thread(highs: highspy.Highs) -> None:
     interrupted = False
     while not done.is_set():
         try:
-            if interrupted:
+            if interrupted or (watch is not None and watch.is_over()):
                 highs.cancelSolve()
             done.wait(POLL_SECONDS)
         except KeyboardInterrupt:

@@ -25,6 +25,9 @@ from lpsched.errors import InfeasibleProgramError, SolverError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.lp.master import Master
+    from lpsched.watch import Watch
+
 Floats: TypeAlias = NDArray[np.float64]
 FEW: Final = 100_000  # cells of a matrix that is kept dense
 
@@ -163,7 +166,7 @@ class Solver(Protocol):
     def name(self) -> str:
         """The solver and its version."""
 
-    def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
         """Return the answer, whatever it is.
 
         Raises
@@ -175,11 +178,14 @@ class Solver(Protocol):
     def sweep(self, program: LinearProgram) -> Sweep:
         """Return what solves this program again and again, each time with other costs."""
 
+    def master(self, program: LinearProgram) -> Master:
+        """Return what solves this program again and again, each time with more columns or rows."""
+
 
 class Sweep(Protocol):
     """One program, many objectives: each solve may start from where the last one ended."""
 
-    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
         """Return the answer for these costs, whatever it is.
 
         Raises

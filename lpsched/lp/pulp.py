@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.errors import MissingExtraError, SolverError
+from lpsched.lp.master import ColdMaster
 from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.program import Floats
+    from lpsched.watch import Watch
+from lpsched.lp.program import Floats
 
 _STATUSES: Final = {
     1: LpStatus.OPTIMAL,
@@ -53,7 +55,7 @@ class PulpSolver:
         """PuLP's version and the solver's name."""
         return f"{self.solver} by PuLP {_pulp().__version__}"
 
-    def solve(self, program: LinearProgram, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
         """Solve from cold.
 
         Raises
@@ -62,8 +64,9 @@ class PulpSolver:
             If the solver gives no answer.
         """
         model, x = _translated(program)
+        left = None if watch is None else watch.left()
         try:
-            limit = {} if time_limit is None else {"timeLimit": time_limit}
+            limit = {} if left is None else {"timeLimit": left}
             outcome = model.solve(_named(self.solver, **limit))
         except Exception as error:  # whatever a foreign solver raises
             raise SolverError(f"{self.name} failed on {program.name}: {error}") from error
@@ -79,6 +82,10 @@ class PulpSolver:
         """Return what solves this program for other costs; each time from cold."""
         return PulpSweep(self, program)
 
+    def master(self, program: LinearProgram) -> ColdMaster:
+        """Return what solves the growing program from cold."""
+        return ColdMaster(self, program)
+
 
 @dataclass(frozen=True, slots=True)
 class PulpSweep:
@@ -87,9 +94,9 @@ class PulpSweep:
     solver: PulpSolver
     program: LinearProgram
 
-    def solve(self, costs: Floats, *, time_limit: float | None = None) -> LpSolution:
+    def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
         """Solve for these costs, from cold."""
-        return self.solver.solve(self.program.with_costs(costs), time_limit=time_limit)
+        return self.solver.solve(self.program.with_costs(costs), watch=watch)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> None:
         """Return nothing: PuLP does not tell the basis."""

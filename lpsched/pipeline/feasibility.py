@@ -12,6 +12,7 @@ from lpsched.pipeline.objectives import Makespan, Relaxed
 if TYPE_CHECKING:
     from lpsched.certificate.bounds import Prover
     from lpsched.lp.program import Solver
+    from lpsched.watch import Watch
 
 
 def require_power(prover: Prover) -> None:
@@ -43,7 +44,7 @@ def require_power(prover: Prover) -> None:
     )
 
 
-def require_time(prover: Prover, solver: Solver, time_limit: float | None = None) -> Relaxed | None:
+def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> Relaxed | None:
     """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met.
 
     Raises
@@ -56,7 +57,7 @@ def require_time(prover: Prover, solver: Solver, time_limit: float | None = None
         return None
     free = prover.bag.without_deadline()
     try:
-        relaxed = Makespan().relax(free, solver, time_limit)
+        relaxed = Makespan().relax(free, solver, watch)
     except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise

@@ -15,6 +15,7 @@ from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, ro
 from lpsched.formulations import front
 from lpsched.lp.hot import is_sound
 from lpsched.lp.program import LpStatus, Solver
+from lpsched.search.choosing import is_huge, least_by_columns, rate_by_columns
 from lpsched.search.profit_rate import best_rate
 from lpsched.search.weighted_cost import least_cost
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.relaxation import Relaxation
     from lpsched.verify.bag import Measurement
+    from lpsched.watch import Watch
 
 TIE: Final = 1e-7  # what the other criterion counts where the first one ties
 
@@ -53,7 +55,7 @@ class Objective(Protocol):
     def unit(self, bag: Bag) -> str:
         """Return what value and bound are told in."""
 
-    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:
+    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:
         """Solve the linear program.
 
         Raises
@@ -79,8 +81,8 @@ class Makespan:
     def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
         return "seconds"
 
-    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(bag, front.MAKESPAN, solver, time_limit)
+    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
+        return _relaxed_front(bag, front.MAKESPAN, solver, watch)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.makespan(prices))
@@ -100,8 +102,8 @@ class Energy:
     def unit(self, bag: Bag) -> str:  # noqa: ARG002, D102
         return "joules"
 
-    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(bag, front.ENERGY, solver, time_limit)
+    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
+        return _relaxed_front(bag, front.ENERGY, solver, watch)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.cost(prices, 1.0, 0.0))
@@ -121,8 +123,11 @@ class Profit:
     def unit(self, bag: Bag) -> str:  # noqa: D102
         return f"{bag.prices.currency}/hour"
 
-    def relax(self, bag: Bag, solver: Solver, time_limit: float | None = None) -> Relaxed:  # noqa: D102
-        rated = best_rate(bag, solver, time_limit=time_limit)
+    def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
+        chosen = rate_by_columns(bag, solver, watch) if is_huge(bag) else None
+        if chosen is not None:
+            return Relaxed(chosen.relaxation, chosen.optimal)
+        rated = best_rate(bag, solver, watch=watch)
         return Relaxed(rated.relaxation, rated.optimal)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
@@ -138,8 +143,11 @@ OBJECTIVES: Final[dict[str, Objective]] = {
 }
 
 
-def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, time_limit: float | None) -> Relaxed:
-    scales, solution = least_cost(bag, weights, solver, time_limit=time_limit)
+def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None) -> Relaxed:
+    chosen = least_by_columns(bag, weights, solver, watch) if is_huge(bag) else None
+    if chosen is not None:
+        return Relaxed(chosen.relaxation, chosen.optimal)
+    scales, solution = least_cost(bag, weights, solver, watch=watch)
     best = front.read_solution(scales, weights, solution)
     if solution.status is LpStatus.LIMIT:
         return Relaxed(best, optimal=False)
@@ -149,7 +157,7 @@ def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, time_limit:
         weights.joules or TIE * scales.seconds / (scales.least_joules or 1.0),
         weights.seconds or TIE * scales.least_joules / scales.seconds,
     )
-    again = solver.solve(solution.program.with_costs(front.all_costs(scales, tied)), time_limit=time_limit)
+    again = solver.solve(solution.program.with_costs(front.all_costs(scales, tied)), watch=watch)
     if not is_sound(again):
         return Relaxed(best)
     among = front.point_of(scales, again)

@@ -9,12 +9,14 @@ from lpsched.certificate.bounds import Multipliers, Prover
 from lpsched.display import number
 from lpsched.errors import InfeasibleProgramError, NotFoundError
 from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.screening import screen_of
 from lpsched.pipeline.timing import timed
 
 if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Relaxed
     from lpsched.pipeline.questions import Question
+    from lpsched.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ def prove(
     question: Question,
     solver: Solver,
     *,
-    time_limit: float | None = None,
+    watch: Watch | None = None,
     timings: dict[str, float] | None = None,
 ) -> Proved:
     """Relax the question, and prove its bound.
@@ -46,8 +48,8 @@ def prove(
     """
     timings = {} if timings is None else timings
     with timed(timings, "relax"):
-        prover = Prover(question.bag)
-        relaxed = _relax(question, prover, solver, time_limit)
+        prover = Prover(question.bag, screen_of(question.bag))
+        relaxed = _relax(question, prover, solver, watch)
     with timed(timings, "prove"):
         # Where the bag is better not run, nothing is scarce: that alone proves that waiting is best.
         prices = Multipliers.zero(question.bag) if relaxed is None else relaxed.multipliers
@@ -55,18 +57,18 @@ def prove(
     return Proved(relaxed, prices, bound)
 
 
-def _relax(question: Question, prover: Prover, solver: Solver, time_limit: float | None) -> Relaxed | None:
+def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | None) -> Relaxed | None:
     """Return the relaxation; `None` if the bag is better not run, which needs no linear program."""
     bag, asked = question.bag, question.objective
     require_power(prover)
     may_wait = asked.maximise and bag.site.deadline_seconds is None
     if may_wait and prover.income() <= prover.least_running_cost():
         return None
-    fastest = require_time(prover, solver, time_limit)
+    fastest = require_time(prover, solver, watch)
     if fastest is not None and asked.name == "makespan":
         return fastest
     try:
-        return asked.relax(bag, solver, time_limit)
+        return asked.relax(bag, solver, watch)
     except InfeasibleProgramError as error:
         if fastest is None:
             raise

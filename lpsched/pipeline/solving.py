@@ -15,6 +15,7 @@ from lpsched.pipeline.timing import timed
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import Result, Status, Worth, relative_gap
+from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from lpsched.certificate.bounds import Multipliers
@@ -34,6 +35,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     deadline: float | None = None,
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
+    watch: Watch | None = None,
     solver: Solver | None = None,
 ) -> Result:
     """Find a verified schedule and a proved bound.
@@ -50,7 +52,9 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     gap
         The relative distance from value to bound within which the answer is called optimal.
     time_limit
-        Seconds for each linear program. What it knows by then still gives a schedule and a bound.
+        Seconds. What is known by then still gives a verified schedule and a proved bound.
+    watch
+        In place of a time limit: a watch that others may stop, and that tells them how far the work is.
     solver
         Solves the linear program; HiGHS if not given.
 
@@ -78,6 +82,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     (6.0, 6.0, 'optimal')
     """
     solver = solver if solver is not None else default_solver()
+    watch = watch or Watch(time_limit)
     question = ask(
         bag,
         solver=solver,
@@ -87,10 +92,10 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    return answer(question, solver, gap=gap, time_limit=time_limit)
+    return answer(question, solver, gap=gap, watch=watch)
 
 
-def answer(question: Question, solver: Solver, *, gap: float, time_limit: float | None = None) -> Result:
+def answer(question: Question, solver: Solver, *, gap: float, watch: Watch | None = None) -> Result:
     """Run the stages for a question that is settled.
 
     Raises
@@ -100,7 +105,7 @@ def answer(question: Question, solver: Solver, *, gap: float, time_limit: float 
     """
     bag, asked = question.bag, question.objective
     timings: dict[str, float] = {}
-    proved = prove(question, solver, time_limit=time_limit, timings=timings)
+    proved = prove(question, solver, watch=watch, timings=timings)
     relaxed, bound = proved.relaxed, proved.bound
     with timed(timings, "recover"):
         found = waiting(bag) if relaxed is None else recover(bag, asked, relaxed.relaxation, solver)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Relaxation
+    from lpsched.watch import Watch
 
 SLOW: Final = 1e-3  # as a share of 1 / T
 MOST_RESCALED: Final = 3
@@ -32,9 +33,7 @@ class Rated:
     optimal: bool
 
 
-def best_rate(
-    bag: Bag, solver: Solver, *, income: float | None = None, time_limit: float | None = None
-) -> Rated:
+def best_rate(bag: Bag, solver: Solver, *, income: float | None = None, watch: Watch | None = None) -> Rated:
     """Return the relaxation at the bag's own income, or at another.
 
     Raises
@@ -48,7 +47,7 @@ def best_rate(
         money = replace(money, income=income, unit=max(money.unit, abs(income)))
     cheapest = scales.makespan_of(scales.to_least(money.costs))
     slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # nobody does better by being slower
-    solution = solver.solve(profit.compile_lp(scales, money), time_limit=time_limit)
+    solution = solver.solve(profit.compile_lp(scales, money), watch=watch)
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
@@ -56,7 +55,7 @@ def best_rate(
         if rho >= SLOW:
             break
         slower = scales_of(bag, seconds=min(slowest, scales.seconds / max(rho, profit.SLOWEST)))
-        again = solver.solve(profit.compile_lp(slower, money), time_limit=time_limit)
+        again = solver.solve(profit.compile_lp(slower, money), watch=watch)
         if again.status is not LpStatus.OPTIMAL:  # what there is will do
             break
         scales, solution = slower, again

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
     from lpsched.lp.program import LpSolution, Solver
+    from lpsched.watch import Watch
 
 SHORT: Final = 1e-3  # as a share of T
 MOST_RESCALED: Final = 3
 
 
 def least_cost(
-    bag: Bag, weights: front.Weights, solver: Solver, *, time_limit: float | None = None
+    bag: Bag, weights: front.Weights, solver: Solver, *, watch: Watch | None = None
 ) -> tuple[Scales, LpSolution]:
     """Return the solution for these weights, and the scales to read it in.
 
@@ -33,7 +34,7 @@ def least_cost(
         If the solver fails; to run out of time is no failure.
     """
     scales = front.scales_for(bag, weights)
-    solution = solver.solve(front.compile_lp(scales, weights), time_limit=time_limit)
+    solution = solver.solve(front.compile_lp(scales, weights), watch=watch)
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
@@ -41,7 +42,7 @@ def least_cost(
         if makespan >= SHORT * scales.seconds:
             break
         shorter = scales_of(bag, seconds=makespan)
-        again = solver.solve(front.compile_lp(shorter, weights), time_limit=time_limit)
+        again = solver.solve(front.compile_lp(shorter, weights), watch=watch)
         if again.status is not LpStatus.OPTIMAL:  # what there is will do
             break
         scales, solution = shorter, again

@@ -9,6 +9,7 @@ from lpsched.errors import SolverError
 from lpsched.lp.builder import LpBuilder
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus, require_optimal
+from lpsched.watch import Watch
 from tests.support import hard_program
 
 
@@ -46,7 +47,7 @@ def test_an_infeasible_program_is_not_optimal():
 def test_a_time_limit_is_passed_on():
     # Without a limit this program takes many seconds; with one, it ends as a limit or without any answer.
     try:
-        status = HighsSolver().solve(hard_program(), time_limit=0.2).status
+        status = HighsSolver().solve(hard_program(), watch=Watch(0.2)).status
     except SolverError as error:
         assert "Time limit" in str(error)  # noqa: PT017
     else:
@@ -83,7 +84,7 @@ def test_a_time_limit_is_for_one_solve_only():
     lp.at_most("row", [(x, 1.0)], 2.0)
     program = lp.build()
     sweep = HighsSolver().sweep(program)
-    sweep.solve(program.costs, time_limit=0.0)
+    sweep.solve(program.costs, watch=Watch(0.0))
     assert sweep.solve(np.array([-1.0, -2.0, -3.0])).status is LpStatus.OPTIMAL
 
 

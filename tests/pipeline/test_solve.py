@@ -432,8 +432,8 @@ class Liar:
     status: LpStatus = LpStatus.OPTIMAL
     replaced: float | None = None
 
-    def solve(self, program, *, time_limit=None):
-        honest = HighsSolver().solve(program, time_limit=time_limit)
+    def solve(self, program, *, watch=None):
+        honest = HighsSolver().solve(program, watch=watch)
         noise = np.random.default_rng(1).random(len(honest.multipliers))
         multipliers = honest.multipliers * (1 + (self.multipliers - 1) * noise)
         if self.replaced is not None:
@@ -455,8 +455,8 @@ class LiarSweep:
     liar: Liar
     program: LinearProgram = field(repr=False)
 
-    def solve(self, costs, *, time_limit=None):
-        return self.liar.solve(replace(self.program, costs=costs), time_limit=time_limit)
+    def solve(self, costs, *, watch=None):
+        return self.liar.solve(replace(self.program, costs=costs), watch=watch)
 
 
 LIARS = [

@@ -123,9 +123,9 @@ class HotLiar:
     name: str = "hot liar"
     colds: int = 0
 
-    def solve(self, program, *, time_limit=None):
+    def solve(self, program, *, watch=None):
         self.colds += 1
-        return HighsSolver().solve(program, time_limit=time_limit)
+        return HighsSolver().solve(program, watch=watch)
 
     def sweep(self, program):
         return HotLiarSweep(self, HighsSolver().sweep(program))
@@ -136,8 +136,8 @@ class HotLiarSweep:
     liar: HotLiar
     honest: Any = field(repr=False)
 
-    def solve(self, costs, *, time_limit=None):
-        return self.liar.spoil(self.honest.solve(costs, time_limit=time_limit))
+    def solve(self, costs, *, watch=None):
+        return self.liar.spoil(self.honest.solve(costs, watch=watch))
 
 
 def other_point(solution):

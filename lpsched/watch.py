@@ -1,0 +1,77 @@
+"""A watch over long work: how much time is left, whether somebody said stop, and who wants to hear of it.
+
+Work that may take long looks at the watch between its steps and, when it is over, hands back the best it has.
+Nothing is thrown halfway through a step.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is known so far: the stage, and how far the best value and the best bound have come."""
+
+    stage: str
+    value: float | None = None
+    bound: float | None = None
+
+
+class Watch:
+    """Time and a stop signal for one piece of work.
+
+    >>> watch = Watch(60.0)
+    >>> watch.is_over()
+    False
+    >>> watch.stop()
+    >>> watch.is_over(), watch.left()
+    (True, 0.0)
+    """
+
+    def __init__(
+        self, seconds: float | None = None, listener: Callable[[Progress], object] | None = None
+    ) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._listener = listener
+        self._outer: Watch | None = None
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        """End the work at its next look at the watch."""
+        self.is_stopped = True
+
+    def left(self) -> float | None:
+        """Return the seconds left, 0 if there are none; `None` without a limit."""
+        if self.is_over():
+            return 0.0
+        ends = [watch._end - time.monotonic() for watch in self._chain() if watch._end is not None]  # noqa: SLF001
+        return max(0.0, min(ends)) if ends else None
+
+    def is_over(self) -> bool:
+        """Tell whether to hand back what there is."""
+        now = time.monotonic()
+        return any(
+            watch.is_stopped or (watch._end is not None and now >= watch._end)  # noqa: SLF001
+            for watch in self._chain()
+        )
+
+    def part(self, seconds: float) -> Watch:
+        """Return a watch over a part of the work: over with this one, or after so many seconds."""
+        inner = Watch(seconds)
+        inner._outer = self
+        return inner
+
+    def tell(self, stage: str, value: float | None = None, bound: float | None = None) -> None:
+        """Let the listener know how far the work has come."""
+        for watch in self._chain():
+            if watch._listener is not None:  # noqa: SLF001
+                watch._listener(Progress(stage, value, bound))  # noqa: SLF001
+
+    def _chain(self) -> list[Watch]:
+        return [self] if self._outer is None else [self, *self._outer._chain()]  # noqa: SLF001
