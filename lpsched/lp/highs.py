@@ -122,7 +122,7 @@ class HighsSweep:
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
             _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
-        _run(highs, self.program, watch)
+        run_highs(highs, self.program, watch)
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         return _answer(highs, self.program)
 
@@ -191,7 +191,7 @@ class HighsMaster:
         SolverError
             If HiGHS refuses the limit, or returns no solution.
         """
-        _run(self.highs, self.program, watch)
+        run_highs(self.highs, self.program, watch)
         self.highs.setOptionValue("simplex_strategy", _PRIMAL)  # new columns leave the basis feasible
         return _answer(self.highs, self.program)
 
@@ -241,7 +241,7 @@ def _check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> No
         raise SolverError(f"HiGHS refused {what} of {program.name}")
 
 
-def _run(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
+def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
     """Run to the end, or until the watch is over."""
     left = None if watch is None else watch.left()
     until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
