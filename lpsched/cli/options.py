@@ -36,6 +36,20 @@ class Objective(StrEnum):
     ENERGY = "energy"
 
 
+class Effort(StrEnum):
+    """How hard to try; the names of `lpsched.result.solve.Effort`, without loading it."""
+
+    FAST = "fast"
+    TIGHT = "tight"
+
+
+class Device(StrEnum):
+    """Where huge bags are looked through; the names of `lpsched.lp.devices.Device`, without loading it."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 BagFile = Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.", readable=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write: .yaml or .json.")]
 TablesOption = Annotated[

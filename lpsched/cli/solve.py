@@ -10,6 +10,8 @@ import typer
 from lpsched.cli.options import (
     BagFile,
     Deadline,
+    Device,
+    Effort,
     ObjectiveOption,
     PowerCap,
     Price,
@@ -17,6 +19,7 @@ from lpsched.cli.options import (
     SolverName,
     require_output,
 )
+from lpsched.cli.patience import INTERRUPTED, watched
 from lpsched.cli.talk import talk_of
 
 
@@ -31,10 +34,18 @@ def solve(
     gap: Annotated[
         float, typer.Option(help="Call the answer optimal within this relative gap.", min=0.0, max=1.0)
     ] = 1e-4,
+    effort: Annotated[
+        Effort,
+        typer.Option(help="fast: one linear program. tight: patterns and search, for few tasks a machine."),
+    ] = Effort.FAST,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for each linear program.", min=0.0)
+        float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
     ] = None,
+    seed: Annotated[int, typer.Option(help="Of the search that --effort tight makes.", min=0)] = 0,
     solver: SolverName = "highs",
+    device: Annotated[
+        Device, typer.Option(help="Where huge bags are looked through: cuda needs the extra gpu.")
+    ] = Device.CPU,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the schedule, compact: a .json file.")
     ] = None,
@@ -49,19 +60,24 @@ def solve(
     if output is not None:
         require_output(output, (".json",), bag)
     read = read_bag(bag)
-    result = solve_bag(
-        read,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-        gap=gap,
-        time_limit=time_limit,
-        solver=solver_named(solver),
-    )
+    talk = talk_of(context)
+    with watched(talk, time_limit) as watch:
+        result = solve_bag(
+            read,
+            objective=objective,
+            price=price,
+            profit_ratio=profit_ratio,
+            power_cap=power_cap,
+            deadline=deadline,
+            effort=effort.value,
+            gap=gap,
+            watch=watch,
+            seed=seed,
+            solver=solver_named(solver, device.value),
+        )
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
-    talk = talk_of(context)
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), result_tables(result))
+    if watch.is_stopped:
+        raise typer.Exit(INTERRUPTED)

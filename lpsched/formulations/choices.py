@@ -10,10 +10,10 @@ The program of `front.py` in the pure numbers of `scales.py`, for any costs c an
 
 c and L come from weights of energy and makespan, or from money: then c is what the tasks cost, and the L at
 which the optimum is what the bag brings is its best rate (Dinkelbach). Prices p of capacity and q of the cap
-with sum p + sigma q = L prove sum_i min_c (c_ic + p l_ic + q delta_ic). One price for each machine type, however
-many task types there are: `lp/soft_prices.py` finds good ones, `lp/columns.py` finishes on the few pairs that are
-nearly cheapest there. Both see the T x C pairs in passes over blocks of rows, so memory stays bounded; the passes
-are written against the array interface that NumPy and CuPy share.
+with sum p + sigma q = L prove sum_i min_c (c_ic + p l_ic + q delta_ic). One price for each machine type,
+however many task types there are: `lp/soft_prices.py` finds good ones, `lp/columns.py` finishes on the few
+pairs that are nearly cheapest there. Both see the T x C pairs in passes over blocks of rows, so memory stays
+bounded; the passes are written against the array interface that NumPy and CuPy share.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ NAME: Final = "choices"
 CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds
 ON_DEVICE: Final = 1 << 27  # the same on a GPU
 SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
-NEAR: Final = 20  # further columns in the first master, for each price
 
 
 @dataclass(frozen=True)
@@ -149,8 +148,8 @@ class Pairs:
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
         """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
 
-        With y the soft choices of a task type, its part of the curvature is (sum_c y a a' - u u') / tau, where
-        u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
+        With y the soft choices of a task type, its part of the curvature is (sum_c y a a' - u u') / tau,
+        where u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
         """
         xp, width, machines = self.xp, len(self.supply), len(self.firsts)
         value, slope, curvature = 0.0, xp.zeros(width), xp.zeros((width, width))
@@ -159,9 +158,7 @@ class Pairs:
             loads = self.loads[rows]
             colder = 1.0 / temperatures[rows]
             least = totals.min(axis=1)
-            totals -= least[:, np.newaxis]
-            totals *= -colder[:, np.newaxis]
-            chosen = xp.exp(totals, out=totals)
+            chosen = xp.exp((least[:, np.newaxis] - totals) * colder[:, np.newaxis])
             weight = chosen.sum(axis=1)
             value += float((least - xp.log(weight) / colder).sum(dtype=float))
             chosen *= (1.0 / weight)[:, np.newaxis]
@@ -189,8 +186,8 @@ class Pairs:
         local = temperature * self.sizes(prices)
         shares = np.empty(self.loads.shape)
         for rows, totals in self._totals(prices):
-            totals -= totals.min(axis=1)[:, np.newaxis]
-            chosen = self.xp.exp(totals / -local[rows][:, np.newaxis])
+            least = totals.min(axis=1)[:, np.newaxis]
+            chosen = self.xp.exp((least - totals) / local[rows][:, np.newaxis])
             shares[rows] = self._home(chosen / chosen.sum(axis=1)[:, np.newaxis])
         return shares
 

@@ -8,7 +8,7 @@ y proves about the *whole* program. The first makes the master better, the secon
 whatever happens next: the work may stop after any round, by gap, time or signal, and what it has is true.
 
 Multipliers of a small master jump about. So the oracle is asked at a point between them and the best ones so
-far (which may come from elsewhere, such as soft prices); at the master's own only when that gives nothing new.
+far (which may come from elsewhere, such as soft prices); at the master's own only where that brings nothing.
 
 A program with too many rows starts without most of them; a **separator** hands over those that the master's
 point breaks. A bound without a row is a bound with it.
@@ -113,45 +113,52 @@ class ColumnGeneration(Generic[Label]):
             If the solver fails, or the master has no solution.
         """
         watch = watch or Watch()
-        best, bound = centre, -np.inf
+        best = _Best()
         if centre is not None:
             priced = self.oracle.price(centre)
-            bound = priced.bound
+            best.note(centre, priced.bound)
             self._add(priced)
         was_cold = False
         for rounds in range(1, MOST_ROUNDS):
             solution = self.master.solve(watch)
-            own = solution.multipliers
-            optimal = solution.status is LpStatus.OPTIMAL
-            if best is None:
-                best = own
-            if not optimal:
-                return Generated(solution, self.labels, best, bound, solution.status, rounds)
-            broken = self.separator.broken(solution) if self.separator is not None else None
-            if broken is not None:
-                self.master.add_rows(broken)
-                best = np.append(best, np.zeros(len(broken.names)))
+            status = solution.status
+            if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
-            fresh = 0
-            for share in (MIXED, 1.0):
-                asked = own if share == 1.0 else best + share * (own - best)
-                priced = self.oracle.price(asked)
-                if priced.bound > bound:
-                    best, bound = asked, priced.bound
-                fresh = self._add(priced, own)
-                if fresh or self._is_closed(solution, bound, gap):
-                    break
-            watch.tell(self.stage, value=solution.value, bound=bound)
-            if self._is_closed(solution, bound, gap):
-                return Generated(solution, self.labels, best, bound, LpStatus.OPTIMAL, rounds)
-            if watch.is_over():
-                return Generated(solution, self.labels, best, bound, LpStatus.LIMIT, rounds)
-            if not fresh:
-                if was_cold:  # as close as its tolerances let the solver come
-                    return Generated(solution, self.labels, best, bound, LpStatus.OPTIMAL, rounds)
-                was_cold = True  # a hot start may have gone wrong
+            fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
+            watch.tell(self.stage, value=solution.value, bound=best.bound)
+            closed = _is_closed(solution, best.bound, gap) or (was_cold and not fresh)
+            if status is not LpStatus.OPTIMAL or closed or watch.is_over():
+                ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
+                multipliers = solution.multipliers if best.multipliers is None else best.multipliers
+                return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
+            if (
+                not fresh
+            ):  # a hot start may have gone wrong; after a cold one, tolerances let us come no closer
+                was_cold = True
                 self.master = ColdMaster(self.solver, self.master.program)
         raise AssertionError("column generation did not end")
+
+    def _improve(self, solution: LpSolution, best: _Best, gap: float) -> int:
+        """Ask the oracle, first between the master's multipliers and the best; return how many came."""
+        own = solution.multipliers
+        for share in (1.0,) if best.multipliers is None else (MIXED, 1.0):
+            asked = own if best.multipliers is None else best.multipliers + share * (own - best.multipliers)
+            priced = self.oracle.price(asked)
+            best.note(asked, priced.bound)
+            fresh = self._add(priced, own)
+            if fresh or _is_closed(solution, best.bound, gap):
+                return fresh
+        return 0
+
+    def _cut(self, solution: LpSolution, best: _Best) -> bool:
+        """Add rows that the point breaks; tell whether there were any."""
+        broken = self.separator.broken(solution) if self.separator is not None else None
+        if broken is None:
+            return False
+        self.master.add_rows(broken)
+        if best.multipliers is not None:
+            best.multipliers = np.append(best.multipliers, np.zeros(len(broken.names)))
+        return True
 
     def _add(self, priced: Priced[Label], multipliers: Floats | None = None) -> int:
         """Add the columns that improve at these multipliers (all, if none are given); return how many."""
@@ -165,6 +172,18 @@ class ColumnGeneration(Generic[Label]):
             self.labels += labels
         return len(columns)
 
-    @staticmethod
-    def _is_closed(solution: LpSolution, bound: float, gap: float) -> bool:
-        return solution.value - bound <= gap * abs(solution.value)
+
+@dataclass(slots=True)
+class _Best:
+    """The multipliers that prove most so far."""
+
+    multipliers: Floats | None = None
+    bound: float = -np.inf
+
+    def note(self, multipliers: Floats, bound: float) -> None:
+        if bound > self.bound or self.multipliers is None:
+            self.multipliers, self.bound = multipliers, max(bound, self.bound)
+
+
+def _is_closed(solution: LpSolution, bound: float, gap: float) -> bool:
+    return solution.value - bound <= gap * abs(solution.value)

@@ -16,6 +16,7 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
+from lpsched.lp.devices import Device
 from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_rows
 from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
 
@@ -47,6 +48,7 @@ class HighsSolver:
 
     name: str = field(default_factory=lambda: f"HiGHS {highspy.Highs().version()}")
     tolerance: float = 1e-10  # of primal and dual feasibility; HiGHS's own is 1e-7
+    device: Device = Device.CPU
 
     def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
         """Solve from cold.

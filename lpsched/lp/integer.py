@@ -1,7 +1,7 @@
 """Programs whose variables must be whole, for a short time: a good point, or none.
 
-HiGHS is given a start, if there is one, and stopped by the watch. Nothing that it says is taken as proved: who
-asks has to check the point, and bounds come from elsewhere.
+HiGHS is given a start, if there is one, and stopped by the watch. Nothing that it says is taken as proved:
+who asks has to check the point, and bounds come from elsewhere.
 """
 
 from __future__ import annotations

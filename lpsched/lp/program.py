@@ -25,6 +25,7 @@ from lpsched.errors import InfeasibleProgramError, SolverError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.lp.devices import Device
     from lpsched.lp.master import Master
     from lpsched.watch import Watch
 
@@ -161,6 +162,10 @@ class LpSolution:
 
 class Solver(Protocol):
     """Anything that solves a linear program."""
+
+    @property
+    def device(self) -> Device:
+        """Where passes over huge programs run."""
 
     @property
     def name(self) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.errors import MissingExtraError, SolverError
+from lpsched.lp.devices import Device
 from lpsched.lp.master import ColdMaster
 from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
 
@@ -39,6 +40,7 @@ class PulpSolver:
     """A solver that PuLP knows, by PuLP's name for it."""
 
     solver: str
+    device: Device = Device.CPU
 
     def __post_init__(self) -> None:
         """Refuse a solver that PuLP does not know, or that is not installed."""

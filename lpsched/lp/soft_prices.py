@@ -9,13 +9,13 @@ and the best w is where g is largest. The min has corners; replaced by a soft on
 
     -tau_i log sum_c exp(-(cost_c + a_c w) / tau_i),     tau_i = temperature times the size of block i,
 
-g is smooth: its gradient is what the softly chosen columns use, its curvature a small matrix. Newton's method
-with a barrier for w >= 0 then climbs in a few steps, each one pass over all columns, and the temperature falls
-between climbs. With a `target` the budget is not given but found: the least at which g reaches the target.
-Where the slope of g in the budget is t, Dinkelbach's rule takes (target - g) / t more of it.
+g is smooth: its gradient is what the softly chosen columns use, its curvature a small matrix. Newton's
+method with a barrier for w >= 0 then climbs in a few steps, each one pass over all columns, and the
+temperature falls between climbs. With a `target` the budget is not given but found: the least at which g
+reaches the target. Where the slope of g in the budget is t, Dinkelbach's rule takes (target - g) / t more.
 
-Nothing here is exact, and nothing has to be: any w proves a bound, and the columns that are nearly cheapest at
-these are where an exact method should begin. Neither words nor arrays of any application are known here.
+Nothing here is exact, and nothing has to be: any w proves a bound, and the columns that are nearly cheapest
+at these are where an exact method should begin. No words and no arrays of any application are known here.
 """
 
 from __future__ import annotations
@@ -26,21 +26,34 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.lp.program import Floats
     from lpsched.watch import Watch
 
-TEMPERATURES: Final = (1e-2, 3e-3)
-FIRST_TEMPERATURES: Final = (1e-1, 2e-2, 5e-3)  # of a sample, which finds the neighbourhood
-SAMPLE: Final = 2_000  # blocks
-SETTLED: Final = 0.03  # of the temperature: what another step may still bring
+SAMPLE: Final = 10  # blocks for each price
 MOST_STEPS: Final = 40
 NEARLY: Final = 0.95  # of the way to a price of 0
 SHORTEST: Final = 1e-3
 SLOWER: Final = 0.4
 RISE: Final = 1e-4  # of what the slope promises, at least
-REGULAR: Final = 1e-12
+NOISE: Final = 1e-8  # of the value: a rise that single precision may hide; then what is used must fall
+REGULAR: Final = 1e-6  # of the diagonal: the passes may be in single precision
+
+
+@dataclass(frozen=True, slots=True)
+class Cooling:
+    """How far to go: the temperatures, and what a step may still promise at the end of each, as its share.
+
+    At a low temperature and well settled, the soft choices themselves are nearly feasible.
+    """
+
+    temperatures: tuple[float, ...]
+    settled: float
+    balanced: float = 0.0  # or by how much more of a row may be used than the budget buys, as such a share
+
+
+SKETCH: Final = Cooling((1e-1, 2e-2, 5e-3), 0.03)  # of a sample: finds the neighbourhood
+NEAR: Final = Cooling((1e-2, 3e-3), 0.03)  # enough for columns to finish
+CLOSE: Final = Cooling((1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 5e-5), 1e-7, 0.3)  # an answer of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +96,13 @@ class SoftPrices:
 
 
 def climb(
-    blocks: Blocks, *, budget: float, target: float | None = None, watch: Watch, start: Floats | None = None
+    blocks: Blocks, cooling: Cooling, *, budget: float, target: float | None = None, watch: Watch
 ) -> SoftPrices:
     """Return soft prices: first of a sample of the blocks, then of all."""
-    first = SoftPrices(start if start is not None else _even(blocks, budget), budget, 0)
-    if blocks.size > 2 * SAMPLE:
-        first = _climbed(blocks.sample(SAMPLE), first, FIRST_TEMPERATURES, target, watch)
-        return _climbed(blocks, first, TEMPERATURES, target, watch)
-    return _climbed(blocks, first, FIRST_TEMPERATURES + TEMPERATURES[1:], target, watch)
+    enough = SAMPLE * len(blocks.supply)
+    sample = blocks.sample(enough) if blocks.size > 2 * enough else blocks
+    first = _climbed(sample, SoftPrices(_even(blocks, budget), budget, 0), SKETCH, target, watch)
+    return _climbed(blocks, first, cooling, target, watch)
 
 
 def _even(blocks: Blocks, budget: float) -> Floats:
@@ -100,10 +112,10 @@ def _even(blocks: Blocks, budget: float) -> Floats:
 
 
 def _climbed(
-    blocks: Blocks, first: SoftPrices, temperatures: Sequence[float], target: float | None, watch: Watch
+    blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, watch: Watch
 ) -> SoftPrices:
     prices, budget, steps = first.prices, first.budget, first.steps
-    for temperature in temperatures:
+    for temperature in cooling.temperatures:
         local = temperature * blocks.sizes(prices)
         here = blocks.soften(prices, local)
         for _ in range(MOST_STEPS):
@@ -114,8 +126,13 @@ def _climbed(
                 temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
             )
             step, slope_t, promise = _newton(here, prices, blocks.supply, barrier)
+            excess = float((here.slope / blocks.supply).max()) / slope_t - 1.0
             off = 0.0 if target is None else abs(target - here.value) / max(abs(target), abs(here.value))
-            if promise <= SETTLED * temperature * abs(here.value) and off <= temperature:
+            is_settled = (
+                promise <= cooling.settled * temperature * abs(here.value)
+                or excess <= cooling.balanced * temperature
+            )
+            if is_settled and off <= temperature:
                 break
             prices, here = _line_search(blocks, local, prices, step, here, barrier, promise)
             if target is not None and slope_t > 0:
@@ -132,7 +149,7 @@ def _newton(here: Soft, prices: Floats, supply: Floats, barrier: float) -> tuple
     slope = here.slope + barrier / prices
     matrix = here.curvature.copy()
     diagonal = np.arange(len(prices))
-    matrix[diagonal, diagonal] += barrier / prices**2
+    matrix[diagonal, diagonal] = np.maximum(matrix[diagonal, diagonal], 0.0) + barrier / prices**2
     scale = 1.0 / np.sqrt(matrix[diagonal, diagonal])
     matrix *= scale[:, np.newaxis] * scale
     matrix[diagonal, diagonal] += REGULAR
@@ -153,6 +170,10 @@ def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
     promise: float,
 ) -> tuple[Floats, Soft]:
     """Return the point along the step at which the smooth function, barrier included, has risen enough."""
+
+    def peak(soft: Soft) -> float:
+        return float((soft.slope / blocks.supply).max())
+
     falls = step < 0
     length = min(1.0, NEARLY * float((prices[falls] / -step[falls]).min(initial=np.inf)))
     height = here.value + barrier * float(np.log(prices).sum())
@@ -160,6 +181,7 @@ def _line_search(  # noqa: PLR0913, PLR0917 - one step of one climb
         there = prices + length * step
         found = blocks.soften(there, local)
         risen = found.value + barrier * float(np.log(there).sum()) - height
-        if risen >= RISE * length * promise or length < SHORTEST:
+        hidden = length * promise <= NOISE * abs(here.value)
+        if risen >= RISE * length * promise or (hidden and peak(found) <= peak(here)) or length < SHORTEST:
             return there, found
         length *= SLOWER

@@ -5,8 +5,8 @@ A term e (alpha a + beta_j), worked out in doubles from alpha and beta as double
     8 u e (|alpha| a + |beta_j|) + 1e-300,        u = 2^-53,
 
 since each of its five roundings is off by at most u, relative. A pair whose term, less that, is above some
-other term, plus that, is not the cheapest of its task type: it need not be looked at in exact arithmetic. One or
-two pairs of each task type are left. Where a double overflows, all pairs are.
+other term, plus that, is not the cheapest of its task type: exact arithmetic need not look at it. One or two
+pairs of each task type are left. Where a double overflows, all pairs are.
 """
 
 from __future__ import annotations

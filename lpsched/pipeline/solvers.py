@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance.fields import quote
+from lpsched.lp.devices import Device, array_module
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.pulp import PulpSolver
 
@@ -20,22 +21,26 @@ def default_solver() -> Solver:
     return HighsSolver()
 
 
-def solver_named(name: str) -> Solver:
+def solver_named(name: str, device: str = "cpu") -> Solver:
     """Return the solver of a name: `highs`, or `pulp:NAME` with PuLP's name for it.
+
+    `device` is where passes over huge bags run: `cpu` or `cuda`.
 
     Raises
     ------
     InstanceError
         If there is no such name.
     MissingExtraError
-        If PuLP is not installed.
+        If PuLP is not installed, or for a GPU CuPy.
     SolverError
         If PuLP does not know or find the solver.
     """
     kind, _, inner = name.partition(":")
+    where = Device(device)
+    array_module(where)  # that it is missing is said at once
     if name == "highs":
-        return default_solver()
+        return default_solver() if where is Device.CPU else HighsSolver(device=where)
     if kind == "pulp" and inner:
-        return PulpSolver(inner)
+        return PulpSolver(inner, where)
     fault = Fault(("solver",), quote(name), "'highs' or 'pulp:NAME'", "for example pulp:COIN_CMD")
     raise InstanceError("the options", (fault,))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
@@ -12,9 +14,10 @@ from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
+from lpsched.pipeline.trying import effort_named, is_worthwhile, try_harder
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import Result, Status, Worth, relative_gap
+from lpsched.result.solve import Effort, Result, Status, Worth, relative_gap
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -33,9 +36,11 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
+    effort: str = "fast",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
     watch: Watch | None = None,
+    seed: int = 0,
     solver: Solver | None = None,
 ) -> Result:
     """Find a verified schedule and a proved bound.
@@ -49,19 +54,24 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         least energy costs.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
+    effort
+        `fast`: one linear program, rounded. `tight`: patterns and search, for bags with few tasks a machine;
+        30 seconds, if no limit is given.
     gap
         The relative distance from value to bound within which the answer is called optimal.
     time_limit
         Seconds. What is known by then still gives a verified schedule and a proved bound.
     watch
         In place of a time limit: a watch that others may stop, and that tells them how far the work is.
+    seed
+        Of the search that `tight` makes.
     solver
         Solves the linear program; HiGHS if not given.
 
     Raises
     ------
     ValueError
-        If the objective is not known.
+        If the objective or the effort is not known.
     InstanceError
         If an option is not sound, or the bag lacks what the objective needs.
     InfeasibleError
@@ -82,7 +92,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     (6.0, 6.0, 'optimal')
     """
     solver = solver if solver is not None else default_solver()
-    watch = watch or Watch(time_limit)
+    watch, tried = watch or Watch(time_limit), effort_named(effort)
     question = ask(
         bag,
         solver=solver,
@@ -92,10 +102,18 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    return answer(question, solver, gap=gap, watch=watch)
+    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
 
 
-def answer(question: Question, solver: Solver, *, gap: float, watch: Watch | None = None) -> Result:
+def answer(  # noqa: PLR0913 - the options of `solve`
+    question: Question,
+    solver: Solver,
+    *,
+    gap: float,
+    watch: Watch | None = None,
+    effort: Effort = Effort.FAST,
+    seed: int = 0,
+) -> Result:
     """Run the stages for a question that is settled.
 
     Raises
@@ -103,20 +121,25 @@ def answer(question: Question, solver: Solver, *, gap: float, watch: Watch | Non
     InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
         As `solve` does.
     """
-    bag, asked = question.bag, question.objective
+    bag, asked, watch = question.bag, question.objective, watch or Watch()
     timings: dict[str, float] = {}
     proved = prove(question, solver, watch=watch, timings=timings)
     relaxed, bound = proved.relaxed, proved.bound
     with timed(timings, "recover"):
         found = waiting(bag) if relaxed is None else recover(bag, asked, relaxed.relaxation, solver)
+    if effort is Effort.TIGHT:
+        with timed(timings, "tighten"):
+            rng = np.random.default_rng(seed)
+            bound, found = try_harder(question, proved, found, solver, watch, gap, rng)
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
-    late = relaxed is not None and not relaxed.optimal
+    late = (relaxed is not None and not relaxed.optimal) or (effort is Effort.TIGHT and watch.is_over())
     earns = asked.maximise
     return Result(
         objective=asked.name,
         unit=asked.unit(bag),
+        effort=effort,
         status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
         regime=_regime(value, runs=bool(found.schedule.groups)) if earns else None,
         bound_regime=_regime(bound, runs=relaxed is not None) if earns else None,
@@ -130,6 +153,7 @@ def answer(question: Question, solver: Solver, *, gap: float, watch: Watch | Non
         worth=_worth(bag, proved.prices) if earns else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(question.given, solver.name),
+        tight_may_help=effort is Effort.FAST and not late and is_worthwhile(question, distance, gap),
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lpsched.verify.bag import Measurement
 
 FORMAT: Final = "lpsched-solve/1"
+TRY_TIGHT: Final = "; --effort tight may close it"
 
 
 class Status(StrEnum):
@@ -23,7 +24,14 @@ class Status(StrEnum):
 
     OPTIMAL = "optimal"  # value and bound are within the gap asked for
     FEASIBLE = "feasible"  # a verified schedule, further from its bound than that
-    LIMIT = "limit"  # the same, but the time was up before the linear program was solved
+    LIMIT = "limit"  # the same, but the time was up first
+
+
+class Effort(StrEnum):
+    """How hard to try."""
+
+    FAST = "fast"  # one linear program, rounded
+    TIGHT = "tight"  # patterns and search, for bags with few tasks a machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,7 @@ class Result:
 
     objective: str
     unit: str
+    effort: Effort
     status: Status
     regime: Regime | None
     bound_regime: Regime | None
@@ -69,11 +78,13 @@ class Result:
     worth: Worth | None
     timings: FrozenDict[str, float]
     provenance: Provenance
+    tight_may_help: bool = False  # whether more effort is likely to bring value and bound closer
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched solve --json` prints; its keys are stable."""
         return self.provenance.header(FORMAT) | {
             "objective": self.objective,
+            "effort": self.effort.value,
             "status": self.status.value,
             "regime": self.regime,
             "bound_regime": self.bound_regime,
@@ -81,6 +92,7 @@ class Result:
             "bound": self.bound,
             "unit": self.unit,
             "gap": self.gap,
+            "tight_may_help": self.tight_may_help,
             "makespan_seconds": self.measured.makespan_seconds,
             "energy_joules": self.measured.energy_joules,
             "tasks": self.tasks,
@@ -95,7 +107,7 @@ class Result:
         rows = [
             ("bound", f"{number(self.bound)} {self.unit}", f"proved: no schedule {best}"),
             ("value", f"{number(self.value)} {self.unit}", f"verified: {_this(self)}"),
-            ("gap", percent(self.gap), self.status.value),
+            ("gap", percent(self.gap), self.status.value + (TRY_TIGHT if self.tight_may_help else "")),
         ]
         if self.regime is not None:
             rows.append(("regime", self.regime.value, _meaning(self)))

@@ -1,7 +1,7 @@
 """Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
 
-`formulations/choices.py` is the program, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The answer
-is that of the whole program, to the same accuracy, after a look at every pair in some twenty passes.
+`formulations/choices.py` is the program, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The
+answer is that of the whole program, to the same accuracy, after some twenty passes over all pairs.
 
 For profit, the program has the tasks' costs and a price L of T seconds; its optimum G(L) rises with L, with
 slope t, and the rate at which G(L) is what the bag brings is the best: L + (N - G(L)) / t is a better L, and
@@ -10,18 +10,19 @@ only the cost of one variable changes from one L to the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.formulations import front, profit
-from lpsched.formulations.choices import NEAR, ChoiceOracle, Pairs
+from lpsched.formulations.choices import ChoiceOracle, Pairs
 from lpsched.formulations.scales import DEAREST, scales_of
 from lpsched.lp.columns import ColumnGeneration
+from lpsched.lp.devices import array_module
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus
-from lpsched.lp.soft_prices import TEMPERATURES, SoftPrices, climb
+from lpsched.lp.soft_prices import CLOSE, NEAR, SoftPrices, climb
 from lpsched.relaxation import Relaxation
 from lpsched.watch import Watch
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 MANY: Final = 30_000  # pairs: from here on, prices and columns are faster than the whole program
 FEW_PRICES: Final = 2  # task types for each machine type, at least: with fewer, prices are not the short way
+MOST_EXACT: Final = 50_000_000  # pairs: beyond, soft prices are the answer, to some 1e-4
+FURTHER: Final = 20  # columns in the first master, for each price, beyond the cheapest of each task type
 GAP: Final = 1e-10
 MOST_RATES: Final = 30
 LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
@@ -91,7 +94,24 @@ def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Cho
         return None
     budget = left * scales.seconds / scales.makespan_of(cheapest)  # some rate that can be had
     choice = _Choice(scales, profit.costs_of(money), money.unit, solver, watch or Watch())
-    return choice.answer(budget, target=money.income / money.unit)
+    chosen = choice.answer(budget, target=money.income / money.unit)
+    relaxation = chosen.relaxation
+    rate = float(scales.arrays.machine_counts @ relaxation.machine_prices) - money.standing
+    if scales.cap is not None:
+        rate += scales.cap.headroom_watts * relaxation.cap_price
+    return replace(chosen, relaxation=replace(relaxation, bound=rate))
+
+
+def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
+    """Return all pairs of a bag, with these costs of whole task types."""
+    arrays, cap = scales.arrays, scales.cap
+    if not arrays.can_run.all():
+        free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
+        costs = np.where(arrays.can_run, free, np.inf)
+    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
+    if cap is None:
+        return Pairs(np, scales.loads, costs, None, 0.0, firsts)
+    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, firsts)
 
 
 def _has_no_headroom(scales: Scales) -> bool:
@@ -109,14 +129,17 @@ class _Choice:
     watch: Watch
 
     def answer(self, budget: float, target: float | None = None) -> Chosen:
-        pairs = self._pairs()
-        soft = climb(pairs.single(), budget=budget, target=target, watch=self.watch)
-        shares = pairs.shares(soft.prices, TEMPERATURES[-1])
+        pairs = pairs_of(self.scales, self.costs)
+        too_many = pairs.loads.size > MOST_EXACT
+        cooling = CLOSE if too_many else NEAR
+        single = pairs.single(array_module(self.solver.device))
+        soft = climb(single, cooling, budget=budget, target=target, watch=self.watch)
+        shares = single.shares(soft.prices, cooling.temperatures[-1])
         makespan = self.scales.makespan_of(shares) / self.scales.seconds
-        if self.watch.is_over():
-            return self._read(soft, shares, optimal=False)
+        if too_many or self.watch.is_over():
+            return self._read(soft, shares, optimal=not self.watch.is_over())
         oracle = ChoiceOracle(pairs, soft.budget)
-        rows, columns = pairs.near(soft.prices, NEAR * len(soft.prices))
+        rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
         program = with_columns(oracle.master(LAST * makespan), oracle.columns(rows, columns))
         engine = ColumnGeneration(self.solver, program, oracle, [-1, *oracle.labels(rows, columns)])
         centre = np.append(np.zeros(pairs.size), -soft.prices)
@@ -145,18 +168,6 @@ class _Choice:
             found = engine.run(gap=GAP, watch=self.watch, centre=found.multipliers)
         return found
 
-    def _pairs(self) -> Pairs:
-        scales, arrays = self.scales, self.scales.arrays
-        costs = self.costs
-        if not arrays.can_run.all():
-            free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
-            costs = np.where(arrays.can_run, free, np.inf)
-        firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
-        cap = scales.cap
-        return Pairs(
-            np, scales.loads, costs, None if cap is None else cap.loads, cap.headroom if cap else 0.0, firsts
-        )
-
     def _paid(self, pairs: Pairs, prices: Floats, target: float) -> Floats:
         """Return prices at which the tasks are worth what the bag brings, if rounding left them below."""
         least, columns = pairs.cheapest(prices)
@@ -181,7 +192,7 @@ class _Choice:
             shares=shares,
             makespan_seconds=makespan,
             energy_joules=scales.energy_of(shares, makespan),
-            bound=self.unit * float(self._pairs().cheapest(soft.prices)[0].sum()),
+            bound=self.unit * float(pairs_of(self.scales, self.costs).cheapest(soft.prices)[0].sum()),
             machine_prices=tuple(prices.tolist()),
             cap_price=0.0 if scales.cap is None else float(soft.prices[-1]) * self.unit / scales.cap.joules,
         )

@@ -1,0 +1,68 @@
+"""A command that may take long: its time limit, its progress on stderr, and what Ctrl-C does.
+
+Pressed once, Ctrl-C ends the work at its next step: what was found so far is verified and printed, and the
+exit code is 130. Pressed again, it leaves at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from lpsched.cli.talk import tell
+from lpsched.watch import Progress, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from lpsched.cli.talk import Talk
+
+INTERRUPTED = 130
+
+
+@contextlib.contextmanager
+def watched(talk: Talk, time_limit: float | None) -> Iterator[Watch]:
+    """Give the work a watch that Ctrl-C stops, and show how far it is."""
+    with _progress(talk) as listener:
+        watch = Watch(time_limit, listener)
+        before = signal.getsignal(signal.SIGINT)
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            if watch.is_stopped:
+                signal.default_int_handler(number, frame)
+            watch.stop()
+            tell("stopping: what was found so far follows; press Ctrl-C again to leave at once")
+
+        if before is not signal.default_int_handler:  # somebody else's, or none at all
+            yield watch
+            return
+        signal.signal(signal.SIGINT, stop)
+        try:
+            yield watch
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _progress(talk: Talk) -> Iterator[Callable[[Progress], object] | None]:
+    """Show one line that changes, where somebody looks at it."""
+    if talk.quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False, highlight=False).status("") as status:
+        yield lambda progress: status.update(_line(progress))
+
+
+def _line(progress: Progress) -> str:
+    from lpsched.display import number
+
+    parts = [progress.stage]
+    for word, known in (("value", progress.value), ("bound", progress.bound)):
+        if known is not None:
+            parts.append(f"{word} {number(known)}")
+    return "  ".join(parts)
