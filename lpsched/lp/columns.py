@@ -8,7 +8,7 @@ y proves about the *whole* program. The first makes the master better, the secon
 whatever happens next: the work may stop after any round, by gap, time or signal, and what it has is true.
 
 Multipliers of a small master jump about. So the oracle is asked at a point between them and the best ones so
-far (which may come from elsewhere, such as soft prices); at the master's own only when that gives nothing new.
+far (which may come from elsewhere, such as soft prices); at the master's own only when that gives nothing.
 
 A program with too many rows starts without most of them; a **separator** hands over those that the master's
 point breaks. A bound without a row is a bound with it.
@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lpsched.lp.master import ColdMaster, Columns, Master, Rows
 from lpsched.lp.program import LpSolution, LpStatus
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.lp.master import Columns, Master, Rows
     from lpsched.lp.program import Floats, LinearProgram, Solver
 
 Label = TypeVar("Label")
@@ -84,6 +84,8 @@ class ColumnGeneration(Generic[Label]):
         The master to begin with. It must have a solution.
     labels
         What its columns stand for.
+    mixed
+        How much of the master's multipliers is in those that the oracle sees first.
     """
 
     solver: Solver
@@ -92,6 +94,7 @@ class ColumnGeneration(Generic[Label]):
     labels: list[Label]
     separator: Separator | None = None
     stage: str = "columns"
+    mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
 
@@ -101,11 +104,16 @@ class ColumnGeneration(Generic[Label]):
         self.size = float(np.abs(self.program.costs).max(initial=0.0)) or 1.0
 
     def run(
-        self, *, gap: float, watch: Watch | None = None, centre: Floats | None = None
+        self,
+        *,
+        gap: float,
+        watch: Watch | None = None,
+        centre: Floats | None = None,
+        enough: float = np.inf,
     ) -> Generated[Label]:
         """Return an answer within the relative gap, or the best at the time when the watch is over.
 
-        `centre` is where good multipliers are thought to be.
+        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too.
 
         Raises
         ------
@@ -133,7 +141,7 @@ class ColumnGeneration(Generic[Label]):
                 best = np.append(best, np.zeros(len(broken.names)))
                 continue
             fresh = 0
-            for share in (MIXED, 1.0):
+            for share in dict.fromkeys((self.mixed, 1.0)):
                 asked = own if share == 1.0 else best + share * (own - best)
                 priced = self.oracle.price(asked)
                 if priced.bound > bound:
@@ -142,7 +150,7 @@ class ColumnGeneration(Generic[Label]):
                 if fresh or self._is_closed(solution, bound, gap):
                     break
             watch.tell(self.stage, value=solution.value, bound=bound)
-            if self._is_closed(solution, bound, gap):
+            if bound >= enough or self._is_closed(solution, bound, gap):
                 return Generated(solution, self.labels, best, bound, LpStatus.OPTIMAL, rounds)
             if watch.is_over():
                 return Generated(solution, self.labels, best, bound, LpStatus.LIMIT, rounds)
@@ -150,7 +158,7 @@ class ColumnGeneration(Generic[Label]):
                 if was_cold:  # as close as its tolerances let the solver come
                     return Generated(solution, self.labels, best, bound, LpStatus.OPTIMAL, rounds)
                 was_cold = True  # a hot start may have gone wrong
-                self.master = ColdMaster(self.solver, self.master.program)
+                self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
 
     def _add(self, priced: Priced[Label], multipliers: Floats | None = None) -> int:
