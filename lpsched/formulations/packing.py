@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 NAME: Final = "packing"
 CELLS: Final = 10_000
 AT_ONCE: Final = 2  # patterns of a machine type that fit, for each pricing
-DEAR: Final = 30.0  # times what a task costs where it is cheapest: not to run it
-DEAR_SHARE: Final = 10.0  # times its share of what the whole bag is about
 SLACK: Final = 2.0  # between what a variable can be and its upper limit
 
 
@@ -80,10 +78,8 @@ class PackingOracle:
     unit: float = field(init=False)  # money, or whatever costs are counted in
 
     def __post_init__(self) -> None:
-        """Count money in what the bag is about."""
-        items = self.items
-        about = abs(items.income or 0.0) + items.per_second * self.unit_seconds
-        self.unit = max(about, float(items.tasks @ self._cheapest())) or 1.0
+        """Count costs in what the bag is about."""
+        self.unit = self.items.size(self.unit_seconds)
 
     def price(self, multipliers: Floats) -> Priced[Pattern]:
         """Return the best patterns at these multipliers, and what those prove."""
@@ -178,7 +174,7 @@ class PackingOracle:
         z = lp.variables("z", upper=self._longest() if items.income is None else SLACK)
         s = lp.variables("s", upper=SLACK * n)
         paid = items.per_second * self.unit_seconds if items.income is None else -items.income
-        lp.objective([(z, paid / self.unit), (s, self._dear() / self.unit)])
+        lp.objective([(z, paid / self.unit), (s, items.dear(self.unit_seconds) / self.unit)])
         most = seconds if (items.costs < 0).any() else np.inf
         for i in range(len(n)):
             terms = [(s[i : i + 1], 1.0), (z, -bags * n[i])]
@@ -189,17 +185,6 @@ class PackingOracle:
             lp.at_most(f"capacity[{j}]", [(z, -seconds * m[j])], bags * m[j])
         lp.between("interval", [(z, 1.0)], *self.interval())
         return lp.build()
-
-    def _dear(self) -> Floats:
-        """Return what it costs not to run a task of each type."""
-        dear: Floats = np.maximum(DEAR * self._cheapest(), DEAR_SHARE * self.unit / self.items.tasks.sum())
-        return dear
-
-    def _cheapest(self) -> Floats:
-        """Return what a task of each type costs where that is nearest to nothing."""
-        costs = np.abs(self.items.costs).min(axis=1)
-        cheapest: Floats = costs.reshape(len(self.items.tasks), -1).min(axis=1)
-        return cheapest
 
     def _longest(self) -> float:
         """Return z for a makespan that surely suffices."""

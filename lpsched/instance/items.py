@@ -14,7 +14,7 @@ cost of 0 and 1 a second, minus the makespan. More is always better.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,7 +23,10 @@ from lpsched.instance.arrays import Floats, Integers, arrays_of
 if TYPE_CHECKING:
     from lpsched.instance.bag import Bag
 
-SECONDS_PER_HOUR = 3600
+SECONDS_PER_HOUR: Final = 3600
+LITTLE: Final = 1e-6
+DEAR: Final = 30.0  # times what a task costs where it is cheapest
+DEAR_SHARE: Final = 10.0  # times its share of what the whole bag is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Items:
     costs: Floats  # likewise, above idle
     income: float | None = None  # N
     per_second: float = 0.0
+    latest: float = np.inf  # no makespan may be longer
 
     @property
     def states(self) -> int:
@@ -62,15 +66,38 @@ class Items:
         """How many of each item there are at most."""
         return self.tasks[self.task_of]
 
+    @property
+    def cheapest(self) -> Floats:
+        """What a task of each type costs where that is nearest to nothing."""
+        cheapest: Floats = np.abs(self.costs).min(axis=1).reshape(len(self.tasks), -1).min(axis=1)
+        return cheapest
+
+    def size(self, seconds: float) -> float:
+        """Return an amount of the order of what the bag brings or costs in so many seconds."""
+        about = abs(self.income or 0.0) + self.per_second * seconds
+        return max(about, float(self.tasks @ self.cheapest)) or 1.0
+
+    def dear(self, seconds: float) -> Floats:
+        """Return what a program should pay for a task that is not run: more than any that is run costs."""
+        dear: Floats = np.maximum(
+            DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum())
+        )
+        return dear
+
     def score(self, cost: float, seconds: float) -> float:
-        """Return what a schedule is worth."""
+        """Return what a schedule is worth; one that is too late, nothing at all."""
+        if seconds > self.latest:
+            return -np.inf
         if self.income is not None:
             return (self.income - cost) / seconds
         return -(cost + seconds * self.per_second)
 
     def second_worth(self, cost: float, seconds: float) -> float:
         """Return what being done a second sooner is worth in money, or whatever is counted."""
-        return max(0.0, self.income - cost) / seconds if self.income is not None else self.per_second
+        least = LITTLE * self.size(seconds) / seconds
+        if self.income is not None:
+            return max((self.income - cost) / seconds, least)
+        return max(self.per_second, least)
 
     def tasks_in(self, counts: Integers) -> Integers:
         """Return how many tasks of each type these counts of items are, along the last axis."""
@@ -112,4 +139,5 @@ def items_of(
         costs=costs_by_item.reshape(types * states, -1),
         income=income,
         per_second=per_second,
+        latest=bag.site.deadline_seconds or np.inf,
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.arrays import Floats, Integers
     from lpsched.instance.items import Items, Pattern
     from lpsched.lp.master import Master
     from lpsched.lp.program import Solver
@@ -109,6 +109,19 @@ class IntervalSearch:
     def patterns(self) -> list[Pattern]:
         """All patterns that were found for bounds; they may be too long for their limit by rounding."""
         return [] if self._columns is None else self._columns.labels
+
+    def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
+        """Return patterns that fit into a leaf, those first that cost least at its prices."""
+        items, prices = self.items, leaf.prices
+        fitting = [each for each in self.patterns if each.seconds <= leaf.end]
+        reduced = [
+            each.cost
+            + prices.machines[each.machine] * each.seconds
+            - prices.tasks @ items.tasks_in(each.counts)
+            for each in fitting
+        ]
+        order = np.argsort(reduced, kind="stable")[:most]
+        return [(fitting[number].machine, fitting[number].counts) for number in order]
 
     @property
     def bound(self) -> Fraction | None:
