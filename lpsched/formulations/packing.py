@@ -87,9 +87,8 @@ class PackingOracle:
         found: list[Pattern] = []
         most = np.zeros(len(items.machines))
         for j in range(len(items.machines)):
-            fits = items.seconds[:, j] <= self.end
-            seconds = np.where(fits, items.seconds[:, j], np.inf)
-            paid = np.where(fits, items.costs[:, j] + prices.machines[j] * items.seconds[:, j], np.inf)
+            seconds = items.seconds[:, j]
+            paid = items.costs[:, j] + prices.machines[j] * np.where(np.isfinite(seconds), seconds, 0.0)
             grid = Grid(self.cells, AT_ONCE, overfull=True)
             filled = good_fillings(seconds, prices.tasks[items.task_of] - paid, items.limits, self.end, grid)
             most[j] = filled.most

@@ -14,6 +14,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.packing_proofs import packing_prover
 from lpsched.pipeline.recovering import LIMITS, Recovered
 from lpsched.recovery.dive import FIRST_ROUNDS, Cover, choose, dive
+from lpsched.recovery.plans import Plan
 from lpsched.recovery.polish import polish
 from lpsched.recovery.waiting import ended
 from lpsched.result.solve import relative_gap
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from lpsched.pipeline.packing_proofs import PackingProver
     from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
-    from lpsched.recovery.plans import Plan
     from lpsched.search.makespan_intervals import Leaf
     from lpsched.watch import Watch
 
@@ -76,7 +77,7 @@ class Tightening:
         low, high = self._least_makespan(prover), bag.site.deadline_seconds or math.inf
         if low >= high:
             return
-        search = IntervalSearch(items, prover, self.solver, low, high)
+        search = IntervalSearch(items, prover, self.solver, low, high, self._standing())
         left, few = self.watch.left(), search.per_machine <= FEW_TASKS
         watch = self.watch if left is None or few else self.watch.part(SEARCHING * left)
         while (leaf := search.refine(self._score(), gap, watch)) is not None:
@@ -84,11 +85,11 @@ class Tightening:
             self._attempt(_workable(items), search, leaf, gap)
         self._take(search.bound)
         if not few:
-            self._deepen(gap)
+            self._deepen(items, gap)
 
     def _attempt(self, items: Items, search: IntervalSearch, leaf: Leaf, gap: float) -> None:
         """Look for schedules that end with a leaf."""
-        limit, enough = leaf.end, self._enough(gap)
+        limit, enough = leaf.end, partial(self._is_enough, search.items, gap)
         cells = min(MOST_CELLS, CELLS + int(MORE_CELLS * search.per_machine))
         near = search.near(leaf, NEAR)
         cover = Cover(items, limit, self.solver, self.watch, cells, [items.pattern(*each) for each in near])
@@ -99,14 +100,14 @@ class Tightening:
                 plan = way(cover, self.rng)
                 self._keep(polish(plan, limit, enough, self.watch.part(POLISHING), self.rng))
 
-    def _deepen(self, gap: float) -> None:
+    def _deepen(self, items: Items, gap: float) -> None:
         """Spend what time is left on the best plan."""
-        fails = 0
+        fails, enough = 0, partial(self._is_enough, items, gap)
         while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
             if self._is_close(gap):
                 return
             limit = float(self.plan.loads.max())
-            plan = polish(self.plan, limit, self._enough(gap), self.watch.part(DEEPENING), self.rng)
+            plan = polish(self.plan, limit, enough, self.watch.part(DEEPENING), self.rng)
             fails = 0 if self._keep(plan) else fails + 1
 
     def _keep(self, plan: Plan) -> bool:
@@ -136,12 +137,13 @@ class Tightening:
         distance = relative_gap(self.question.objective.value(self.found.measured), self.bound)
         return distance is not None and distance <= gap
 
-    def _enough(self, gap: float) -> float:
-        """Return a score at which value and bound are close."""
-        if self.question.objective.maximise:
-            bound = self.bound - gap * abs(self.bound)
-            return bound / SECONDS_PER_HOUR + float(Prover(self.question.bag).standing())
-        return -self.bound * (1 + gap)
+    def _is_enough(self, items: Items, gap: float, plan: Plan) -> bool:
+        """Tell whether a plan, counted in these items, is as close to the bound as the gap."""
+        score = Plan(items, plan.kinds, plan.counts).score
+        if not self.question.objective.maximise:
+            return score >= -self.bound * (1 + gap)
+        rate = (score - self._standing()) * SECONDS_PER_HOUR
+        return rate >= self.bound - gap * abs(self.bound)
 
     def _least_makespan(self, prover: PackingProver) -> float:
         """Return a makespan that no schedule undercuts: the plain one, or that of the longest task."""
@@ -154,8 +156,12 @@ class Tightening:
         asked = self.question.objective
         value = asked.value(self.found.measured)
         if asked.maximise:
-            return value / SECONDS_PER_HOUR + float(Prover(self.question.bag).standing())
+            return value / SECONDS_PER_HOUR + self._standing()
         return -value
+
+    def _standing(self) -> float:
+        """Return what the score of a profit has more than the profit: K."""
+        return float(Prover(self.question.bag).standing()) if self.question.objective.maximise else 0.0
 
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""

@@ -14,8 +14,13 @@ import numpy as np
 from lpsched.recovery.exchange import Exchange
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from lpsched.recovery.plans import Plan
     from lpsched.watch import Watch
+
+    Enough: TypeAlias = Callable[[Plan], bool]
 
 OVERLOAD: Final = 40.0  # times what a second is worth: one above the limit
 KICKS: Final = 2
@@ -31,8 +36,8 @@ BETTER: Final = 1e-9
 IMPOSSIBLE: Final = 1e29
 
 
-def polish(plan: Plan, limit: float, enough: float, watch: Watch, rng: np.random.Generator) -> Plan:
-    """Return a plan that is no worse. A score of `enough`, or the end of the watch, ends the work."""
+def polish(plan: Plan, limit: float, is_enough: Enough, watch: Watch, rng: np.random.Generator) -> Plan:
+    """Return a plan that is no worse. One that is good enough, or the end of the watch, ends the work."""
     best = plan.copy()
     weight = OVERLOAD * plan.items.second_worth(plan.cost, limit)
     work = Exchange(plan.copy(), watch, rng)
@@ -42,7 +47,7 @@ def polish(plan: Plan, limit: float, enough: float, watch: Watch, rng: np.random
     work.fill(limit, weight)
     best = _better(best, work)
     early = watch.part((watch.left() or 0.0) * WANDERING)
-    while best.score < enough and _wander(work, limit, weight, early):
+    while not is_enough(best) and _wander(work, limit, weight, early):
         work.fill(limit, weight)
         best = _better(best, work)
     for longer in LONGER:
@@ -50,7 +55,7 @@ def polish(plan: Plan, limit: float, enough: float, watch: Watch, rng: np.random
             break
     work.cheapen(float(work.loads.max()), weight)
     best = _better(best, work)
-    return _shortened(best, weight, enough, watch, rng)
+    return _shortened(best, weight, is_enough, watch, rng)
 
 
 def _better(best: Plan, work: Exchange) -> Plan:
@@ -59,10 +64,10 @@ def _better(best: Plan, work: Exchange) -> Plan:
     return work.plan.copy() if work.score > least else best
 
 
-def _shortened(best: Plan, weight: float, enough: float, watch: Watch, rng: np.random.Generator) -> Plan:
+def _shortened(best: Plan, weight: float, is_enough: Enough, watch: Watch, rng: np.random.Generator) -> Plan:
     """Return the plan after steps to shorter makespans, smaller ones where they fail."""
     step = FIRST_STEP
-    while step > LAST_STEP and best.score < enough and not watch.is_over():
+    while step > LAST_STEP and not is_enough(best) and not watch.is_over():
         work = Exchange(best.copy(), watch, rng)
         limit = float(work.loads.max()) * (1 - step)
         work.repair(limit, weight)

@@ -91,6 +91,7 @@ class IntervalSearch:
     solver: Solver
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
+    standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
     cells: int = CELLS
     leaves: list[Leaf] = field(default_factory=list)  # those that are done with
     tried: list[float] = field(default_factory=list)
@@ -141,7 +142,7 @@ class IntervalSearch:
         """
         while self._heap and not watch.is_over():
             leaf = self._heap[0][2]
-            if leaf.rank - value <= gap * abs(leaf.rank):
+            if leaf.rank - value <= gap * abs(leaf.rank - self.standing):
                 return None
             heapq.heappop(self._heap)
             finest = 1 if self.per_machine > MANY_TASKS else 2
