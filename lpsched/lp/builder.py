@@ -61,6 +61,10 @@ class LpBuilder:
         """Add the row: the sum of the terms is `target`."""
         self.equal_each([name], [(0, *term) for term in terms], target)
 
+    def between(self, name: str, terms: Terms, lower: float, upper: float) -> None:
+        """Add the row: the sum of the terms is between two limits, which may be infinite."""
+        self._add([name], [(0, *term) for term in terms], lower, upper)
+
     def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: float) -> None:
         """Add rows, one for each name: a term says for each of its variables in which row it stands."""
         self._add(names, terms, -np.inf, limit)

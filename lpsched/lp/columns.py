@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from lpsched.lp.master import ColdMaster, Columns, Master, Rows
 from lpsched.lp.program import LpSolution, LpStatus
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.lp.master import Columns, Master, Rows
     from lpsched.lp.program import Floats, LinearProgram, Solver
 
 Label = TypeVar("Label")
@@ -84,6 +84,8 @@ class ColumnGeneration(Generic[Label]):
         The master to begin with. It must have a solution.
     labels
         What its columns stand for.
+    mixed
+        How much of the master's multipliers is in those that the oracle sees first.
     """
 
     solver: Solver
@@ -92,6 +94,7 @@ class ColumnGeneration(Generic[Label]):
     labels: list[Label]
     separator: Separator | None = None
     stage: str = "columns"
+    mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
 
@@ -101,11 +104,16 @@ class ColumnGeneration(Generic[Label]):
         self.size = float(np.abs(self.program.costs).max(initial=0.0)) or 1.0
 
     def run(
-        self, *, gap: float, watch: Watch | None = None, centre: Floats | None = None
+        self,
+        *,
+        gap: float,
+        watch: Watch | None = None,
+        centre: Floats | None = None,
+        enough: float = np.inf,
     ) -> Generated[Label]:
         """Return an answer within the relative gap, or the best at the time when the watch is over.
 
-        `centre` is where good multipliers are thought to be.
+        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too.
 
         Raises
         ------
@@ -126,22 +134,21 @@ class ColumnGeneration(Generic[Label]):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
             watch.tell(self.stage, value=solution.value, bound=best.bound)
-            closed = _is_closed(solution, best.bound, gap) or (was_cold and not fresh)
+            met = best.bound >= enough or _is_closed(solution, best.bound, gap)
+            closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
             if status is not LpStatus.OPTIMAL or closed or watch.is_over():
                 ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
                 return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
-            if (
-                not fresh
-            ):  # a hot start may have gone wrong; after a cold one, tolerances let us come no closer
+            if not fresh:  # a hot start may have gone wrong
                 was_cold = True
-                self.master = ColdMaster(self.solver, self.master.program)
+                self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
 
     def _improve(self, solution: LpSolution, best: _Best, gap: float) -> int:
         """Ask the oracle, first between the master's multipliers and the best; return how many came."""
         own = solution.multipliers
-        for share in (1.0,) if best.multipliers is None else (MIXED, 1.0):
+        for share in (1.0,) if best.multipliers is None else dict.fromkeys((self.mixed, 1.0)):
             asked = own if best.multipliers is None else best.multipliers + share * (own - best.multipliers)
             priced = self.oracle.price(asked)
             best.note(asked, priced.bound)

@@ -17,7 +17,7 @@ import numpy as np
 
 from lpsched.errors import SolverError
 from lpsched.lp.devices import Device
-from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_rows
+from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_limits, with_rows
 from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
@@ -184,6 +184,22 @@ class HighsMaster:
         """Change what one variable costs."""
         self.highs.changeColCost(column, cost)
         self.program = with_cost(self.program, column, cost)
+
+    def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
+        """Change the limits of all variables and rows.
+
+        Raises
+        ------
+        SolverError
+            If HiGHS refuses them.
+        """
+        highs: Any = self.highs  # its types leave out the rows
+        size, height = len(upper), len(row_lower)
+        columns, rows = np.arange(size, dtype=np.int32), np.arange(height, dtype=np.int32)
+        _check(highs.changeColsBounds(size, columns, np.zeros(size), upper), self.program, "the limits")
+        _check(highs.changeRowsBounds(height, rows, row_lower, row_upper), self.program, "the limits")
+        self.program = with_limits(self.program, upper, row_lower, row_upper)
+        self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def solve(self, watch: Watch | None = None) -> LpSolution:
         """Solve the program as it stands.

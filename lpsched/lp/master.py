@@ -73,6 +73,9 @@ class Master(Protocol):
     def change_cost(self, column: int, cost: float) -> None:
         """Change what one variable costs."""
 
+    def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
+        """Change the limits of all variables and rows."""
+
     def solve(self, watch: Watch | None = None) -> LpSolution:
         """Return the answer for the program as it stands.
 
@@ -100,6 +103,10 @@ class ColdMaster:
     def change_cost(self, column: int, cost: float) -> None:
         """Change what one variable costs."""
         self.program = with_cost(self.program, column, cost)
+
+    def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
+        """Change the limits of all variables and rows."""
+        self.program = with_limits(self.program, upper, row_lower, row_upper)
 
     def solve(self, watch: Watch | None = None) -> LpSolution:
         """Solve from cold."""
@@ -140,3 +147,8 @@ def with_cost(program: LinearProgram, column: int, cost: float) -> LinearProgram
     costs = program.costs.copy()
     costs[column] = cost
     return program.with_costs(costs)
+
+
+def with_limits(program: LinearProgram, upper: Floats, row_lower: Floats, row_upper: Floats) -> LinearProgram:
+    """Return the program with other limits of variables and rows."""
+    return replace(program, upper=upper, row_lower=row_lower, row_upper=row_upper)

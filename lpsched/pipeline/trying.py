@@ -11,11 +11,9 @@ Bound and value only ever get better, so the work may end at any time.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import SolverError
-from lpsched.pipeline.proving import Proved
 from lpsched.pipeline.recovering import Recovered, better_of, examined_schedule, verified_schedule
 from lpsched.pipeline.tightening import fits_patterns, tighten
 from lpsched.recovery.makespan import fits_single_tasks, shorten
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.lp.program import Solver
+    from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
     from lpsched.relaxation import Relaxation
     from lpsched.watch import Watch

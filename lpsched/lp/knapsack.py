@@ -1,0 +1,190 @@
+"""Knapsacks with whole numbers of each item, on a grid of cells: a proved bound, and fillings that fit.
+
+    max  sum v_i a_i    subject to    sum s_i a_i <= capacity,    a_i whole,    0 <= a_i <= limits_i
+
+The capacity is cut into equal cells. Sizes are rounded *down* to whole cells (0 is allowed) and values *up*
+to whole units, so what is best on the grid is never less than the truth: `proved_most`, in integers from
+end to end. A unit is a power of two so small that the best total, at most the best value of a cell times
+all cells, still is below 2^30: 32 bits hold it, and only the last few digits of a value are lost.
+
+The table grows item by item: best[c] = max(best[c], best[c - s] + v), with the copies of an item in lots of
+1, 2, 4, ... and the rest. Which lots were taken is kept, so that fillings can be traced back. A trace that
+is too long for the true capacity starts the next one lower by as much; with `overfull` the first comes
+along even so: it is what the bound counts.
+
+An item that is no smaller and worth no more than one of which there is plenty is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lpsched.lp.program import Floats, Integers
+
+Number = TypeVar("Number", float, Fraction)
+TOTAL_BITS: Final = 30
+FEW_ITEMS: Final = 12  # for which a kinder grid is sought
+MORE_CELLS: Final = 1.25
+GRIDS: Final = 1000
+APART: Final = 200  # of all cells: how far the next filling begins below the last
+TRACES: Final = 12  # that may fail before a search for fillings ends
+LARGE_STEPS: Final = 8  # traces, after which failed ones go down faster
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How finely to look, and for what: so many fillings that fit, and the one that the bound counts."""
+
+    cells: int
+    wanted: int = 1
+    overfull: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fillings:
+    """What is about the most that a filling is worth, and good ones, best first, as counts of all items."""
+
+    most: float
+    counts: list[Integers]
+
+
+def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: float, grid: Grid) -> Fillings:
+    """Return good fillings. Items too large for the capacity, or worth nothing, are in none of them."""
+    use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
+    if not use:
+        return Fillings(0.0, [])
+    own_sizes, own_values = sizes[use], values[use]
+    most = np.minimum(limits[use], np.floor(capacity / own_sizes + 1e-9)).astype(np.int64)
+    cells = _kind(own_sizes, capacity, grid.cells)
+    small = np.floor(own_sizes * (cells / capacity) * (1 - 1e-12)).astype(np.int64)
+    exponent = _exponent(own_values, small, most, cells)
+    table = _Table(small, np.floor(np.ldexp(own_values, exponent)).astype(np.int64) + 1, most, cells)
+    found = []
+    for filling in table.fillings(own_sizes, capacity, grid):
+        counts = np.zeros(len(sizes), dtype=np.int64)
+        counts[use] = filling
+        found.append(counts)
+    return Fillings(math.ldexp(int(table.best[cells]), -exponent), found)
+
+
+def proved_most(
+    sizes: Sequence[Fraction],
+    values: Sequence[Fraction],
+    limits: Sequence[int],
+    capacity: Fraction,
+    cells: int,
+) -> Fraction:
+    """Return what no filling is worth more than.
+
+    >>> proved_most([Fraction(3)], [Fraction(2)], [9], Fraction(10), 10) - 6 < Fraction(1, 10**6)
+    True
+    """
+    use = _useful(sizes, values, limits, capacity)
+    if not use:
+        return Fraction(0)
+    cells = _kind(np.array([float(sizes[k]) for k in use]), float(capacity), cells)
+    per_cell = cells / capacity
+    small = np.array([math.floor(sizes[k] * per_cell) for k in use])
+    most = np.array([min(limits[k], math.floor(capacity / sizes[k])) for k in use])
+    exponent = _exponent(np.array([float(values[k]) for k in use]), small, most, cells)
+    unit = Fraction(2) ** exponent
+    table = _Table(small, np.array([math.ceil(values[k] * unit) for k in use]), most, cells, keep=False)
+    return int(table.best[cells]) / unit
+
+
+class _Table:
+    """The best value for each number of cells, and which lots were taken to get there."""
+
+    def __init__(
+        self, sizes: Integers, values: Integers, limits: Integers, cells: int, *, keep: bool = True
+    ) -> None:
+        self.cells, self.width = cells, len(sizes)
+        self.best = np.zeros(cells + 1, dtype=np.int32)
+        self.steps: list[tuple[int, int, int, NDArray[np.bool_]]] = []
+        room = np.empty(cells + 1, dtype=np.int32)
+        for item in np.argsort(-sizes, kind="stable"):
+            left, power = int(limits[item]), 1
+            while left > 0:
+                lot = min(power, left)
+                left, power = left - lot, 2 * power
+                size, value = lot * int(sizes[item]), lot * int(values[item])
+                if size > cells:
+                    break
+                grown, rest = room[: cells + 1 - size], self.best[size:]
+                np.add(self.best[: cells + 1 - size], np.int32(value), out=grown)
+                if keep:
+                    self.steps.append((int(item), lot, size, grown > rest))
+                np.maximum(rest, grown, out=rest)
+
+    def fillings(self, sizes: Floats, capacity: float, grid: Grid) -> list[Integers]:
+        """Return different fillings whose true sizes fit, from the fullest cell down."""
+        found: list[Integers] = []
+        cell, wanted = self.cells, grid.wanted
+        for trace in range(TRACES + 2 * wanted):
+            if cell <= 0 or len(found) >= wanted:
+                break
+            counts = self._trace(cell)
+            over = float(counts @ sizes) - capacity
+            if over > 0:
+                if grid.overfull and trace == 0:
+                    found.append(counts)
+                    wanted += 1
+                step = math.ceil(over * self.cells / capacity) if trace < LARGE_STEPS else cell // 100
+                cell -= max(1, step)
+                continue
+            if not any(np.array_equal(counts, each) for each in found):
+                found.append(counts)
+            cell = int(np.searchsorted(self.best[: cell + 1], self.best[cell], side="left")) - 1
+            cell -= self.cells // APART if wanted > 1 else 0
+        return found
+
+    def _trace(self, cell: int) -> Integers:
+        counts = np.zeros(self.width, dtype=np.int64)
+        for item, lot, size, taken in reversed(self.steps):
+            if cell >= size and taken[cell - size]:
+                counts[item] += lot
+                cell -= size
+        return counts
+
+
+def _useful(
+    sizes: Sequence[Number], values: Sequence[Number], limits: Sequence[int], capacity: Number
+) -> list[int]:
+    """Return the items that fit, are worth something, and that no other can stand in for."""
+    use = [k for k, size in enumerate(sizes) if size <= capacity and values[k] > 0 and limits[k] > 0]
+    kept: list[int] = []
+    highest: Number | int = 0
+    for k in sorted(use, key=lambda k: (sizes[k], -values[k])):
+        if values[k] > highest:
+            kept.append(k)
+            if limits[k] * sizes[k] >= capacity:
+                highest = values[k]
+    return kept
+
+
+def _kind(sizes: Floats, capacity: float, cells: int) -> int:
+    """Return a number of cells, up to a quarter more, at which rounding down takes the least of any size."""
+    if len(sizes) > FEW_ITEMS:
+        return cells
+    counts = np.unique(np.linspace(cells, MORE_CELLS * cells, GRIDS).astype(np.int64))
+    scaled = sizes[:, np.newaxis] * (counts / capacity)
+    return int(counts[np.argmin((1 - np.floor(scaled) / scaled).max(axis=0))])
+
+
+def _exponent(values: Floats, sizes: Integers, limits: Integers, cells: int) -> int:
+    """Return e for a unit of 2^-e: then no total reaches 2^30, rounding up of values included."""
+    dense = float((values / np.maximum(sizes, 1)).max()) * cells
+    total = dense + float((values * limits)[sizes == 0].sum())
+    copies = cells + int(limits[sizes == 0].sum())
+    assert copies < 1 << (TOTAL_BITS - 1), "rounding up adds one unit for each copy"
+    return TOTAL_BITS - 1 - math.frexp(total)[1]

@@ -1,0 +1,185 @@
+"""Exchanges: up to two tasks of one machine for up to two of another, as long as that helps.
+
+With a limit of the loads, and a weight on every second above it, a plan is the better the less
+
+    cost + weight * (seconds above the limit, summed over the machines)
+
+it has. For one machine, all exchanges with some others are looked at, and the best is taken: `repair` does so
+for the longest machine until all keep the limit, `cheapen` for machine after machine until none helps.
+
+Slack is of no use where it is spread in pieces too small for a task. `fill` gathers the slack of all
+machines of a type on one of them, by exchanges within the type, which cost nothing; there it may hold a
+whole task that is dearer elsewhere.
+
+A task keeps the number of its P-state when it moves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.recovery.plans import Plan
+    from lpsched.watch import Watch
+
+MOST_ITEMS: Final = 60  # with more, tasks are exchanged one by one
+PARTNERS: Final = 40  # machines looked at for one exchange
+REPAIRS: Final = 400
+FILLS: Final = 20
+LEAST_GAIN: Final = 1e-7  # of what the bag is about
+LEAST_FILL: Final = 1e-6
+SMALL_SLACK: Final = 1e-6  # of the limit: not worth gathering
+GATHERED: Final = 0.02  # of a machine's slack, at least, in one exchange
+ABSENT: Final = 1e30
+NOTHING: Final = -1e-12
+
+
+class Exchange:
+    """A plan that is changed in place; its loads and its cost are kept up to date."""
+
+    def __init__(self, plan: Plan, watch: Watch, rng: np.random.Generator) -> None:
+        self.plan, self.watch, self.rng = plan, watch, rng
+        items = plan.items
+        size = len(items.task_of)
+        pairs = list(combinations_with_replacement(range(size), 2)) if size <= MOST_ITEMS else []
+        # A set holds the items `first - 1` and `second - 1`; 0 stands for none.
+        self.first = np.array([*range(size + 1), *(1 + one for one, _ in pairs)])
+        self.second = np.array([0] * (size + 1) + [1 + other for _, other in pairs])
+        self.twice = (self.first == self.second) & (self.first > 0)
+        self.sets = np.zeros((len(self.first), size + 1), dtype=np.int64)
+        np.add.at(self.sets, (np.arange(len(self.first)), self.first), 1)
+        np.add.at(self.sets, (np.arange(len(self.first)), self.second), 1)
+        self.sets = self.sets[:, 1:]
+        can = np.isfinite(items.seconds)
+        self.seconds = (self.sets @ np.where(can, items.seconds, ABSENT)).T.copy()  # machine types x sets
+        self.costs = (self.sets @ np.where(can, items.costs, ABSENT)).T.copy()
+        self.loads, self.cost = plan.loads, plan.cost
+        self.size = items.size(float(self.loads.max()))
+        self._salt = rng.integers(1, 2**40, size)
+
+    @property
+    def score(self) -> float:
+        """What the plan is worth as it stands."""
+        return self.plan.items.score(self.cost, float(self.loads.max()))
+
+    def merit(self, limit: float, weight: float) -> float:
+        """Return the sum above."""
+        return self.cost + weight * float(np.maximum(0.0, self.loads - limit).sum())
+
+    def repair(self, limit: float, weight: float) -> bool:
+        """Bring every load to the limit; tell whether that was done."""
+        for _ in range(REPAIRS):
+            longest = int(np.argmax(self.loads))
+            if self.loads[longest] <= limit or self.watch.is_over():
+                break
+            if not self._improve(longest, self._partners(PARTNERS), limit, weight, NOTHING):
+                break
+        return bool(self.loads.max() <= limit)
+
+    def cheapen(
+        self,
+        limit: float,
+        weight: float,
+        machines: Iterable[int] | None = None,
+        partners: int | None = PARTNERS,
+    ) -> None:
+        """Exchange for these machines, or one of each kind, and again for those that have changed."""
+        queue = deque(self._partners(None).tolist() if machines is None else machines)
+        while queue and not self.watch.is_over():
+            a = queue.popleft()
+            b = self._improve(a, self._partners(partners), limit, weight, -LEAST_GAIN * self.size)
+            queue += [each for each in (a, b) if b is not None and each not in queue]
+
+    def fill(self, limit: float, weight: float, rounds: int = FILLS) -> None:
+        """Gather slack on one machine of each type, and use it; again while that helps."""
+        for _ in range(rounds):
+            before = self.cost
+            for kind in self.rng.permutation(len(self.plan.items.machines)).tolist():
+                if self.watch.is_over():
+                    return
+                self.cheapen(limit, weight, [self._gather(kind, limit)], None)
+            if self.cost > before - LEAST_FILL * self.size:
+                return
+
+    def apply(self, a: int, b: int, give: int, take: int) -> None:
+        """Let machine a give one set to machine b, and take another."""
+        counts, kinds = self.plan.counts, self.plan.kinds
+        change = self.sets[take] - self.sets[give]
+        counts[a] += change
+        counts[b] -= change
+        self.cost += float(self.costs[kinds[a], take] - self.costs[kinds[a], give])
+        self.cost += float(self.costs[kinds[b], give] - self.costs[kinds[b], take])
+        for machine in (a, b):
+            use = counts[machine] > 0
+            own = self.plan.items.seconds[use, kinds[machine]]
+            self.loads[machine] = float(counts[machine][use] @ own)
+
+    def _partners(self, most: int | None) -> Integers:
+        """Return one machine of each group that runs the same; some of them, at random, if they are many."""
+        hashed = self.plan.counts @ self._salt + self.plan.kinds * 7919
+        found: Integers = np.unique(hashed, return_index=True)[1]
+        if most is None or len(found) <= most:
+            return found
+        return self.rng.choice(found, most, replace=False)
+
+    def _held(self, machines: Integers) -> Mask:
+        """Return which sets each of these machines can give."""
+        counts = self.plan.counts[machines]
+        always = np.ones((len(counts), 1), dtype=bool)
+        one = np.concatenate([always, counts > 0], axis=1)
+        held: Mask = one[:, self.first] & one[:, self.second]
+        held[:, self.twice] = (counts > 1)[:, self.first[self.twice] - 1]
+        return held
+
+    def _improve(self, a: int, others: Integers, limit: float, weight: float, least: float) -> int | None:
+        """Make the best exchange of one machine, if it changes the sum by less than `least`; with whom."""
+        seconds, costs, kind, kinds = self.seconds, self.costs, self.plan.kinds[a], self.plan.kinds[others]
+        held = self._held(others)
+        use = np.flatnonzero(held.any(axis=0))
+        lost = np.where(held[:, use], self.loads[others][:, np.newaxis] - seconds[kinds][:, use], np.inf)
+        paid = costs[kind][use] - costs[kinds][:, use]
+        got = self.loads[a] + seconds[kind][use]
+        before = np.maximum(0.0, self.loads[others] - limit)[:, np.newaxis] + max(0.0, self.loads[a] - limit)
+        best, found = least, None
+        for give in np.flatnonzero(self._held(np.array([a]))[0]).tolist():
+            change = np.maximum(lost + (seconds[kinds, give] - limit)[:, np.newaxis], 0.0)
+            change += np.maximum(got - (seconds[kind, give] + limit), 0.0)
+            change -= before
+            change *= weight
+            change += paid
+            change += (costs[kinds, give] - costs[kind, give])[:, np.newaxis]
+            at = int(np.argmin(change))
+            other = int(others[at // change.shape[1]])
+            if change.flat[at] < best and other != a:
+                best, found = float(change.flat[at]), (other, give, int(use[at % change.shape[1]]))
+        if found is None:
+            return None
+        self.apply(a, *found)
+        return found[0]
+
+    def _gather(self, kind: int, limit: float) -> int:
+        """Move the slack of all machines of a type to one of them; return that one.
+
+        The other's load rises to just below the limit, by the exchange that fits best; the collector's falls.
+        """
+        own = np.flatnonzero(self.plan.kinds == kind)
+        own = own[np.argsort(self.loads[own], kind="stable")]
+        collector = int(own[0])
+        for a in own[1:].tolist():
+            slack = limit - self.loads[a]
+            if slack <= SMALL_SLACK * limit:
+                continue
+            give, take = (np.flatnonzero(row) for row in self._held(np.array([a, collector])))
+            rise = self.seconds[kind, take][np.newaxis, :] - self.seconds[kind, give][:, np.newaxis]
+            rise[rise > slack] = -1.0
+            at = int(np.argmax(rise))
+            if rise.flat[at] > GATHERED * slack:
+                self.apply(a, collector, int(give[at // len(take)]), int(take[at % len(take)]))
+        return collector

@@ -1,0 +1,215 @@
+"""Best first over intervals of the makespan: the most that any schedule is worth, from below and from above.
+
+A leaf is an interval [t1, t2] of makespans with a proved bound of the score of every schedule that ends there
+(`formulations/packing.py`); together the leaves cover all makespans, and the largest bound among them is the
+bound of all. So the leaf with the largest bound is always the one to work on:
+
+    wide                 bounded by the plain program; halved, geometrically
+    1 % wide or less     bounded by patterns, on a grid of cells
+    narrow               bounded again on a finer grid; then a schedule of its makespan is asked for
+    tried already        halved further, until it is as narrow as it pays
+
+A child is never above its parent, whose prices hold for it as well. The last interval has no end where there
+is no deadline. A leaf whose bound is no better than the best schedule known is not looked at again.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from lpsched.formulations.packing import CELLS, PackingOracle, Prices
+from lpsched.lp.columns import ColumnGeneration
+from lpsched.lp.master import with_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.items import Items, Pattern
+    from lpsched.lp.master import Master
+    from lpsched.lp.program import Solver
+    from lpsched.watch import Watch
+
+WIDE: Final = 1.01  # times the start: wider intervals are bounded by the plain program only
+NARROW: Final = 1 + 5e-4
+NARROWEST: Final = 1 + 1e-4
+APART: Final = 1e-3  # makespans closer than that, relatively, are not both tried
+FINER: Final = 4  # times the cells of the first grid
+MANY_TASKS: Final = 50  # a machine: from there on the first grid is fine enough
+PATTERN_GAP: Final = 2e-5  # of program and bound of an interval
+FIRST_STEP: Final = 1.05  # where the first interval without an end is cut
+NEXT_STEP: Final = 1.5
+
+
+class Proofs(Protocol):
+    """Proves in exact arithmetic what prices say of an interval; `None` where that is nothing."""
+
+    def plain(self, omega: Sequence[float], start: float, end: float) -> Fraction | None:
+        """Return the bound if tasks could be split."""
+
+    def packed(self, prices: Prices, start: float, end: float, cells: int) -> Fraction | None:
+        """Return the bound by patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Makespans, the score that no schedule of theirs exceeds, and the prices and cells that prove it.
+
+    `level` says how it is bounded: 0 by the plain program, 1 by patterns, 2 by patterns on the finer grid.
+    """
+
+    start: float
+    end: float
+    bound: Fraction | None
+    level: int
+    prices: Prices
+    cells: int = 0
+
+    @property
+    def rank(self) -> float:
+        """The bound as a double, for the order of work."""
+        return math.inf if self.bound is None else float(self.bound)
+
+    @property
+    def ratio(self) -> float:
+        """How wide it is."""
+        return self.end / self.start
+
+
+@dataclass
+class IntervalSearch:
+    """The leaves, and the programs that bound them."""
+
+    items: Items
+    proofs: Proofs
+    solver: Solver
+    low: float  # no schedule is shorter
+    high: float  # nor needs one be longer; may be infinite
+    standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
+    cells: int = CELLS
+    leaves: list[Leaf] = field(default_factory=list)  # those that are done with
+    tried: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Bound all makespans by one interval."""
+        self._heap: list[tuple[float, float, Leaf]] = []
+        self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
+        program = with_columns(self.oracle.master(), self.oracle.pairs())
+        self._plain: Master = self.solver.master(program)
+        self._columns: ColumnGeneration[Pattern] | None = None
+        self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
+        self._push(self._bounded(self.low, self.high, None))
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """All patterns that were found for bounds; they may be too long for their limit by rounding."""
+        return [] if self._columns is None else self._columns.labels
+
+    def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
+        """Return patterns that fit into a leaf, those first that cost least at its prices."""
+        items, prices = self.items, leaf.prices
+        fitting = [each for each in self.patterns if each.seconds <= leaf.end]
+        reduced = [
+            each.cost
+            + prices.machines[each.machine] * each.seconds
+            - prices.tasks @ items.tasks_in(each.counts)
+            for each in fitting
+        ]
+        order = np.argsort(reduced, kind="stable")[:most]
+        return [(fitting[number].machine, fitting[number].counts) for number in order]
+
+    @property
+    def bound(self) -> Fraction | None:
+        """What no schedule exceeds; `None` if that is not known."""
+        bounds = [leaf.bound for leaf in self.all_leaves()]
+        known = [each for each in bounds if each is not None]
+        return max(known) if len(known) == len(bounds) else None
+
+    def all_leaves(self) -> list[Leaf]:
+        """Return leaves that cover all makespans."""
+        return self.leaves + [leaf for _, _, leaf in self._heap]
+
+    def refine(self, value: float, gap: float, watch: Watch) -> Leaf | None:
+        """Work on bounds until a leaf asks for a schedule that ends with it; `None` when all is done.
+
+        `value` is the score of the best schedule; bounds within the relative gap of it are good enough.
+        """
+        while self._heap and not watch.is_over():
+            leaf = self._heap[0][2]
+            if leaf.rank - value <= gap * abs(leaf.rank - self.standing):
+                return None
+            heapq.heappop(self._heap)
+            finest = 1 if self.per_machine > MANY_TASKS else 2
+            if leaf.level == 0 and leaf.ratio <= WIDE:
+                self._push(self._packed(leaf, 1 if leaf.ratio > NARROW else finest, value, watch))
+            elif leaf.ratio > NARROW:
+                self._split(leaf, value)
+            elif leaf.level < finest and self.tried:
+                self._push(self._packed(leaf, finest, value, watch))
+            elif all(abs(math.log(leaf.end / other)) > APART for other in self.tried):
+                self._push(leaf)
+                self.tried.append(leaf.end)
+                return leaf
+            elif leaf.ratio > NARROWEST:
+                self._split(leaf, value)
+            else:
+                self.leaves.append(leaf)
+        return None
+
+    def _push(self, leaf: Leaf) -> None:
+        heapq.heappush(self._heap, (-leaf.rank, leaf.start, leaf))
+
+    def _split(self, leaf: Leaf, value: float) -> None:
+        """Cut an interval in two."""
+        middle = math.sqrt(leaf.start * leaf.end)
+        if math.isinf(leaf.end):
+            middle = leaf.start * (FIRST_STEP if value == -math.inf else NEXT_STEP)
+        self._push(self._bounded(leaf.start, middle, leaf))
+        self._push(self._bounded(middle, leaf.end, leaf))
+
+    def _bounded(self, start: float, end: float, parent: Leaf | None) -> Leaf:
+        """Return an interval bounded by the plain program, or by its parent where that is better."""
+        oracle = self.oracle
+        oracle.start, oracle.end = start, end
+        self._limit(self._plain, oracle.pairs_upper())
+        prices = oracle.prices(self._plain.solve().multipliers)
+        bound = self.proofs.plain(prices.machines.tolist(), start, end)
+        leaf = Leaf(start, end, bound, 0, prices)
+        if parent is None or leaf.rank <= parent.rank:
+            return leaf
+        return Leaf(start, end, parent.bound, 0, parent.prices, parent.cells)
+
+    def _packed(self, leaf: Leaf, level: int, value: float, watch: Watch) -> Leaf:
+        """Return an interval bounded by patterns, if that is better."""
+        oracle = self.oracle
+        oracle.start, oracle.end = leaf.start, leaf.end
+        oracle.cells = self.cells * (FINER if level > 1 else 1)
+        if self._columns is None:
+            self._columns = ColumnGeneration(
+                self.solver, oracle.master(), oracle, [], stage="patterns", mixed=1.0
+            )
+        columns = self._columns
+        self._limit(columns.master, oracle.upper(columns.labels))
+        enough = oracle.value(value) if math.isfinite(value) else math.inf
+        found = columns.run(gap=PATTERN_GAP, watch=watch, enough=enough)
+        prices = oracle.prices(found.multipliers)
+        bound = self.proofs.packed(prices, leaf.start, leaf.end, oracle.cells)
+        if bound is None or (leaf.bound is not None and bound >= leaf.bound):
+            return Leaf(leaf.start, leaf.end, leaf.bound, level, leaf.prices, leaf.cells)
+        return Leaf(leaf.start, leaf.end, bound, level, prices, oracle.cells)
+
+    def _limit(self, master: Master, upper: Floats) -> None:
+        """Set the interval of a program, and how often its patterns or pairs may be used."""
+        program, first = master.program, 1 + len(self.items.tasks)
+        least, most = self.oracle.interval()
+        master.change_limits(
+            np.append(program.upper[:first], upper),
+            np.append(program.row_lower[:-1], least),
+            np.append(program.row_upper[:-1], most),
+        )

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.errors import InfeasibleError, NotFoundError
+from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.pipeline.proving import prove
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.recovering import recover, waiting
+from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.tightening import tighten
+from lpsched.verify.bag import examine
+from lpsched.watch import Watch
+from tests.property.tiny import Case, Ledger, cases
+from tests.support import simple_bag
+
+GAP = 1e-4
+
+
+def fast(bag, objective, **terms):
+    """Return the question, and what the fast pipeline answers."""
+    solver = default_solver()
+    question = ask(bag, solver=solver, objective=objective, **terms)
+    proved = prove(question, solver)
+    relaxed = proved.relaxed
+    found = (
+        waiting(question.bag)
+        if relaxed is None
+        else recover(question.bag, question.objective, relaxed.relaxation, solver)
+    )
+    return question, proved, found
+
+
+def tightened(bag, objective, seconds=2.0, **terms):
+    """Return value and bound of the fast pipeline, and the tighter ones."""
+    question, proved, found = fast(bag, objective, **terms)
+    rng, watch = np.random.default_rng(0), Watch(seconds)
+    bound, better = tighten(question, proved, found, default_solver(), watch, GAP, rng)
+    examined = examine(question.bag, better.schedule, may_wait=question.objective.maximise)
+    assert examined.measured == better.measured
+    value = question.objective.value
+    return (value(found.measured), proved.bound), (value(better.measured), bound)
+
+
+def check(case: Case, objective: str) -> None:
+    best = case.best(objective)
+    try:
+        (old_value, old_bound), (value, bound) = tightened(case.bag, objective, 0.5)
+    except (InfeasibleError, NotFoundError):
+        return
+    assert best is not None
+    if objective == "profit":
+        assert old_value <= value <= 3600 * best <= bound <= old_bound
+    else:
+        assert old_bound <= bound <= best <= value <= old_value
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases())
+def test_no_schedule_earns_more_than_the_tight_bound(case):
+    check(case, "profit")
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases())
+def test_no_schedule_is_done_before_the_tight_bound(case):
+    check(case, "makespan")
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases(watts=True))
+def test_no_schedule_takes_less_energy_than_the_tight_bound(case):
+    check(case, "energy")
+
+
+@settings(deadline=None, max_examples=25)
+@given(cases(limits=False), st.sampled_from(["makespan", "profit"]))
+def test_without_limits_tiny_bags_are_solved_to_the_gap(case, objective):
+    best = case.best(objective)
+    _, (value, bound) = tightened(case.bag, objective)
+    exact, standing = (3600 * best, 3600 * Ledger(case.bag).standing) if objective == "profit" else (best, 0)
+    near = pytest.approx(
+        float(exact), abs=2 * GAP * float(abs(exact) + standing)
+    )  # what is left may be near 0
+    assert (value, bound) == (near, near)
+
+
+def test_three_tasks_on_two_machines_take_as_long_as_two_in_a_row():
+    # 3 tasks of 2 s on 2 machines: split they would take 3 s, whole ones take 4 s.
+    before, after = tightened(simple_bag([[2.0]], [3], [2]), "makespan")
+    assert before == (4.0, 3.0)
+    assert after == (4.0, pytest.approx(4.0, rel=GAP))
+
+
+def test_the_longest_task_and_the_rest_are_put_where_they_fit():
+    # Longest first puts 3, 3 | 2, 2, 2 on two machines only by luck; 3 + 3 = 2 + 2 + 2 = 6 is the best there is.
+    _, after = tightened(simple_bag([[3.0], [2.0]], [2, 3], [2]), "makespan")
+    assert after == (6.0, 6.0)
+
+
+def priced(seconds, watts, tasks, machines, *, idle, price, **site) -> Bag:
+    """Return a bag whose electricity costs 1 a joule."""
+    bag = simple_bag(seconds, tasks, machines, watts, idle)
+    return replace(bag, prices=Prices(per_bag=price, electricity_per_kwh=3.6e6), site=Site(**site))
+
+
+def test_whole_tasks_earn_what_the_longer_makespan_leaves():
+    # 3 tasks of 2 s at 1 W on 2 machines: 6 J, and (46 - 6) / 4 s = 10 a second; split they would earn 40 / 3.
+    bag = priced([[2.0]], [[1.0]], [3], [2], idle=[0.0], price=46.0)
+    before, after = tightened(bag, "profit")
+    assert before[1] == pytest.approx(3600 * 40 / 3)
+    assert after == (36000.0, pytest.approx(36000.0, rel=GAP))
+
+
+def test_running_a_task_again_saves_no_idle_power():
+    # Watts below idle: a task of 1 s saves 9 J. Two machines, 3 tasks: 2 s, 27 J below idle, and no fourth task.
+    # (33 + 27) / 2 s less 20 W idle: 10 a second; split tasks would take 1.5 s and earn 20.
+    bag = priced([[1.0]], [[1.0]], [3], [2], idle=[10.0], price=33.0)
+    before, after = tightened(bag, "profit")
+    assert before[1] == pytest.approx(72000.0)
+    assert after == (36000.0, pytest.approx(36000.0, rel=GAP))
+
+
+def test_a_p_state_for_each_task_of_one_machine_is_chosen():
+    # One machine, two tasks: 1 s at 9 W or 3 s at 1 W. Within 4 s: one fast and one slow, 9 + 3 = 12 J.
+    machine = MachineType(name="m", count=1, p_states=("fast", "slow"))
+    task = TaskType(name="t", count=2)
+    bag = Bag("two", (machine,), (task,), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]]))
+    _, (value, bound) = tightened(bag, "energy", deadline=4.0)
+    assert (value, bound) == (12.0, pytest.approx(12.0, rel=GAP))
+
+
+def test_waiting_stays_the_answer_where_running_loses():
+    # 3 tasks of 2 s at 1 W above idle cost 6 and bring 5; two machines that idle at 1 W cost 2 a second.
+    bag = priced([[2.0]], [[2.0]], [3], [2], idle=[1.0], price=5.0)
+    _, after = tightened(bag, "profit")
+    assert after == (-7200.0, -7200.0)
+
+
+def medium(seed: int, per_machine: int) -> Bag:
+    options = CovOptions(
+        task_types=8,
+        machines=(4,) * 3,
+        special_machines=(),
+        task_cov=0.5,
+        machine_cov=0.35,
+        tasks=12 * per_machine,
+        idle_watts=5.0,
+    )
+    bag = cov_bag("medium", np.random.default_rng(seed), options)
+    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": 0.1}))
+
+
+@pytest.mark.parametrize(("per_machine", "closer"), [(1, 10), (3, 10), (12, 2)])
+def test_a_medium_bag_comes_many_times_closer_to_its_bound(per_machine, closer):
+    before, after = tightened(medium(0, per_machine), "profit", 4.0, profit_ratio=1.5)
+    assert before[1] - before[0] > closer * (after[1] - after[0])
+
+
+def test_a_power_cap_is_kept_by_tighter_schedules():
+    bag = medium(1, 3)
+    (old, _), (value, bound) = tightened(bag, "profit", 2.0, profit_ratio=1.5, power_cap=0.9 * drawn(bag))
+    assert old < value <= bound
+
+
+def drawn(bag: Bag) -> float:
+    """Return what the fast answer draws on average, at the facility."""
+    _, _, found = fast(bag, "profit", profit_ratio=1.5)
+    return float(bag.site.pue * found.measured.energy_joules / found.measured.makespan_seconds)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.3])
+def test_an_answer_stays_true_whenever_time_is_up(seconds):
+    before, after = tightened(medium(2, 3), "profit", seconds, profit_ratio=1.5)
+    assert before[0] <= after[0] <= after[1] <= before[1]
+    if seconds == 0.0:
+        assert before == after
+
+
+def test_a_bag_with_too_many_machines_is_handed_back_as_it_is():
+    before, after = tightened(simple_bag([[2.0]], [3], [6000]), "makespan")
+    assert before == after
+
+
+def test_a_stop_signal_ends_the_work_with_what_there_is():
+    question, proved, found = fast(medium(3, 10), "profit", profit_ratio=1.5)
+    watch = Watch(60.0, listener=lambda _: watch.stop())
+    rng = np.random.default_rng(0)
+    bound, better = tighten(question, proved, found, default_solver(), watch, GAP, rng)
+    assert bound <= proved.bound
+    assert better.measured.profit_per_hour >= found.measured.profit_per_hour
+    assert watch.is_stopped
