@@ -13,7 +13,7 @@ import csv
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from lpsched.recovery.makespan import shorten
 from lpsched.recovery.rounding import round_shares
 from lpsched.verify.bag import examine
 from lpsched.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NEAR: Final = 1e-6
 
@@ -71,14 +74,14 @@ def found_in(path: Path, limit: float, seed: int) -> Found:
     return Found(relaxation.bound, examined.measured.makespan_seconds, seconds)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print one line for each instance, and the worst of them."""
     parser = argparse.ArgumentParser(description="Makespans of the Braun instances.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds for each instance")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="names of instances; all if not given")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     worst = 0.0
     print(f"{'instance':10} {'LP bound':>14} {'as known':>8} {'makespan':>14} {'above best':>10} {'took':>8}")
     for known in read_known(options.folder):

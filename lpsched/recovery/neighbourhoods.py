@@ -5,11 +5,11 @@ The tasks of some machines (d_i of type i) are shared out anew among these machi
     min   t
     s.t.  sum_h x_ih       =  d_i    for each task type i
           sum_i l_ih x_ih  <= t      for each machine h
-          0 <= x_ih <= d_i whole,    only where r_ih <= dearest, or where the pair is in use
+          0 <= x_ih <= d_i whole,    only where r_ih <= dearest and l_ih <= T, or where the pair is in use
 
-with lengths l and reduced costs r of `assignment.py`. The present state is the start, and its makespan the
-limit of t. On all machines, a better state than one of makespan T has no pair with r_ih > T - 1: so if that
-much is allowed, and the program is solved to the end, nothing better is left to find.
+with lengths l and reduced costs r of `assignment.py`. The present state is the start, and its makespan T the
+limit of t. On all machines, a better state has no pair with r_ih > T - 1: so if that much is allowed, and the
+program is solved to the end, nothing better is left to find.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float,
     here = np.ix_(tasks, machines)
     present = counts[here]
     now = float(fleet.loads(counts)[machines].max())
-    i, h = np.nonzero((fleet.reduced_costs[here] <= dearest) | (present > 0))
+    cheap = (fleet.reduced_costs[here] <= dearest) & (fleet.lengths[here] <= now)
+    i, h = np.nonzero(cheap | (present > 0))
     program = _program(fleet.lengths[here][i, h], i, h, present.sum(axis=1), now)
     start = np.append(present[i, h], now).astype(float)
     whole = np.append(np.ones(len(i)), 0.0)
@@ -52,10 +53,9 @@ def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float,
 
 
 def cheapest(fleet: Fleet, pairs: float) -> float:
-    """Return the reduced cost up to which there are so many pairs, or all there are."""
-    costs = fleet.reduced_costs[np.isfinite(fleet.reduced_costs)]
-    last = min(max(int(pairs), 1), len(costs)) - 1
-    return float(np.partition(costs, last)[last])
+    """Return the reduced cost up to which there are so many pairs; inf if there are no more."""
+    costs = fleet.reduced_costs.ravel()
+    return float(np.partition(costs, int(pairs))[int(pairs)]) if pairs < costs.size else np.inf
 
 
 def around_the_longest(fleet: Fleet, counts: Integers, size: int, rng: np.random.Generator) -> Integers:

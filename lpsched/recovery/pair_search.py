@@ -15,7 +15,8 @@ Loads of a are told apart only by the cell of a grid; the exact load rides along
 trade-offs and never tells a wrong one. The best trade-off is taken, with a little noise.
 
 Penalties start small and grow while a machine stays over T: who pays for even loads with dear pairs too early
-gets stuck. When no machine is over, T falls; after many steps in vain, the search goes back to the best state.
+gets stuck. When no machine is over, T falls; after many steps in vain, the search goes back to the best
+state.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 ITEMS: Final = 24  # tasks that may move in a step
 ALIKE: Final = 6  # of one type, at most
 CELLS: Final = 3000
-DEAREST: Final = 4e-3  # what a move may cost; the bound is 1
+DEAREST: Final = 4e-3  # what a move may cost, even where T - 1 is less; the bound is 1
 FIRST_TARGET: Final = 1.01
 SHRINK: Final = 0.9  # of the distance to the bound, from target to target
 PENALTY: Final = 0.2
 MOST_PENALTY: Final = 1e4
 UP: Final = 1.1
-DOWN: Final = 0.9
+DOWN: Final = 0.97
 NOISE: Final = 2e-3
 PATIENCE: Final = 500  # steps without a better state
 LEAST_PRICE: Final = 0.05  # of the average: even a machine that was never full must not be over
@@ -62,8 +63,8 @@ class _Search:
         self.fleet, self.rng = fleet, rng
         self.prices = np.maximum(fleet.prices, LEAST_PRICE / fleet.size)
         self.best, self.least = counts, fleet.makespan(counts)
-        self.target = FIRST_TARGET
         self._start_again()
+        self.target: float = min(FIRST_TARGET, self.target)
 
     def _start_again(self) -> None:
         self.counts, self.loads = self.best.copy(), self.fleet.loads(self.best)
@@ -71,7 +72,7 @@ class _Search:
 
     def _aim(self, makespan: float) -> None:
         """Set the target below this makespan; all penalties are small again."""
-        self.target = min(FIRST_TARGET, 1 + SHRINK * (makespan - 1))
+        self.target = 1 + SHRINK * (makespan - 1)
         self.penalties = np.full(self.fleet.size, PENALTY)
         self.steps_in_vain = 0
 
@@ -84,12 +85,18 @@ class _Search:
         self.steps_in_vain += 1
         a, b = self._two()
         self._share_out(a, b)
-        over = self.loads[a] > self.target
-        factor = UP if over else DOWN
-        self.penalties[a] = np.clip(self.penalties[a] * factor, PENALTY, MOST_PENALTY)
+        self._penalise(a, b)
         if self.loads.max() < self.least - NEAR:
             self.best, self.least = self.counts.copy(), float(self.loads.max())
             self.steps_in_vain = 0
+
+    def _penalise(self, a: int, b: int) -> None:
+        """Raise the penalty of a machine over the target; lower that of a if it is not."""
+        if self.loads[a] <= self.target:
+            self.penalties[a] = max(self.penalties[a] * DOWN, PENALTY)
+        for h in (a, b):
+            if self.loads[h] > self.target:
+                self.penalties[h] = min(self.penalties[h] * UP, MOST_PENALTY)
 
     def _two(self) -> tuple[int, int]:
         """Draw a machine, mostly one over the target, and another one."""
@@ -113,7 +120,7 @@ class _Search:
         more_a, more_b, taken, cells = trade_offs(lengths_a, lengths_b, room)
         cost = self._cost(a, least_a + more_a) + self._cost(b, least_b + more_b)
         cost += NOISE * (self.target - 1) * self.rng.standard_exponential(CELLS)
-        to_a = _chosen(taken, cells, int(np.argmin(cost)))
+        to_a = chosen(taken, cells, int(np.argmin(cost)))
         np.add.at(self.counts, (tasks, np.where(on_a, a, b)), -1)
         np.add.at(self.counts, (tasks, np.where(to_a, a, b)), 1)
         self.loads[a] = least_a + lengths_a[to_a].sum()
@@ -128,7 +135,7 @@ class _Search:
         tasks, side = np.nonzero(self.counts[:, [a, b]])
         here, there = np.where(side == 0, a, b), np.where(side == 0, b, a)
         dearer = self.fleet.reduced_costs[tasks, there] - self.fleet.reduced_costs[tasks, here]
-        cheap = np.flatnonzero(dearer < DEAREST)
+        cheap = np.flatnonzero(dearer < max(DEAREST, self.target - 1))
         noise = 0.05 * DEAREST * self.rng.random(len(cheap))
         cheap = cheap[np.argsort(dearer[cheap] + noise)][:ITEMS]
         alike = np.minimum(self.counts[tasks[cheap], here[cheap]], ALIKE)
@@ -157,11 +164,11 @@ def trade_offs(lengths_a: Floats, lengths_b: Floats, room: float) -> tuple[Float
     return load_a, load_b, taken, cells
 
 
-def _chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
+def chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
     """Trace back which tasks are on a where its load is in this cell."""
-    chosen = np.zeros(len(cells), dtype=bool)
+    on_a = np.zeros(len(cells), dtype=bool)
     for q in range(len(cells) - 1, -1, -1):
         if taken[q, cell]:
-            chosen[q] = True
+            on_a[q] = True
             cell -= int(cells[q])
-    return chosen
+    return on_a
