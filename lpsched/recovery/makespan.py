@@ -4,7 +4,8 @@ Two loops run side by side over one best state, each starting from it again and 
 
     here            pair search, in turns
     in a thread     whole programs: first on all machines over the cheapest pairs, twice as many each time,
-                    then on the machine that works longest and a few others
+                    then on the machine that works longest and some others: one more after a program that
+                    was solved to the end in vain, one less after one that was not
 
 HiGHS works without Python's lock, so two cores are used; on one core the loops take turns. How far each gets
 depends on the clock: a rerun gives a schedule as good, but not always the same one.
@@ -20,7 +21,7 @@ import numpy as np
 
 from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of, seconds_of
 from lpsched.recovery.neighbourhoods import around_the_longest, cheapest, resolved
-from lpsched.recovery.pair_search import NEAR, pair_search
+from lpsched.recovery.pair_search import NEAR, PairSearch
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
 MOST_TASKS: Final = 20_000
 MOST_MACHINES: Final = 2_000
 MOST_CELLS: Final = 4_000_000  # task types x machines
-TURN: Final = 0.1  # of the time, for one pair search
-SHARES: Final = (0.2, 0.45)  # of the time, for programs on all machines: early, and from a good state
-PAIRS: Final = 2.0  # pairs for each task type in the first program
-SIZES: Final = (5, 8)  # machines in a small program
+TURN: Final = 0.02  # of the time, for one pair search
+WHOLE: Final = (0.25, 0.3)  # of the time, for programs on all machines: early, and from a good state
+PAIRS: Final = 2.0  # for each task type, in the first program
+SHORT: Final = 0.05  # of the time, for a program on some machines
+LAST_PAIRS: Final = 4.0
+LEAST_SIZE: Final = 5  # machines
 SECONDS: Final = 10.0  # where the watch has no limit
 
 
@@ -76,10 +79,6 @@ class _Best:
             if makespan < self.makespan:
                 self.counts, self.makespan = counts, makespan
 
-    def is_least(self) -> bool:
-        """Tell whether the bound is reached."""
-        return self.makespan <= 1 + NEAR
-
 
 def _improve(best: _Best, watch: Watch, rng: np.random.Generator) -> None:
     """Run both loops until the watch is over, or nothing better can be found."""
@@ -88,27 +87,40 @@ def _improve(best: _Best, watch: Watch, rng: np.random.Generator) -> None:
     with ThreadPoolExecutor(1) as pool:
         programs = pool.submit(_solve_programs, best, watch, theirs, seconds)
         try:
-            while not (watch.is_over() or best.is_least()):
-                best.offer(pair_search(best.fleet, best.counts, ours, watch.part(TURN * seconds)))
+            _search_pairs(best, watch, ours, seconds)
         finally:
             watch.stop()
     programs.result()
 
 
+def _search_pairs(best: _Best, watch: Watch, rng: np.random.Generator, seconds: float) -> None:
+    """Search until the watch is over, or the bound is reached."""
+    search = PairSearch(best.fleet, best.counts, rng)
+    while not (watch.is_over() or best.makespan <= 1 + NEAR):
+        best.offer(search.run(watch.part(TURN * seconds)))
+        if best.makespan < search.least:
+            search.take(best.counts)
+
+
 def _solve_programs(best: _Best, watch: Watch, rng: np.random.Generator, seconds: float) -> None:
-    fleet, every, tasks = best.fleet, np.arange(best.fleet.size), len(best.counts)
-    pairs = PAIRS * tasks
-    for share in SHARES:
-        part = watch.part(share * seconds)
-        while not part.is_over():
-            dearest = min(cheapest(fleet, pairs), best.makespan - 1)
-            best.offer(resolved(fleet, best.counts, every, dearest, part))
-            if not part.is_over() and dearest >= best.makespan - 1:  # solved to the end, nothing left out
-                watch.stop()
-            if not part.is_over():
-                pairs *= 2
-    dearest, turn = cheapest(fleet, 2 * PAIRS * tasks), 0
+    """Solve programs until the watch is over, or stop it where nothing better is left to find."""
+    for share in WHOLE:
+        _solve_whole(best, watch, watch.part(share * seconds))
+    dearest, size = cheapest(best.fleet, LAST_PAIRS * len(best.counts)), LEAST_SIZE
     while not watch.is_over():
-        some = around_the_longest(fleet, best.counts, SIZES[turn % len(SIZES)], rng)
-        best.offer(resolved(fleet, best.counts, some, dearest, watch.part(0.05 * seconds)))
-        turn += 1
+        given, part = best.counts, watch.part(SHORT * seconds)
+        found = resolved(best.fleet, given, around_the_longest(best.fleet, given, size, rng), dearest, part)
+        best.offer(found)
+        if found is given:
+            size = max(LEAST_SIZE, size - 1) if part.is_over() else min(best.fleet.size, size + 1)
+
+
+def _solve_whole(best: _Best, watch: Watch, part: Watch) -> None:
+    """Solve programs on all machines, over more and more pairs."""
+    every, pairs = np.arange(best.fleet.size), PAIRS * len(best.counts)
+    while not part.is_over():
+        dearest = min(cheapest(best.fleet, pairs), best.makespan - 1)
+        best.offer(resolved(best.fleet, best.counts, every, dearest, part))
+        if not part.is_over() and dearest >= best.makespan - 1:
+            watch.stop()  # solved to the end, and nothing was left out
+        pairs *= 2

@@ -46,25 +46,25 @@ LEAST_PRICE: Final = 0.05  # of the average: even a machine that was never full 
 NEAR: Final = 1e-9
 
 
-def pair_search(fleet: Fleet, counts: Integers, rng: np.random.Generator, watch: Watch) -> Integers:
-    """Return the best state found until the watch is over, never one worse than the given."""
-    if fleet.size == 1:
-        return counts
-    search = _Search(fleet, counts, rng)
-    while not watch.is_over() and search.least > 1 + NEAR:
-        search.step()
-    return search.best
-
-
-class _Search:
-    """The present state and the best one, the target and the penalties."""
+class PairSearch:
+    """A search that can be run again and again: its present state and its best one, target and penalties."""
 
     def __init__(self, fleet: Fleet, counts: Integers, rng: np.random.Generator) -> None:
         self.fleet, self.rng = fleet, rng
         self.prices = np.maximum(fleet.prices, LEAST_PRICE / fleet.size)
-        self.best, self.least = counts, fleet.makespan(counts)
-        self._start_again()
+        self.take(counts)
         self.target: float = min(FIRST_TARGET, self.target)
+
+    def take(self, counts: Integers) -> None:
+        """Go on from a state that somebody else found."""
+        self.best, self.least = counts, self.fleet.makespan(counts)
+        self._start_again()
+
+    def run(self, watch: Watch) -> Integers:
+        """Search until the watch is over, or the bound is reached; return the best state so far."""
+        while not (watch.is_over() or self.least <= 1 + NEAR or self.fleet.size == 1):
+            self._step()
+        return self.best
 
     def _start_again(self) -> None:
         self.counts, self.loads = self.best.copy(), self.fleet.loads(self.best)
@@ -76,7 +76,7 @@ class _Search:
         self.penalties = np.full(self.fleet.size, PENALTY)
         self.steps_in_vain = 0
 
-    def step(self) -> None:
+    def _step(self) -> None:
         """Improve two machines."""
         if self.steps_in_vain >= PATIENCE:
             self._start_again()

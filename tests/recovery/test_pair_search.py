@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lpsched.recovery.pair_search import chosen, pair_search, trade_offs
+from lpsched.recovery.pair_search import PairSearch, chosen, trade_offs
 from lpsched.watch import Watch
 from tests.recovery.fleets import first_fit, is_state, laid_out, least_makespan, random_bag
 from tests.support import simple_bag
@@ -45,7 +45,7 @@ def test_most_pairs_of_machines_come_to_their_best():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         fleet = laid_out(simple_bag(rng.uniform(5, 9, (9, 2)).tolist(), [1] * 9, [1, 1]))
-        found = pair_search(fleet, first_fit(fleet), rng, Watch(0.3))
+        found = PairSearch(fleet, first_fit(fleet), rng).run(Watch(0.3))
         assert is_state(fleet, found)
         least.append(least_makespan(fleet))
         reached.append(fleet.makespan(found))
@@ -58,7 +58,7 @@ def test_a_search_never_ends_worse_and_leaves_its_start_alone(seed):
     fleet = laid_out(random_bag(seed, types=(1, 12), tasks=6, machines=4))
     given = first_fit(fleet)
     before = given.copy()
-    found = pair_search(fleet, given, np.random.default_rng(seed), Watch(0.1))
+    found = PairSearch(fleet, given, np.random.default_rng(seed)).run(Watch(0.1))
     assert is_state(fleet, found)
     assert fleet.makespan(found) <= fleet.makespan(given)
     assert np.array_equal(given, before)
@@ -67,7 +67,7 @@ def test_a_search_never_ends_worse_and_leaves_its_start_alone(seed):
 def test_a_hundred_tasks_come_within_a_hundredth_of_the_bound():
     rng = np.random.default_rng(0)
     fleet = laid_out(simple_bag(rng.uniform(1, 100, (100, 4)).tolist(), [1] * 100, [1] * 4))
-    found = pair_search(fleet, first_fit(fleet), rng, Watch(2.0))
+    found = PairSearch(fleet, first_fit(fleet), rng).run(Watch(2.0))
     assert 1.0 <= fleet.makespan(found) < 1.01
 
 
@@ -75,10 +75,10 @@ def test_a_stopped_search_returns_its_start():
     fleet = laid_out(simple_bag([[2.0, 3.0], [4.0, 5.0]], [5, 5], [2, 2]))
     given, watch = first_fit(fleet), Watch()
     watch.stop()
-    assert pair_search(fleet, given, np.random.default_rng(0), watch) is given
+    assert PairSearch(fleet, given, np.random.default_rng(0)).run(watch) is given
 
 
 def test_one_machine_has_nobody_to_share_with():
     fleet = laid_out(simple_bag([[2.0]], [5], [1]))
     given = first_fit(fleet)
-    assert pair_search(fleet, given, np.random.default_rng(0), Watch()) is given
+    assert PairSearch(fleet, given, np.random.default_rng(0)).run(Watch()) is given
