@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import bench_heart, bench_reading
+from scripts import bench_braun, bench_heart, bench_reading
 
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
@@ -102,10 +102,21 @@ def test_the_benchmark_of_the_heart_prints_its_tables(capsys, monkeypatch):
     assert "exact front: 53 vertices by" in out
 
 
+def test_the_benchmark_of_braun_prints_a_line_for_each_instance(tmp_path, capsys):
+    # Tasks of 2, 3 and 4 s on two equal machines: the bound is 4.5 s, the least makespan 5 s.
+    (tmp_path / "u_x.0.gz").write_text("3 2\n2.0\n2.0\n3.0\n3.0\n4.0\n4.0\n")
+    (tmp_path / "known.csv").write_text("instance,lp_bound,best_known_makespan\nu_x,4.5,5.0\n")
+    bench_braun.main([str(tmp_path), "--limit", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:6] == ["u_x", "4.500", "yes", "5.000", "0.000", "%"]
+    assert lines[2] == "worst: 0.000 %"
+
+
 def test_bench_without_a_name_lists_what_there_is():
     done = run(ROOT / "scripts" / "bench")
     assert done.returncode == 0
-    assert done.stdout.startswith("heart        How long the heart takes")
+    assert done.stdout.startswith("braun        How near the best known makespans")
+    assert "heart        How long the heart takes" in done.stdout
     assert "reading      How long reading a bag takes" in done.stdout
 
 

@@ -1,0 +1,126 @@
+"""A shorter makespan, for as long as there is time.
+
+Two loops run side by side over one best state, each starting from it again and again:
+
+    here            pair search, in turns
+    in a thread     whole programs: first on all machines over the cheapest pairs, twice as many each time,
+                    then on the machine that works longest and some others: one more after a program that
+                    was solved to the end in vain, one less after one that was not
+
+HiGHS works without Python's lock, so two cores are used; on one core the loops take turns. How far each gets
+depends on the clock: a rerun gives a schedule as good, but not always the same one.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of, seconds_of
+from lpsched.recovery.neighbourhoods import around_the_longest, cheapest, resolved
+from lpsched.recovery.pair_search import NEAR, PairSearch
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.instance.arrays import Integers
+    from lpsched.recovery.assignment import Fleet
+    from lpsched.relaxation import Relaxation
+    from lpsched.schedule.bag import Schedule
+    from lpsched.watch import Watch
+
+MOST_TASKS: Final = 20_000
+MOST_MACHINES: Final = 2_000
+MOST_CELLS: Final = 4_000_000  # task types x machines
+TURN: Final = 0.02  # of the time, for one pair search
+WHOLE: Final = (0.25, 0.3)  # of the time, for programs on all machines: early, and from a good state
+PAIRS: Final = 2.0  # for each task type, in the first program
+SHORT: Final = 0.05  # of the time, for a program on some machines
+LAST_PAIRS: Final = 4.0
+LEAST_SIZE: Final = 5  # machines
+SECONDS: Final = 10.0  # where the watch has no limit
+
+
+def shorten(
+    bag: Bag, relaxation: Relaxation, schedule: Schedule, watch: Watch, rng: np.random.Generator
+) -> Schedule:
+    """Return a schedule of a shorter makespan, or the given one if none is found.
+
+    Each task runs in its fastest P-state, whatever energy that takes: so a bag with a power cap is left
+    alone, and so is one with very many tasks or machines. A watch without a limit gets `SECONDS`.
+    """
+    if _is_large(bag) or bag.site.average_power_cap_watts is not None or watch.is_over():
+        return schedule
+    fleet = fleet_of(bag, relaxation.machine_prices)
+    best = _Best(fleet, counts_of(fleet, schedule))
+    _improve(best, watch.part(SECONDS if watch.left() is None else np.inf), rng)
+    shorter = best.makespan * fleet.bound_seconds < seconds_of(bag, schedule) * (1 - NEAR)
+    return schedule_of(fleet, best.counts) if shorter else schedule
+
+
+def _is_large(bag: Bag) -> bool:
+    cells = len(bag.task_types) * bag.machines
+    return bag.tasks > MOST_TASKS or bag.machines > MOST_MACHINES or cells > MOST_CELLS
+
+
+class _Best:
+    """The best state so far, for both loops."""
+
+    def __init__(self, fleet: Fleet, counts: Integers) -> None:
+        self.fleet, self.counts, self.makespan = fleet, counts, fleet.makespan(counts)
+        self._lock = threading.Lock()
+
+    def offer(self, counts: Integers) -> None:
+        """Keep a state if it is better."""
+        makespan = self.fleet.makespan(counts)
+        with self._lock:
+            if makespan < self.makespan:
+                self.counts, self.makespan = counts, makespan
+
+
+def _improve(best: _Best, watch: Watch, rng: np.random.Generator) -> None:
+    """Run both loops until the watch is over, or nothing better can be found."""
+    ours, theirs = rng.spawn(2)
+    seconds = watch.left() or 0.0
+    with ThreadPoolExecutor(1) as pool:
+        programs = pool.submit(_solve_programs, best, watch, theirs, seconds)
+        try:
+            _search_pairs(best, watch, ours, seconds)
+        finally:
+            watch.stop()
+    programs.result()
+
+
+def _search_pairs(best: _Best, watch: Watch, rng: np.random.Generator, seconds: float) -> None:
+    """Search until the watch is over, or the bound is reached."""
+    search = PairSearch(best.fleet, best.counts, rng)
+    while not (watch.is_over() or best.makespan <= 1 + NEAR):
+        best.offer(search.run(watch.part(TURN * seconds)))
+        if best.makespan < search.least:
+            search.take(best.counts)
+
+
+def _solve_programs(best: _Best, watch: Watch, rng: np.random.Generator, seconds: float) -> None:
+    """Solve programs until the watch is over, or stop it where nothing better is left to find."""
+    for share in WHOLE:
+        _solve_whole(best, watch, watch.part(share * seconds))
+    dearest, size = cheapest(best.fleet, LAST_PAIRS * len(best.counts)), LEAST_SIZE
+    while not watch.is_over():
+        given, part = best.counts, watch.part(SHORT * seconds)
+        found = resolved(best.fleet, given, around_the_longest(best.fleet, given, size, rng), dearest, part)
+        best.offer(found)
+        if found is given:
+            size = max(LEAST_SIZE, size - 1) if part.is_over() else min(best.fleet.size, size + 1)
+
+
+def _solve_whole(best: _Best, watch: Watch, part: Watch) -> None:
+    """Solve programs on all machines, over more and more pairs."""
+    every, pairs = np.arange(best.fleet.size), PAIRS * len(best.counts)
+    while not part.is_over():
+        dearest = min(cheapest(best.fleet, pairs), best.makespan - 1)
+        best.offer(resolved(best.fleet, best.counts, every, dearest, part))
+        if not part.is_over() and dearest >= best.makespan - 1:
+            watch.stop()  # solved to the end, and nothing was left out
+        pairs *= 2
