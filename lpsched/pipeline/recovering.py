@@ -15,7 +15,7 @@ from lpsched.schedule.bag import NOTHING, Schedule
 from lpsched.verify.bag import Examined, Measurement, examine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
@@ -51,8 +51,13 @@ def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solv
         raise NotFoundError(
             f"{bag.name}: no schedule was found within the limits, and none proved impossible: {found}"
         )
+    return best_of(objective, found)
+
+
+def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
+    """Return the best schedule; of equally good ones the first."""
     sign = 1 if objective.maximise else -1
-    return max(found, key=lambda each: sign * objective.value(each.measured))  # ties: run
+    return max(found, key=lambda each: sign * objective.value(each.measured))
 
 
 def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
@@ -84,7 +89,17 @@ def verified_schedule(bag: Bag, relaxation: Point, *, late: bool = False) -> Rec
         If it breaks any other rule.
     """
     counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
-    schedule = ended(bag, counts, place(bag, counts), late=late)
+    return examined_schedule(bag, ended(bag, counts, place(bag, counts), late=late))
+
+
+def examined_schedule(bag: Bag, schedule: Schedule) -> Recovered | str:
+    """Return a schedule with its measurement, or the limit that it misses.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
     examined = examine(bag, schedule)
     if examined.violations and {each.code for each in examined.violations} <= LIMITS:
         return examined.violations[0].sentence

@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover, rounded_down, rounded_up
-from lpsched.errors import InvalidScheduleError, SolverError
+from lpsched.errors import SolverError
 from lpsched.instance.items import Items, items_of
 from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.packing_proofs import packing_prover
-from lpsched.pipeline.recovering import LIMITS, Recovered
+from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
 from lpsched.recovery.dive import FIRST_ROUNDS, Cover, choose, dive
 from lpsched.recovery.plans import Plan
 from lpsched.recovery.polish import polish
 from lpsched.recovery.waiting import ended
 from lpsched.result.solve import relative_gap
 from lpsched.search.makespan_intervals import IntervalSearch
-from lpsched.verify.bag import examine
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -123,14 +122,9 @@ class Tightening:
         better = False
         for late in (False, True) if asked.maximise and bag.site.deadline_seconds is not None else (False,):
             ending = ended(bag, counts, schedule, late=late)
-            examined = examine(bag, ending)
-            if examined.measured is None:
-                if not {each.code for each in examined.violations} <= LIMITS:
-                    raise InvalidScheduleError("; ".join(each.sentence for each in examined.violations[:9]))
-                continue
-            gain = asked.value(examined.measured) - asked.value(self.found.measured)
-            if gain > 0 if asked.maximise else gain < 0:
-                self.found, self.plan, better = Recovered(ending, examined.measured), plan, True
+            examined = examined_schedule(bag, ending)
+            if isinstance(examined, Recovered) and best_of(asked, [self.found, examined]) is examined:
+                self.found, self.plan, better = examined, plan, True
         return better
 
     def _is_close(self, gap: float) -> bool:
@@ -187,7 +181,7 @@ def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the o
     rng: np.random.Generator,
 ) -> tuple[float, Recovered]:
     """Return a bound and a verified schedule, both at least as good as those given."""
-    if proved.relaxed is None or _is_too_large(question.bag):
+    if proved.relaxed is None or not fits_patterns(question.bag):
         return proved.bound, found
     tightening = Tightening(question, proved.bound, found, solver, watch, rng)
     with suppress(SolverError):  # what there is stays true
@@ -195,8 +189,9 @@ def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the o
     return tightening.bound, tightening.found
 
 
-def _is_too_large(bag: Bag) -> bool:
-    return bag.machines > MOST_MACHINES or len(bag.task_types) > MOST_TYPES or bag.tasks > MOST_TASKS
+def fits_patterns(bag: Bag) -> bool:
+    """Tell whether a bag is small enough."""
+    return bag.machines <= MOST_MACHINES and len(bag.task_types) <= MOST_TYPES and bag.tasks <= MOST_TASKS
 
 
 def _items(bag: Bag, prover: PackingProver) -> Items:

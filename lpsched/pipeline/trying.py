@@ -11,10 +11,12 @@ Bound and value only ever get better, so the work may end at any time.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import SolverError
-from lpsched.pipeline.recovering import Recovered, better_of, examined_schedule, verified_schedule
+from lpsched.formulations.profit import revenue_of
+from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule, verified_schedule
 from lpsched.pipeline.tightening import fits_patterns, tighten
 from lpsched.recovery.makespan import fits_single_tasks, shorten
 from lpsched.result.solve import Effort, relative_gap
@@ -55,7 +57,7 @@ def is_worthwhile(question: Question, distance: float | None, gap: float) -> boo
     """Tell whether more effort is likely to bring value and bound closer."""
     bag = question.bag
     moves = question.objective.name == "makespan" and fits_single_tasks(bag)
-    return distance is not None and distance > max(gap, WORTHWHILE) and (moves or fits_patterns(question))
+    return distance is not None and distance > max(gap, WORTHWHILE) and (moves or fits_patterns(bag))
 
 
 def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the options of `solve`
@@ -81,16 +83,16 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and th
     bound = proved.bound
     for relaxation in _neighbours(question, solver, watch):
         rounded = verified_schedule(bag, relaxation)
-        if isinstance(rounded, Recovered):
-            found = better_of(asked, found, rounded)
+        found = best_of(asked, [found, rounded]) if isinstance(rounded, Recovered) else found
     moves = asked.name == "makespan" and fits_single_tasks(bag)
-    if fits_patterns(question) and not _is_close(question, found, bound, gap):
+    if fits_patterns(bag) and not _is_close(question, found, bound, gap):
         left = watch.left() or 0.0
         part = watch.part(WITH_PATTERNS * left if moves else left)
         bound, found = tighten(question, proved, found, solver, part, gap, rng)
     if moves and not _is_close(question, found, bound, gap):
         shorter = shorten(bag, proved.relaxed.relaxation, found.schedule, watch, rng)
-        found = better_of(asked, found, examined_schedule(bag, shorter))
+        moved = examined_schedule(bag, shorter)
+        found = best_of(asked, [found, moved]) if isinstance(moved, Recovered) else found
     return bound, found
 
 
@@ -102,13 +104,11 @@ def _is_close(question: Question, found: Recovered, bound: float, gap: float) ->
 def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Relaxation]:
     """Yield the relaxations of other incomes: neighbouring points of the energy/makespan front."""
     bag = question.bag
-    income = sum(question.objective.maximise for _ in "1") and _income(question)
-    if not income or income <= 0 or is_huge(bag) or bag.site.deadline_seconds is not None:
+    if not question.objective.maximise or is_huge(bag) or bag.site.deadline_seconds is not None:
         return
+    income = revenue_of(bag) - bag.prices.overhead_per_bag
     for share in INCOMES:
         if watch.is_over():
             return
-        try:
+        with suppress(SolverError):  # what there is will do
             yield best_rate(bag, solver, income=share * income, watch=watch).relaxation
-        except SolverError:
-            return

@@ -51,7 +51,7 @@ def shorten(
     Each task runs in its fastest P-state, whatever energy that takes: so a bag with a power cap is left
     alone, and so is one with very many tasks or machines. A watch without a limit gets `SECONDS`.
     """
-    if _is_large(bag) or bag.site.average_power_cap_watts is not None or watch.is_over():
+    if not fits_single_tasks(bag) or watch.is_over():
         return schedule
     fleet = fleet_of(bag, relaxation.machine_prices)
     best = _Best(fleet, counts_of(fleet, schedule))
@@ -60,9 +60,11 @@ def shorten(
     return schedule_of(fleet, best.counts) if shorter else schedule
 
 
-def _is_large(bag: Bag) -> bool:
+def fits_single_tasks(bag: Bag) -> bool:
+    """Tell whether a bag has few enough tasks and machines, and no power cap."""
+    few = bag.tasks <= MOST_TASKS and bag.machines <= MOST_MACHINES
     cells = len(bag.task_types) * bag.machines
-    return bag.tasks > MOST_TASKS or bag.machines > MOST_MACHINES or cells > MOST_CELLS
+    return few and cells <= MOST_CELLS and bag.site.average_power_cap_watts is None
 
 
 class _Best:

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import ColdMaster, Columns, Rows, with_columns, with_rows
+from lpsched.lp.master import ColdMaster, Columns, Master, Rows, with_columns, with_rows
 from lpsched.lp.program import LinearProgram, LpStatus
 from lpsched.watch import Watch
 
@@ -74,7 +74,7 @@ def singles() -> list[tuple[int, ...]]:
     return [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
 
 
-def engine(oracle: Cutting, **options) -> ColumnGeneration:
+def engine(oracle: Cutting, **options) -> ColumnGeneration[tuple[int, ...]]:
     program = with_columns(empty(), as_columns(singles()))
     return ColumnGeneration(HighsSolver(), program, oracle, singles(), **options)
 
@@ -172,7 +172,7 @@ def test_lazy_rows_are_kept_in_the_end():
 
 def test_a_cold_master_and_a_hot_one_agree():
     program = with_columns(empty(), as_columns(singles()))
-    masters = [HighsSolver().master(program), ColdMaster(HighsSolver(), program)]
+    masters: list[Master] = [HighsSolver().master(program), ColdMaster(HighsSolver(), program)]
     rows = Rows(
         ("few",), np.array([-np.inf]), np.array([3.0]), np.array([0, 1], np.int32), np.array([0], np.int32),
         np.array([1.0]),
