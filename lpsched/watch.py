@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is known so far: the stage, and how far the best value and the best bound have come."""
+    """How far the work is: its stage, and the relative gap between its best value and its best bound."""
 
     stage: str
-    value: float | None = None
-    bound: float | None = None
+    gap: float | None = None
 
 
 class Watch:
@@ -67,11 +66,11 @@ class Watch:
         inner._outer = self
         return inner
 
-    def tell(self, stage: str, value: float | None = None, bound: float | None = None) -> None:
+    def tell(self, stage: str, gap: float | None = None) -> None:
         """Let the listener know how far the work has come."""
         for watch in self._chain():
             if watch._listener is not None:  # noqa: SLF001
-                watch._listener(Progress(stage, value, bound))  # noqa: SLF001
+                watch._listener(Progress(stage, gap))  # noqa: SLF001
 
     def _chain(self) -> list[Watch]:
         return [self] if self._outer is None else [self, *self._outer._chain()]  # noqa: SLF001

@@ -44,5 +44,5 @@ def test_to_stop_a_part_leaves_the_whole_running():
 
 def test_a_part_tells_the_listener_of_the_whole():
     heard: list[Progress] = []
-    Watch(listener=heard.append).part(1.0).tell("columns", value=2.0, bound=1.0)
-    assert heard == [Progress("columns", 2.0, 1.0)]
+    Watch(listener=heard.append).part(1.0).tell("columns", 0.5)
+    assert heard == [Progress("columns", 0.5)]

@@ -25,6 +25,7 @@ from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.new import new
+from lpsched.cli.patience import StoppedEarly
 from lpsched.cli.price import price
 from lpsched.cli.schema import schema
 from lpsched.cli.show import show
@@ -124,6 +125,8 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(stop.__context__, BrokenPipeError):  # Typer turns a closed pipe into a plain exit
             raise stop.__context__ from None
         raise
+    except StoppedEarly:
+        return INTERRUPTED
     except KeyboardInterrupt:
         code = INTERRUPTED
     if code == INTERRUPTED:  # Typer turns Ctrl-C into this code

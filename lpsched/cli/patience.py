@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from lpsched.cli.talk import Talk
 
-INTERRUPTED = 130
+
+class StoppedEarly(Exception):  # noqa: N818 - it is no error: the answer has been printed
+    """Ctrl-C ended the work before its time."""
 
 
 @contextlib.contextmanager
@@ -59,10 +61,6 @@ def _progress(talk: Talk) -> Iterator[Callable[[Progress], object] | None]:
 
 
 def _line(progress: Progress) -> str:
-    from lpsched.display import number
+    from lpsched.display import percent
 
-    parts = [progress.stage]
-    for word, known in (("value", progress.value), ("bound", progress.bound)):
-        if known is not None:
-            parts.append(f"{word} {number(known)}")
-    return "  ".join(parts)
+    return progress.stage if progress.gap is None else f"{progress.stage}: gap {percent(progress.gap)}"

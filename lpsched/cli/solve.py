@@ -19,7 +19,7 @@ from lpsched.cli.options import (
     SolverName,
     require_output,
 )
-from lpsched.cli.patience import INTERRUPTED, watched
+from lpsched.cli.patience import StoppedEarly, watched
 from lpsched.cli.talk import talk_of
 
 
@@ -80,4 +80,4 @@ def solve(
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), result_tables(result))
     if watch.is_stopped:
-        raise typer.Exit(INTERRUPTED)
+        raise StoppedEarly

@@ -133,7 +133,7 @@ class ColumnGeneration(Generic[Label]):
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
-            watch.tell(self.stage, value=solution.value, bound=best.bound)
+            watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
             closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
             if status is not LpStatus.OPTIMAL or closed or watch.is_over():

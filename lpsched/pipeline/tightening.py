@@ -81,6 +81,7 @@ class Tightening:
         watch = self.watch if left is None or few else self.watch.part(SEARCHING * left)
         while (leaf := search.refine(self._score(), gap, watch)) is not None:
             self._take(search.bound)
+            self.watch.tell("patterns", self._distance())
             self._attempt(_workable(items), search, leaf, gap)
         self._take(search.bound)
         if not few:
@@ -128,8 +129,11 @@ class Tightening:
         return better
 
     def _is_close(self, gap: float) -> bool:
-        distance = relative_gap(self.question.objective.value(self.found.measured), self.bound)
+        distance = self._distance()
         return distance is not None and distance <= gap
+
+    def _distance(self) -> float | None:
+        return relative_gap(self.question.objective.value(self.found.measured), self.bound)
 
     def _is_enough(self, items: Items, gap: float, plan: Plan) -> bool:
         """Tell whether a plan, counted in these items, is as close to the bound as the gap."""

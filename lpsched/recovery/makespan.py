@@ -100,6 +100,7 @@ def _search_pairs(best: _Best, watch: Watch, rng: np.random.Generator, seconds: 
     search = PairSearch(best.fleet, best.counts, rng)
     while not (watch.is_over() or best.makespan <= 1 + NEAR):
         best.offer(search.run(watch.part(TURN * seconds)))
+        watch.tell("single tasks", best.makespan - 1.0)
         if best.makespan < search.least:
             search.take(best.counts)
 

@@ -1,0 +1,119 @@
+"""Long work: effort, time limits, progress and Ctrl-C, from the command line."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from lpsched.files.bags import read_bag, write_bag
+from lpsched.files.schedules import read_schedule
+from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.verify.bag import examine
+
+LPSCHED = [sys.executable, "-m", "lpsched"]
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory):
+    """A bag of single tasks that nobody solves to the end in half a minute."""
+    path = tmp_path_factory.mktemp("hard") / "hard.yaml"
+    options = CovOptions(task_types=120, machines=(1,) * 12, tasks=120, task_cov=0.5, machine_cov=0.35)
+    write_bag(cov_bag("hard", np.random.default_rng(0), options), path)
+    return path
+
+
+def test_fast_says_when_tight_may_help(lpsched, hard):
+    code, answer, _ = lpsched("solve", str(hard), "--json")
+    assert code == 0
+    assert (answer["effort"], answer["tight_may_help"]) == ("fast", True)
+    _, text, _ = lpsched("solve", str(hard))
+    assert "; --effort tight may close it" in text
+
+
+def test_tight_is_closer_and_ends_at_the_limit(lpsched, hard):
+    _, fast, _ = lpsched("solve", str(hard), "--json")
+    start = time.monotonic()
+    code, tight, _ = lpsched("solve", str(hard), "--json", "--effort", "tight", "--time-limit", "3")
+    assert time.monotonic() - start < 30.0
+    assert code == 0
+    assert (tight["effort"], tight["tight_may_help"]) == ("tight", False)
+    assert tight["bound"] >= fast["bound"]
+    assert tight["value"] < fast["value"]
+    assert tight["gap"] < 0.5 * fast["gap"]
+
+
+def test_no_time_at_all_still_gives_a_verified_answer(lpsched, hard):
+    code, answer, _ = lpsched("solve", str(hard), "--json", "--effort", "tight", "--time-limit", "0")
+    assert code == 0
+    assert answer["status"] == "limit"
+    assert 0 < answer["bound"] <= answer["value"]
+
+
+def test_a_gpu_that_is_not_there_is_said_with_the_way_out(lpsched, hard):
+    if importlib.util.find_spec("cupy") is not None:
+        pytest.skip("CuPy is installed")
+    code, out, err = lpsched("solve", str(hard), "--device", "cuda")
+    assert (code, out) == (1, "")
+    assert "pip install 'lpsched[gpu]'" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
+def test_ctrl_c_prints_what_was_found_and_ends_with_130(hard, tmp_path):
+    schedule = tmp_path / "s.json"
+    process = subprocess.Popen(
+        [*LPSCHED, "solve", str(hard), "--effort", "tight", "--json", "-o", str(schedule)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4.0)  # of the 30 seconds that it would take
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.startswith("lpsched: stopping: what was found so far follows")
+    answer = json.loads(out)
+    assert answer["status"] == "limit"
+    bag = read_bag(hard)
+    assert examine(bag, read_schedule(schedule)).measured.makespan_seconds == answer["value"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
+def test_ctrl_c_twice_leaves_at_once(hard):
+    process = subprocess.Popen(
+        [*LPSCHED, "solve", str(hard), "--effort", "tight"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
+def test_progress_is_shown_on_a_terminal_and_on_stderr_only(hard):
+    leader, follower = pty.openpty()
+    done = subprocess.run(
+        [*LPSCHED, "solve", str(hard), "--effort", "tight", "--time-limit", "2", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        check=False,
+    )
+    os.close(follower)
+    shown = os.read(leader, 100_000).decode()
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["effort"] == "tight"
+    assert "single tasks: gap" in shown or "patterns: gap" in shown
