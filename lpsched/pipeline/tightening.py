@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_MACHINES: Final = 5_000
 MOST_TYPES: Final = 400
 MOST_TASKS: Final = 1_000_000
-FEW_TASKS: Final = 5  # a machine: an integer program over patterns is tried, and no time kept for later
+FEW_TASKS: Final = 5  # a machine: an integer program over patterns is tried, and no time kept back
 SEARCHING: Final = 0.7  # of the time, where there are more
 CELLS: Final = 20_000  # of the grid for schedules, and more for each task a machine runs
 MORE_CELLS: Final = 200.0
@@ -52,7 +52,7 @@ MOST_CELLS: Final = 40_000
 NEAR: Final = 1_500  # patterns of the bound that schedules begin with
 POLISHING: Final = 1.2  # seconds for a plan
 DEEPENING: Final = 2.0  # seconds for the best plan, again and again
-MOST_FAILS: Final = 8
+MOST_FAILS: Final = 4
 SLACK_WORTH: Final = 1e-2  # what all seconds together cost, as a share of the makespan
 
 
@@ -84,8 +84,7 @@ class Tightening:
             self.watch.tell("patterns", self._distance())
             self._attempt(_workable(items), search, leaf, gap)
         self._take(search.bound)
-        if not few:
-            self._deepen(items, gap)
+        self._deepen(items, gap)
 
     def _attempt(self, items: Items, search: IntervalSearch, leaf: Leaf, gap: float) -> None:
         """Look for schedules that end with a leaf."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -58,8 +58,18 @@ class Proofs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What proves a bound: prices, for an interval, on a grid of cells; on none if tasks may be split."""
+
+    prices: Prices
+    start: float
+    end: float
+    cells: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Leaf:
-    """Makespans, the score that no schedule of theirs exceeds, and the prices and cells that prove it.
+    """Makespans, the score that no schedule of theirs exceeds, and its proof, maybe for a wider interval.
 
     `level` says how it is bounded: 0 by the plain program, 1 by patterns, 2 by patterns on the finer grid.
     """
@@ -68,8 +78,7 @@ class Leaf:
     end: float
     bound: Fraction | None
     level: int
-    prices: Prices
-    cells: int = 0
+    proof: Proof
 
     @property
     def rank(self) -> float:
@@ -113,7 +122,7 @@ class IntervalSearch:
 
     def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
         """Return patterns that fit into a leaf, those first that cost least at its prices."""
-        items, prices = self.items, leaf.prices
+        items, prices = self.items, leaf.proof.prices
         fitting = [each for each in self.patterns if each.seconds <= leaf.end]
         reduced = [
             each.cost
@@ -180,10 +189,10 @@ class IntervalSearch:
         self._limit(self._plain, oracle.pairs_upper())
         prices = oracle.prices(self._plain.solve().multipliers)
         bound = self.proofs.plain(prices.machines.tolist(), start, end)
-        leaf = Leaf(start, end, bound, 0, prices)
+        leaf = Leaf(start, end, bound, 0, Proof(prices, start, end))
         if parent is None or leaf.rank <= parent.rank:
             return leaf
-        return Leaf(start, end, parent.bound, 0, parent.prices, parent.cells)
+        return Leaf(start, end, parent.bound, 0, parent.proof)
 
     def _packed(self, leaf: Leaf, level: int, value: float, watch: Watch) -> Leaf:
         """Return an interval bounded by patterns, if that is better."""
@@ -201,8 +210,9 @@ class IntervalSearch:
         prices = oracle.prices(found.multipliers)
         bound = self.proofs.packed(prices, leaf.start, leaf.end, oracle.cells)
         if bound is None or (leaf.bound is not None and bound >= leaf.bound):
-            return Leaf(leaf.start, leaf.end, leaf.bound, level, leaf.prices, leaf.cells)
-        return Leaf(leaf.start, leaf.end, bound, level, prices, oracle.cells)
+            return replace(leaf, level=level)
+        proof = Proof(prices, leaf.start, leaf.end, oracle.cells)
+        return Leaf(leaf.start, leaf.end, bound, level, proof)
 
     def _limit(self, master: Master, upper: Floats) -> None:
         """Set the interval of a program, and how often its patterns or pairs may be used."""

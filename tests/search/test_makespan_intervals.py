@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.instance.items import items_of
+from lpsched.lp.highs import HighsSolver
+from lpsched.pipeline.packing_proofs import packing_prover
+from lpsched.search.makespan_intervals import IntervalSearch
+from lpsched.watch import Watch
+from tests.property.tiny import Ledger, cases
+from tests.support import simple_bag
+
+
+def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
+    """Return the search with exact proofs, from the longest task on."""
+    prover = packing_prover(bag, objective)
+    own = items_of(
+        bag,
+        per_joule=float(prover.per_joule),
+        wear=prover.wear,
+        income=None if prover.income is None else float(prover.income),
+        per_second=float(prover.per_second),
+    )
+    return IntervalSearch(own, prover, HighsSolver(), low or float(prover.longest), high, cells=500)
+
+
+def reproved(search, proof):
+    if proof.cells:
+        return search.proofs.packed(proof.prices, proof.start, proof.end, proof.cells)
+    return search.proofs.plain(proof.prices.machines.tolist(), proof.start, proof.end)
+
+
+def check_cover(search, low, high) -> None:
+    """Check that leaves lie end to end, and that each is proved for all of itself."""
+    at = low
+    for leaf in sorted(search.all_leaves(), key=lambda leaf: leaf.start):
+        assert leaf.start == at
+        assert leaf.proof.start <= leaf.start < leaf.end <= leaf.proof.end
+        assert reproved(search, leaf.proof) == leaf.bound
+        at = leaf.end
+    assert at == high
+
+
+@settings(deadline=None, max_examples=40)
+@given(cases(limits=False), st.sampled_from(["makespan", "profit"]), st.integers(0, 3))
+def test_leaves_cover_all_makespans_and_no_way_is_worth_more_than_its_leaf(case, objective, steps):
+    search = search_of(case.bag, objective)
+    ledger = Ledger(case.bag)
+    low = search.low
+    for _ in range(steps):
+        if search.refine(-math.inf, 0.0, Watch(1.0)) is None:
+            break
+    check_cover(search, low, math.inf)
+    for way in case.ways:
+        score = ledger.left(way) / way.load if objective == "profit" else -way.load
+        assert all(
+            leaf.bound is None or score <= leaf.bound
+            for leaf in search.all_leaves()
+            if leaf.start <= way.load <= leaf.end
+        )
+        assert search.bound is None or score <= search.bound
+
+
+def test_three_tasks_on_two_machines_are_asked_for_at_the_makespan_of_two():
+    search = search_of(simple_bag([[2.0]], [3], [2]), "makespan")
+    leaf = search.refine(-math.inf, 1e-6, Watch(20.0))
+    # Split tasks take 3 s, but every interval that ends before 4 s is proved to hold no schedule worth the name.
+    assert leaf.start <= 4.0 <= leaf.end
+    assert -search.bound == pytest.approx(4.0, rel=1e-3)
+
+
+def test_bounds_near_enough_to_the_value_end_the_work():
+    search = search_of(simple_bag([[2.0]], [4], [2]), "makespan", low=4.0)
+    assert search.refine(-4.0, 1e-4, Watch()) is None
+    assert len(search.all_leaves()) == 1
+
+
+def test_a_deadline_ends_the_last_interval():
+    search = search_of(simple_bag([[2.0]], [3], [2]), "makespan", high=7.0)
+    search.refine(-math.inf, 1e-6, Watch(5.0))
+    check_cover(search, 2.0, 7.0)
+
+
+def test_a_watch_that_is_over_leaves_a_bound():
+    search = search_of(simple_bag([[2.0]], [3], [2]), "makespan")
+    assert search.refine(-math.inf, 1e-6, Watch(0.0)) is None
+    assert -search.bound == pytest.approx(3.0)
