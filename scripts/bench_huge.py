@@ -2,8 +2,8 @@
 
 Random bags by the coefficient-of-variation method (0.5 across task types, 0.35 across machine types, some
 hundred tasks of each type). `ours` is the whole relaxation, from the bag to shares and prices: soft prices,
-columns, Dinkelbach for profit. HiGHS gets the whole program as arrays, with its default tolerances; only its run is
-timed, not the writing of the program. `--large` adds a bag of 100,000 x 100 with its time and memory.
+columns, Dinkelbach for profit. HiGHS gets the whole program as arrays, with its default tolerances; only its
+run is timed, not the writing of the program. `--large` adds a bag of 100,000 x 100, its time and its memory.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A shorter makespan, for as long as there is time.
 
-Two loops run side by side over one best state, each starting from it again and again:
+Two loops run side by side, and share the best state:
 
-    here            pair search, in turns
+    here            pair search; it goes on from the best state where that is not its own
     in a thread     whole programs: first on all machines over the cheapest pairs, twice as many each time,
                     then on the machine that works longest and some others: one more after a program that
                     was solved to the end in vain, one less after one that was not
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 MOST_TASKS: Final = 20_000
 MOST_MACHINES: Final = 2_000
 MOST_CELLS: Final = 4_000_000  # task types x machines
-TURN: Final = 0.02  # of the time, for one pair search
-WHOLE: Final = (0.25, 0.3)  # of the time, for programs on all machines: early, and from a good state
-PAIRS: Final = 2.0  # for each task type, in the first program
-SHORT: Final = 0.05  # of the time, for a program on some machines
-LAST_PAIRS: Final = 4.0
-LEAST_SIZE: Final = 5  # machines
 SECONDS: Final = 10.0  # where the watch has no limit
+TURN: Final = 0.02  # of the time, until the loops compare
+WHOLE: Final = (0.2, 0.3)  # of the time, for programs on all machines: early, and from a good state
+SHORT: Final = 0.05  # of the time, for a program on some machines
+FIRST_PAIRS: Final = 2.0  # for each task type, in the first program on all machines
+PAIRS: Final = 3.0  # likewise, in one on some machines
+LEAST_SIZE: Final = 5  # machines
 
 
 def shorten(
@@ -109,7 +109,7 @@ def _solve_programs(best: _Best, watch: Watch, rng: np.random.Generator, seconds
     """Solve programs until the watch is over, or stop it where nothing better is left to find."""
     for share in WHOLE:
         _solve_whole(best, watch, watch.part(share * seconds))
-    dearest, size = cheapest(best.fleet, LAST_PAIRS * len(best.counts)), LEAST_SIZE
+    dearest, size = cheapest(best.fleet, PAIRS * len(best.counts)), LEAST_SIZE
     while not watch.is_over():
         given, part = best.counts, watch.part(SHORT * seconds)
         found = resolved(best.fleet, given, around_the_longest(best.fleet, given, size, rng), dearest, part)
@@ -120,7 +120,7 @@ def _solve_programs(best: _Best, watch: Watch, rng: np.random.Generator, seconds
 
 def _solve_whole(best: _Best, watch: Watch, part: Watch) -> None:
     """Solve programs on all machines, over more and more pairs."""
-    every, pairs = np.arange(best.fleet.size), PAIRS * len(best.counts)
+    every, pairs = np.arange(best.fleet.size), FIRST_PAIRS * len(best.counts)
     while not part.is_over():
         dearest = min(cheapest(best.fleet, pairs), best.makespan - 1)
         best.offer(resolved(best.fleet, best.counts, every, dearest, part))

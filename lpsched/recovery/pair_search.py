@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ITEMS: Final = 24  # tasks that may move in a step
 ALIKE: Final = 6  # of one type, at most
 CELLS: Final = 3000
+OFTEN: Final = 0.7  # how often a machine over the target comes first
 DEAREST: Final = 4e-3  # what a move may cost, even where T - 1 is less; the bound is 1
 FIRST_TARGET: Final = 1.01
 SHRINK: Final = 0.9  # of the distance to the bound, from target to target
@@ -102,7 +103,7 @@ class PairSearch:
         """Draw a machine, mostly one over the target, and another one."""
         over = self.prices * np.maximum(self.loads - self.target, 0.0)
         a = int(self.rng.integers(self.fleet.size))
-        if self.rng.random() < 0.7:  # noqa: PLR2004
+        if self.rng.random() < OFTEN:
             drawn = np.searchsorted(np.cumsum(over), self.rng.random() * over.sum(), side="right")
             a = min(int(drawn), self.fleet.size - 1)
         b = int(self.rng.integers(self.fleet.size - 1))
