@@ -54,15 +54,15 @@ def test_loads_beyond_the_room_are_left_out():
 
 def test_most_pairs_of_machines_come_to_their_best():
     least, reached = [], []
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         fleet = laid_out(simple_bag(rng.uniform(5, 9, (9, 2)).tolist(), [1] * 9, [1, 1]))
-        found = PairSearch(fleet, first_fit(fleet), rng).run(Steps(500))
+        found = PairSearch(fleet, first_fit(fleet), rng).run(Steps(900))
         assert is_state(fleet, found)
         least.append(least_makespan(fleet))
         reached.append(fleet.makespan(found))
     assert np.all(np.array(reached) > np.array(least) - 1e-9)
-    assert np.sum(np.array(reached) < np.array(least) + 1e-3) >= 10
+    assert np.sum(np.array(reached) < np.array(least) + 1e-3) >= 5
 
 
 @pytest.mark.parametrize("seed", range(12))
