@@ -70,8 +70,10 @@ def test_a_search_never_ends_worse_and_leaves_its_start_alone(seed):
     fleet = laid_out(random_bag(seed, types=(1, 12), tasks=6, machines=4))
     given = first_fit(fleet)
     before = given.copy()
-    found = PairSearch(fleet, given, np.random.default_rng(seed)).run(Steps(100))
+    search = PairSearch(fleet, given, np.random.default_rng(seed))
+    found = search.run(Steps(100))
     assert is_state(fleet, found)
+    assert fleet.makespan(found) == pytest.approx(search.least)
     assert fleet.makespan(found) <= fleet.makespan(given)
     assert np.array_equal(given, before)
 
