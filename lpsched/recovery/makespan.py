@@ -40,7 +40,8 @@ WHOLE: Final = (0.2, 0.3)  # of the time, for programs on all machines: early, a
 SHORT: Final = 0.05  # of the time, for a program on some machines
 FIRST_PAIRS: Final = 2.0  # for each task type, in the first program on all machines
 PAIRS: Final = 3.0  # likewise, in one on some machines
-LEAST_SIZE: Final = 5  # machines
+FIRST_SIZE: Final = 5  # machines
+LEAST_SIZE: Final = 2
 
 
 def shorten(
@@ -109,13 +110,16 @@ def _solve_programs(best: _Best, watch: Watch, rng: np.random.Generator, seconds
     """Solve programs until the watch is over, or stop it where nothing better is left to find."""
     for share in WHOLE:
         _solve_whole(best, watch, watch.part(share * seconds))
-    dearest, size = cheapest(best.fleet, PAIRS * len(best.counts)), LEAST_SIZE
+    dearest, size = cheapest(best.fleet, PAIRS * len(best.counts)), FIRST_SIZE
     while not watch.is_over():
         given, part = best.counts, watch.part(SHORT * seconds)
-        found = resolved(best.fleet, given, around_the_longest(best.fleet, given, size, rng), dearest, part)
+        some = around_the_longest(best.fleet, given, size, rng)
+        found, solved = resolved(best.fleet, given, some, dearest, part)
         best.offer(found)
+        if not solved and size == LEAST_SIZE:
+            return  # two machines at a time are for the pair search
         if found is given:
-            size = max(LEAST_SIZE, size - 1) if part.is_over() else min(best.fleet.size, size + 1)
+            size = min(best.fleet.size, size + 1) if solved else size - 1
 
 
 def _solve_whole(best: _Best, watch: Watch, part: Watch) -> None:
@@ -123,7 +127,10 @@ def _solve_whole(best: _Best, watch: Watch, part: Watch) -> None:
     every, pairs = np.arange(best.fleet.size), FIRST_PAIRS * len(best.counts)
     while not part.is_over():
         dearest = min(cheapest(best.fleet, pairs), best.makespan - 1)
-        best.offer(resolved(best.fleet, best.counts, every, dearest, part))
-        if not part.is_over() and dearest >= best.makespan - 1:
-            watch.stop()  # solved to the end, and nothing was left out
+        found, solved = resolved(best.fleet, best.counts, every, dearest, part)
+        best.offer(found)
+        if not solved:
+            return
+        if dearest >= best.makespan - 1:  # nothing was left out
+            watch.stop()
         pairs *= 2

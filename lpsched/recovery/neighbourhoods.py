@@ -28,28 +28,37 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 GAP: Final = 1e-6
+MOST_PAIRS: Final = 10_000  # HiGHS looks at its clock too rarely in a larger program
 BETTER: Final = 1e-9
 
 
-def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float, watch: Watch) -> Integers:
-    """Return the state with these machines' tasks shared out anew, or the given one if that is no better."""
+def resolved(
+    fleet: Fleet, counts: Integers, machines: Integers, dearest: float, watch: Watch
+) -> tuple[Integers, bool]:
+    """Return the state with these machines' tasks shared out anew, or the given one if that is no better.
+
+    The second answer tells whether the program was solved to the end; a large one is not even tried.
+    """
     tasks = np.flatnonzero(counts[:, machines].any(axis=1))
     here = np.ix_(tasks, machines)
     present = counts[here]
     now = float(fleet.loads(counts)[machines].max())
     cheap = (fleet.reduced_costs[here] <= dearest) & (fleet.lengths[here] <= now)
     i, h = np.nonzero(cheap | (present > 0))
+    if len(i) > MOST_PAIRS:
+        return counts, False
     program = _program(fleet.lengths[here][i, h], i, h, present.sum(axis=1), now)
     start = np.append(present[i, h], now).astype(float)
     whole = np.append(np.ones(len(i)), 0.0)
     point = whole_point(program, watch=watch, whole=whole, start=start, gap=GAP)
     if point is None:
-        return counts
+        return counts, False
     found = counts.copy()
     found[here] = 0
     found[tasks[i], machines[h]] = point[:-1].astype(np.int64)
     kept = np.array_equal(found.sum(axis=1), counts.sum(axis=1))
-    return found if kept and fleet.loads(found)[machines].max() < now - BETTER else counts
+    better = kept and fleet.loads(found)[machines].max() < now - BETTER
+    return found if better else counts, not watch.is_over()
 
 
 def cheapest(fleet: Fleet, pairs: float) -> float:

@@ -11,6 +11,18 @@ from tests.recovery.fleets import first_fit, is_state, laid_out, least_makespan,
 from tests.support import simple_bag
 
 
+class Steps(Watch):
+    """A watch that is over after so many looks, however long they take."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+    def is_over(self):
+        self.steps -= 1
+        return self.steps < 0
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_every_trade_off_is_that_of_a_real_choice(seed):
     rng = np.random.default_rng(seed)
@@ -42,15 +54,15 @@ def test_loads_beyond_the_room_are_left_out():
 
 def test_most_pairs_of_machines_come_to_their_best():
     least, reached = [], []
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         fleet = laid_out(simple_bag(rng.uniform(5, 9, (9, 2)).tolist(), [1] * 9, [1, 1]))
-        found = PairSearch(fleet, first_fit(fleet), rng).run(Watch(0.3))
+        found = PairSearch(fleet, first_fit(fleet), rng).run(Steps(900))
         assert is_state(fleet, found)
         least.append(least_makespan(fleet))
         reached.append(fleet.makespan(found))
     assert np.all(np.array(reached) > np.array(least) - 1e-9)
-    assert np.sum(np.array(reached) < np.array(least) + 1e-3) >= 8
+    assert np.sum(np.array(reached) < np.array(least) + 1e-3) >= 5
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -58,8 +70,10 @@ def test_a_search_never_ends_worse_and_leaves_its_start_alone(seed):
     fleet = laid_out(random_bag(seed, types=(1, 12), tasks=6, machines=4))
     given = first_fit(fleet)
     before = given.copy()
-    found = PairSearch(fleet, given, np.random.default_rng(seed)).run(Watch(0.1))
+    search = PairSearch(fleet, given, np.random.default_rng(seed))
+    found = search.run(Steps(100))
     assert is_state(fleet, found)
+    assert fleet.makespan(found) == pytest.approx(search.least)
     assert fleet.makespan(found) <= fleet.makespan(given)
     assert np.array_equal(given, before)
 
@@ -67,7 +81,7 @@ def test_a_search_never_ends_worse_and_leaves_its_start_alone(seed):
 def test_a_hundred_tasks_come_within_a_hundredth_of_the_bound():
     rng = np.random.default_rng(0)
     fleet = laid_out(simple_bag(rng.uniform(1, 100, (100, 4)).tolist(), [1] * 100, [1] * 4))
-    found = PairSearch(fleet, first_fit(fleet), rng).run(Watch(2.0))
+    found = PairSearch(fleet, first_fit(fleet), rng).run(Steps(2000))
     assert 1.0 <= fleet.makespan(found) < 1.01
 
 
