@@ -67,6 +67,7 @@ class Tightening:
     solver: Solver
     watch: Watch
     rng: np.random.Generator
+    standing: Fraction  # K: what the score of a profit has more than the profit
     plan: Plan | None = None  # that of the schedule, once it is ours
 
     def run(self, gap: float) -> None:
@@ -77,7 +78,7 @@ class Tightening:
         low, high = self._least_makespan(prover), bag.site.deadline_seconds or math.inf
         if low >= high:
             return
-        search = IntervalSearch(items, prover, self.solver, low, high, self._standing())
+        search = IntervalSearch(items, prover, self.solver, low, high, float(self.standing))
         left, few = self.watch.left(), search.per_machine <= FEW_TASKS
         watch = self.watch if left is None or few else self.watch.part(SEARCHING * left)
         while (leaf := search.refine(self._score(), gap, watch)) is not None:
@@ -95,8 +96,8 @@ class Tightening:
         cover.improve(FIRST_ROUNDS)
         ways = (choose, dive) if search.per_machine <= FEW_TASKS else (dive,)
         for way in ways:
-            if not self.watch.is_over():
-                plan = way(cover, self.rng)
+            plan = way(cover, self.rng)
+            if plan is not None:
                 self._keep(polish(plan, limit, enough, self.watch.part(POLISHING), self.rng))
 
     def _deepen(self, items: Items, gap: float) -> None:
@@ -141,7 +142,7 @@ class Tightening:
         score = Plan(items, plan.kinds, plan.counts).score
         if not self.question.objective.maximise:
             return score >= -self.bound * (1 + gap)
-        rate = (score - self._standing()) * SECONDS_PER_HOUR
+        rate = (score - float(self.standing)) * SECONDS_PER_HOUR
         return rate >= self.bound - gap * abs(self.bound)
 
     def _least_makespan(self, prover: PackingProver) -> float:
@@ -155,12 +156,8 @@ class Tightening:
         asked = self.question.objective
         value = asked.value(self.found.measured)
         if asked.maximise:
-            return value / SECONDS_PER_HOUR + self._standing()
+            return value / SECONDS_PER_HOUR + float(self.standing)
         return -value
-
-    def _standing(self) -> float:
-        """Return what the score of a profit has more than the profit: K."""
-        return float(Prover(self.question.bag).standing()) if self.question.objective.maximise else 0.0
 
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""
@@ -170,7 +167,7 @@ class Tightening:
         if self.question.objective.maximise:
             if bag.site.deadline_seconds is None:
                 score = max(score, Fraction(0))  # to wait
-            rate = SECONDS_PER_HOUR * (score - Prover(bag).standing())
+            rate = SECONDS_PER_HOUR * (score - self.standing)
             self.bound = min(self.bound, rounded_up(rate))
         else:
             self.bound = max(self.bound, rounded_down(-score))
@@ -188,7 +185,8 @@ def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the o
     """Return a bound and a verified schedule, both at least as good as those given."""
     if proved.relaxed is None or _is_too_large(question.bag):
         return proved.bound, found
-    tightening = Tightening(question, proved.bound, found, solver, watch, rng)
+    standing = Prover(question.bag).standing() if question.objective.maximise else Fraction(0)
+    tightening = Tightening(question, proved.bound, found, solver, watch, rng, standing)
     with suppress(SolverError):  # what there is stays true
         tightening.run(gap)
     return tightening.bound, tightening.found
