@@ -84,6 +84,8 @@ class ColumnGeneration(Generic[Label]):
         The master to begin with. It must have a solution.
     labels
         What its columns stand for.
+    stage
+        What listeners of the watch are told; nothing if it is `None`.
     mixed
         How much of the master's multipliers is in those that the oracle sees first.
     """
@@ -93,7 +95,7 @@ class ColumnGeneration(Generic[Label]):
     oracle: Oracle[Label]
     labels: list[Label]
     separator: Separator | None = None
-    stage: str = "columns"
+    stage: str | None = "columns"
     mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
@@ -149,7 +151,7 @@ class ColumnGeneration(Generic[Label]):
                 fresh = self._add(priced, own)
                 if fresh or self._is_closed(solution, bound, gap):
                     break
-            watch.tell(self.stage, value=solution.value, bound=bound)
+            self._tell(watch, solution.value, bound)
             if bound >= enough or self._is_closed(solution, bound, gap):
                 return Generated(solution, self.labels, best, bound, LpStatus.OPTIMAL, rounds)
             if watch.is_over():
@@ -160,6 +162,10 @@ class ColumnGeneration(Generic[Label]):
                 was_cold = True  # a hot start may have gone wrong
                 self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
+
+    def _tell(self, watch: Watch, value: float, bound: float) -> None:
+        if self.stage is not None:
+            watch.tell(self.stage, value=value, bound=bound)
 
     def _add(self, priced: Priced[Label], multipliers: Floats | None = None) -> int:
         """Add the columns that improve at these multipliers (all, if none are given); return how many."""

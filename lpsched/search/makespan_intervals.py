@@ -200,9 +200,7 @@ class IntervalSearch:
         oracle.start, oracle.end = leaf.start, leaf.end
         oracle.cells = self.cells * (FINER if level > 1 else 1)
         if self._columns is None:
-            self._columns = ColumnGeneration(
-                self.solver, oracle.master(), oracle, [], stage="patterns", mixed=1.0
-            )
+            self._columns = ColumnGeneration(self.solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
         columns = self._columns
         self._limit(columns.master, oracle.upper(columns.labels))
         enough = oracle.value(value) if math.isfinite(value) else math.inf
