@@ -1,8 +1,11 @@
 """Scores of an objective: what patterns are searched by, in exact numbers, in doubles, and back again.
 
-profit     score = profit rate + K, in money per second      made of kappa and N
-energy     score = -E, in joules                             made of d, and I a second
-makespan   score = -t, in seconds                            made of nothing, and 1 a second
+    profit     score = profit rate + K, in money per second      made of kappa and N
+    energy     score = -E, in joules                             made of d, and I a second
+    makespan   score = -t, in seconds                            made of nothing, and 1 a second
+
+To wait for ever earns -K, a score of 0. Where no deadline forbids that, the last interval of makespans has no
+end, and no bound of it is less.
 """
 
 from __future__ import annotations
@@ -25,7 +28,6 @@ class Scoring:
     """One question's scores."""
 
     maximise: bool
-    may_wait: bool  # then no bound is below what waiting costs: a score of 0
     standing: Fraction  # K: what the score of a profit has more than the profit
     prover: PackingProver
     items: Items
@@ -42,8 +44,7 @@ class Scoring:
         """Return the bound that a proved bound of the score is, rounded to the side that stays true."""
         if not self.maximise:
             return rounded_down(-score)
-        proved = max(score, Fraction(0)) if self.may_wait else score
-        return rounded_up(SECONDS_PER_HOUR * (proved - self.standing))
+        return rounded_up(SECONDS_PER_HOUR * (score - self.standing))
 
 
 def scoring_of(question: Question) -> Scoring:
@@ -57,7 +58,6 @@ def scoring_of(question: Question) -> Scoring:
     prover = PackingProver(bag, per_joule=per_joule, wear=wear, income=income, per_second=per_second)
     return Scoring(
         maximise=question.objective.maximise,
-        may_wait=bag.site.deadline_seconds is None,
         standing=known.standing() if name == "profit" else nothing,
         prover=prover,
         items=_items(bag, prover),
