@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.errors import InfeasibleError, NotFoundError
+from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.lp.columns import ColumnGeneration
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.recovering import recover, waiting
@@ -197,6 +198,22 @@ def test_a_stop_signal_ends_the_work_with_what_there_is():
     assert bound <= proved.bound
     assert better.measured.profit_per_hour >= found.measured.profit_per_hour
     assert watch.is_stopped
+
+
+@pytest.mark.parametrize("fails_after", [0, 3])
+def test_a_solver_that_fails_leaves_what_there_is(monkeypatch, fails_after):
+    runs, run = [], ColumnGeneration.run
+
+    def failing(self, **options):
+        runs.append(options)
+        if len(runs) > fails_after:
+            raise SolverError("no answer")
+        return run(self, **options)
+
+    monkeypatch.setattr(ColumnGeneration, "run", failing)
+    before, after = tightened(medium(2, 3), "profit", profit_ratio=1.5)
+    assert len(runs) == fails_after + 1
+    assert before[0] <= after[0] <= after[1] <= before[1]
 
 
 def test_the_benchmark_prints_a_row_for_each_number_of_tasks(capsys):
