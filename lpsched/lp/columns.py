@@ -93,7 +93,7 @@ class ColumnGeneration(Generic[Label]):
     oracle: Oracle[Label]
     labels: list[Label]
     separator: Separator | None = None
-    stage: str = "columns"
+    stage: str | None = "columns"  # what progress is told as; `None`: not at all
     mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
@@ -133,7 +133,8 @@ class ColumnGeneration(Generic[Label]):
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
-            watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
+            if self.stage is not None:
+                watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
             closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
             if status is not LpStatus.OPTIMAL or closed or watch.is_over():

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.certificate.bounds import SECONDS_PER_HOUR
 from lpsched.lp.knapsack import proved_most
 
 if TYPE_CHECKING:
@@ -122,19 +122,3 @@ def _tasks(bag: Bag, i: int, per_joule: Fraction, *, wear: bool) -> list[Task]:
             per_second += per_joule * (Fraction(bag.watts[i, column] or 0.0) - Fraction(machine.idle_watts))
         found.append(Task(j, Fraction(seconds), Fraction(seconds) * per_second))
     return found
-
-
-def packing_prover(bag: Bag, objective: str) -> PackingProver:
-    """Return the prover of an objective's score.
-
-    That is the profit rate in money per second plus what a second costs anyway, or minus the joules, or minus
-    the seconds.
-    """
-    known, nothing = Prover(bag), Fraction(0)
-    if objective == "profit":
-        return PackingProver(
-            bag, per_joule=known.per_joule, wear=True, income=known.income(), per_second=nothing
-        )
-    if objective == "energy":
-        return PackingProver(bag, per_joule=Fraction(1), wear=False, income=None, per_second=known.idle_watts)
-    return PackingProver(bag, per_joule=nothing, wear=False, income=None, per_second=Fraction(1))

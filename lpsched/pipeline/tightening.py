@@ -13,18 +13,15 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import Prover, rounded_down
 from lpsched.errors import SolverError
-from lpsched.instance.items import Items, items_of
 from lpsched.pipeline.objectives import Makespan
-from lpsched.pipeline.packing_proofs import packing_prover
 from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
+from lpsched.pipeline.scoring import Scoring, scoring_of
 from lpsched.recovery.dive import FIRST_ROUNDS, Cover, choose, dive
 from lpsched.recovery.plans import Plan
 from lpsched.recovery.polish import polish
@@ -33,14 +30,17 @@ from lpsched.result.solve import relative_gap
 from lpsched.search.makespan_intervals import IntervalSearch
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from lpsched.instance import Bag
+    from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
-    from lpsched.pipeline.packing_proofs import PackingProver
     from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
     from lpsched.search.makespan_intervals import Leaf
     from lpsched.watch import Watch
 
+STAGE: Final = "patterns"
 MOST_MACHINES: Final = 5_000
 MOST_TYPES: Final = 400
 MOST_TASKS: Final = 1_000_000
@@ -61,53 +61,63 @@ class Tightening:
     """The best bound and the best schedule so far, and the search for better ones."""
 
     question: Question
+    scoring: Scoring
     bound: float
     found: Recovered
     solver: Solver
     watch: Watch
     rng: np.random.Generator
+    gap: float
     plan: Plan | None = None  # that of the schedule, once it is ours
 
-    def run(self, gap: float) -> None:
+    def run(self) -> None:
         """Search until bound and value meet, time is up, or nothing more is to be gained."""
-        bag = self.question.bag
-        prover = packing_prover(bag, self.question.objective.name)
-        items = _items(bag, prover)
-        low, high = self._least_makespan(prover), bag.site.deadline_seconds or math.inf
+        scoring = self.scoring
+        low, high = self._least_makespan(), self.question.bag.site.deadline_seconds or math.inf
         if low >= high:
             return
-        search = IntervalSearch(items, prover, self.solver, low, high, self._standing())
+        standing = float(scoring.standing)
+        search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
         left, few = self.watch.left(), search.per_machine <= FEW_TASKS
         watch = self.watch if left is None or few else self.watch.part(SEARCHING * left)
-        while (leaf := search.refine(self._score(), gap, watch)) is not None:
+        while (leaf := search.refine(scoring.of_value(self.value), self.gap, watch)) is not None:
             self._take(search.bound)
-            self.watch.tell("patterns", self._distance())
-            self._attempt(_workable(items), search, leaf, gap)
+            self._attempt(search, leaf)
         self._take(search.bound)
-        self._deepen(items, gap)
+        self._deepen()
 
-    def _attempt(self, items: Items, search: IntervalSearch, leaf: Leaf, gap: float) -> None:
+    @property
+    def value(self) -> float:
+        """What the best schedule achieves."""
+        return self.question.objective.value(self.found.measured)
+
+    def _attempt(self, search: IntervalSearch, leaf: Leaf) -> None:
         """Look for schedules that end with a leaf."""
-        limit, enough = leaf.end, partial(self._is_enough, search.items, gap)
+        items = _workable(search.items)
+        near = [items.pattern(*each) for each in search.near(leaf, NEAR)]
         cells = min(MOST_CELLS, CELLS + int(MORE_CELLS * search.per_machine))
-        near = search.near(leaf, NEAR)
-        cover = Cover(items, limit, self.solver, self.watch, cells, [items.pattern(*each) for each in near])
+        cover = Cover(items, leaf.end, self.solver, self.watch, cells, near)
         cover.improve(FIRST_ROUNDS)
-        ways = (choose, dive) if search.per_machine <= FEW_TASKS else (dive,)
-        for way in ways:
-            if not self.watch.is_over():
-                plan = way(cover, self.rng)
-                self._keep(polish(plan, limit, enough, self.watch.part(POLISHING), self.rng))
+        for way in (choose, dive) if search.per_machine <= FEW_TASKS else (dive,):
+            plan = way(cover, self.rng)
+            if plan is not None:
+                self._polish(plan, leaf.end, POLISHING)
 
-    def _deepen(self, items: Items, gap: float) -> None:
-        """Spend what time is left on the best plan."""
-        fails, enough = 0, partial(self._is_enough, items, gap)
+    def _deepen(self) -> None:
+        """Spend what time is left on the best plan, while that helps."""
+        fails = 0
         while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
-            if self._is_close(gap):
+            if self._is_enough(self.plan):
                 return
-            limit = float(self.plan.loads.max())
-            plan = polish(self.plan, limit, enough, self.watch.part(DEEPENING), self.rng)
-            fails = 0 if self._keep(plan) else fails + 1
+            better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
+            fails = 0 if better else fails + 1
+
+    def _polish(self, plan: Plan, limit: float, seconds: float) -> bool:
+        """Polish a plan and keep what comes of it, if that is better; tell whether it is."""
+        polished = polish(plan, limit, self._is_enough, self.watch.part(seconds), self.rng)
+        better = self._keep(polished)
+        self.watch.tell(STAGE, relative_gap(self.value, self.bound))
+        return better
 
     def _keep(self, plan: Plan) -> bool:
         """Verify a plan, and keep its schedule if it is better than the best; tell whether it is.
@@ -127,51 +137,24 @@ class Tightening:
                 self.found, self.plan, better = examined, plan, True
         return better
 
-    def _is_close(self, gap: float) -> bool:
-        distance = self._distance()
-        return distance is not None and distance <= gap
+    def _is_enough(self, plan: Plan) -> bool:
+        """Tell whether a plan is as close to the bound as the gap."""
+        score = Plan(self.scoring.items, plan.kinds, plan.counts).score
+        away = abs(self.bound - self.scoring.to_value(score))
+        return away <= self.gap * abs(self.bound)
 
-    def _distance(self) -> float | None:
-        return relative_gap(self.question.objective.value(self.found.measured), self.bound)
-
-    def _is_enough(self, items: Items, gap: float, plan: Plan) -> bool:
-        """Tell whether a plan, counted in these items, is as close to the bound as the gap."""
-        score = Plan(items, plan.kinds, plan.counts).score
-        if not self.question.objective.maximise:
-            return score >= -self.bound * (1 + gap)
-        rate = (score - self._standing()) * SECONDS_PER_HOUR
-        return rate >= self.bound - gap * abs(self.bound)
-
-    def _least_makespan(self, prover: PackingProver) -> float:
+    def _least_makespan(self) -> float:
         """Return a makespan that no schedule undercuts: the plain one, or that of the longest task."""
         bag = self.question.bag.without_deadline()
         prices = Makespan().relax(bag, self.solver, self.watch).multipliers
-        return rounded_down(max(Prover(bag).makespan(prices), prover.longest))
-
-    def _score(self) -> float:
-        """Return the score of the best schedule."""
-        asked = self.question.objective
-        value = asked.value(self.found.measured)
-        if asked.maximise:
-            return value / SECONDS_PER_HOUR + self._standing()
-        return -value
-
-    def _standing(self) -> float:
-        """Return what the score of a profit has more than the profit: K."""
-        return float(Prover(self.question.bag).standing()) if self.question.objective.maximise else 0.0
+        return rounded_down(max(Prover(bag).makespan(prices), self.scoring.prover.longest))
 
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""
-        if score is None:
-            return
-        bag = self.question.bag
-        if self.question.objective.maximise:
-            if bag.site.deadline_seconds is None:
-                score = max(score, Fraction(0))  # to wait
-            rate = SECONDS_PER_HOUR * (score - Prover(bag).standing())
-            self.bound = min(self.bound, rounded_up(rate))
-        else:
-            self.bound = max(self.bound, rounded_down(-score))
+        if score is not None:
+            proved = self.scoring.to_bound(score)
+            self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
+            self.watch.tell(STAGE, relative_gap(self.value, self.bound))
 
 
 def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the options of `solve`
@@ -183,29 +166,26 @@ def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the o
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[float, Recovered]:
-    """Return a bound and a verified schedule, both at least as good as those given."""
+    """Return a bound and a verified schedule, both at least as good as those given.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a schedule breaks a rule other than a limit, which is a bug of ours.
+    """
     if proved.relaxed is None or not fits_patterns(question.bag):
         return proved.bound, found
-    tightening = Tightening(question, proved.bound, found, solver, watch, rng)
+    scoring = scoring_of(question)
+    tightening = Tightening(question, scoring, proved.bound, found, solver, watch, rng, gap)
     with suppress(SolverError):  # what there is stays true
-        tightening.run(gap)
+        tightening.run()
     return tightening.bound, tightening.found
 
 
 def fits_patterns(bag: Bag) -> bool:
-    """Tell whether a bag is small enough."""
-    return bag.machines <= MOST_MACHINES and len(bag.task_types) <= MOST_TYPES and bag.tasks <= MOST_TASKS
-
-
-def _items(bag: Bag, prover: PackingProver) -> Items:
-    """Return the items in doubles, as the prover counts them."""
-    return items_of(
-        bag,
-        per_joule=float(prover.per_joule),
-        wear=prover.wear,
-        income=None if prover.income is None else float(prover.income),
-        per_second=float(prover.per_second),
-    )
+    """Tell whether a bag is small enough for patterns."""
+    few = bag.machines <= MOST_MACHINES and len(bag.task_types) <= MOST_TYPES
+    return few and bag.tasks <= MOST_TASKS
 
 
 def _workable(items: Items) -> Items:

@@ -128,11 +128,13 @@ class Cover:
     def whole(self, gap: float, seconds: float) -> list[Pattern]:
         """Return whole patterns for what is left, by a short integer program; none if it finds none."""
         types = len(self.tasks)
-        multipliers = self.solution.multipliers
-        reduced = self._columns(self.patterns).reduced_costs(multipliers)
-        open_types = self.machines[[each.machine for each in self.patterns]] > 0
-        near = np.argsort(np.where(open_types, reduced, np.inf), kind="stable")[:MOST_PATTERNS]
-        chosen = [self.patterns[number] for number in near]
+        usable = [
+            each
+            for each in self.patterns
+            if self.machines[each.machine] > 0 and np.all(self.items.tasks_in(each.counts) <= self.tasks)
+        ]
+        reduced = self._columns(usable).reduced_costs(self.solution.multipliers)
+        chosen = [usable[number] for number in np.argsort(reduced, kind="stable")[:MOST_PATTERNS]]
         program = with_columns(self._empty(), self._columns(chosen))
         lower = np.append(self.tasks, np.full(len(self.machines), -np.inf))
         upper = np.append(np.full(types, np.inf), self.machines)
@@ -187,26 +189,29 @@ class Cover:
         )
 
 
-def dive(cover: Cover, rng: np.random.Generator) -> Plan:
-    """Return a plan by rounding again and again; at its end nothing is left of the program."""
+def dive(cover: Cover, rng: np.random.Generator) -> Plan | None:
+    """Return a plan by rounding again and again, `None` if time ran out; the program is used up."""
     chosen: list[Pattern] = []
-    while cover.tasks.sum() > 0 and not cover.watch.is_over():
+    while cover.tasks.sum() > 0:
+        if cover.watch.is_over():
+            return None
         kept = _next_kept(cover)
         if not kept:
             break
         chosen += [cover.patterns[number] for number, times in kept.items() for _ in range(times)]
         cover.keep(kept)
         cover.improve(ROUNDS)
-    if cover.tasks.sum() > 0 and cover.machines.sum() > 0 and not cover.watch.is_over():
+    if cover.tasks.sum() > 0 and cover.machines.sum() > 0:
         cover.shake(rng, SHAKEN)
         chosen += cover.whole(LAST_GAP, LAST_SECONDS)
     return plan_of(cover.items, chosen, cover.limit)
 
 
-def choose(cover: Cover, rng: np.random.Generator) -> Plan:
-    """Return a plan by one integer program."""
+def choose(cover: Cover, rng: np.random.Generator) -> Plan | None:
+    """Return a plan by one integer program, `None` if that found nothing in time."""
     cover.shake(rng, MORE_SHAKEN)
-    return plan_of(cover.items, cover.whole(CHOICE_GAP, CHOICE_SECONDS), cover.limit)
+    chosen = cover.whole(CHOICE_GAP, CHOICE_SECONDS)
+    return plan_of(cover.items, chosen, cover.limit) if chosen else None
 
 
 def _next_kept(cover: Cover) -> dict[int, int]:

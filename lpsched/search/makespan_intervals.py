@@ -153,34 +153,46 @@ class IntervalSearch:
             leaf = self._heap[0][2]
             if leaf.rank - value <= gap * abs(leaf.rank - self.standing):
                 return None
-            heapq.heappop(self._heap)
-            finest = 1 if self.per_machine > MANY_TASKS else 2
-            if leaf.level == 0 and leaf.ratio <= WIDE:
-                self._push(self._packed(leaf, 1 if leaf.ratio > NARROW else finest, value, watch))
-            elif leaf.ratio > NARROW:
-                self._split(leaf, value)
-            elif leaf.level < finest and self.tried:
-                self._push(self._packed(leaf, finest, value, watch))
-            elif all(abs(math.log(leaf.end / other)) > APART for other in self.tried):
-                self._push(leaf)
+            if self._asks(leaf):
                 self.tried.append(leaf.end)
                 return leaf
-            elif leaf.ratio > NARROWEST:
-                self._split(leaf, value)
-            else:
+            better = self._bettered(leaf, value, watch)
+            heapq.heappop(self._heap)  # only now: if a program fails, no makespan is lost
+            if not better:
                 self.leaves.append(leaf)
+            for each in better:
+                self._push(each)
         return None
+
+    @property
+    def _finest(self) -> int:
+        return 1 if self.per_machine > MANY_TASKS else 2
+
+    def _asks(self, leaf: Leaf) -> bool:
+        """Tell whether a leaf is narrow, bounded well enough, and not near a makespan that was tried."""
+        if leaf.ratio > NARROW or leaf.level < (self._finest if self.tried else 1):
+            return False
+        return all(abs(math.log(leaf.end / other)) > APART for other in self.tried)
+
+    def _bettered(self, leaf: Leaf, value: float, watch: Watch) -> list[Leaf]:
+        """Return leaves in place of one, with better bounds; none if it is as narrow as it pays."""
+        if leaf.level == 0 and leaf.ratio <= WIDE:
+            return [self._packed(leaf, 1 if leaf.ratio > NARROW else self._finest, value, watch)]
+        if leaf.ratio > NARROW:
+            return self._halves(leaf, value)
+        if leaf.level < self._finest:
+            return [self._packed(leaf, self._finest, value, watch)]
+        return self._halves(leaf, value) if leaf.ratio > NARROWEST else []
 
     def _push(self, leaf: Leaf) -> None:
         heapq.heappush(self._heap, (-leaf.rank, leaf.start, leaf))
 
-    def _split(self, leaf: Leaf, value: float) -> None:
+    def _halves(self, leaf: Leaf, value: float) -> list[Leaf]:
         """Cut an interval in two."""
         middle = math.sqrt(leaf.start * leaf.end)
         if math.isinf(leaf.end):
             middle = leaf.start * (FIRST_STEP if value == -math.inf else NEXT_STEP)
-        self._push(self._bounded(leaf.start, middle, leaf))
-        self._push(self._bounded(middle, leaf.end, leaf))
+        return [self._bounded(leaf.start, middle, leaf), self._bounded(middle, leaf.end, leaf)]
 
     def _bounded(self, start: float, end: float, parent: Leaf | None) -> Leaf:
         """Return an interval bounded by the plain program, or by its parent where that is better."""
@@ -200,9 +212,7 @@ class IntervalSearch:
         oracle.start, oracle.end = leaf.start, leaf.end
         oracle.cells = self.cells * (FINER if level > 1 else 1)
         if self._columns is None:
-            self._columns = ColumnGeneration(
-                self.solver, oracle.master(), oracle, [], stage="patterns", mixed=1.0
-            )
+            self._columns = ColumnGeneration(self.solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
         columns = self._columns
         self._limit(columns.master, oracle.upper(columns.labels))
         enough = oracle.value(value) if math.isfinite(value) else math.inf

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.items import items_of
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.packing_proofs import packing_prover
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.scoring import scoring_of
 from lpsched.search.makespan_intervals import IntervalSearch
 from lpsched.watch import Watch
 from tests.property.tiny import Ledger, cases
@@ -17,15 +17,10 @@ from tests.support import simple_bag
 
 def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     """Return the search with exact proofs, from the longest task on."""
-    prover = packing_prover(bag, objective)
-    own = items_of(
-        bag,
-        per_joule=float(prover.per_joule),
-        wear=prover.wear,
-        income=None if prover.income is None else float(prover.income),
-        per_second=float(prover.per_second),
-    )
-    return IntervalSearch(own, prover, HighsSolver(), low or float(prover.longest), high, cells=500)
+    solver = HighsSolver()
+    scoring = scoring_of(ask(bag, solver=solver, objective=objective))
+    low = low or float(scoring.prover.longest)
+    return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 
 
 def reproved(search, proof):
