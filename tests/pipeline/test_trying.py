@@ -1,0 +1,80 @@
+"""More effort never makes an answer worse, and each of its parts is used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsched.lp.highs import HighsSolver
+from lpsched.pipeline import solve, trying
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.trying import effort_named, is_worthwhile
+from lpsched.result.solve import Effort, Status
+from lpsched.watch import Watch
+from tests.formulations.middling import middling
+from tests.support import simple_bag
+
+
+def test_an_unknown_effort_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, tight"):
+        solve(simple_bag([[2.0]], [3], [2]), effort="hard")
+    assert effort_named("tight") is Effort.TIGHT
+
+
+@pytest.fixture
+def rounding_only(monkeypatch):
+    """Leave out patterns and single tasks."""
+    monkeypatch.setattr(trying, "fits_patterns", lambda _: False)
+    monkeypatch.setattr(trying, "fits_single_tasks", lambda _: False)
+
+
+@pytest.mark.usefixtures("rounding_only")
+def test_a_neighbour_of_the_relaxation_may_round_better_and_never_worse():
+    gains = []
+    for seed in range(6):
+        bag = middling(seed, types=12, machines=4)
+        fast, tight = solve(bag), solve(bag, effort="tight", time_limit=20.0)
+        assert tight.bound == fast.bound
+        gains.append(tight.value - fast.value)
+    assert min(gains) >= 0.0
+    assert max(gains) > 0.0
+
+
+@pytest.mark.parametrize("objective", ["profit", "makespan", "energy"])
+def test_more_effort_is_never_worse(objective):
+    bag = middling(2, types=8, machines=3)
+    fast = solve(bag, objective=objective)
+    tight = solve(bag, objective=objective, effort="tight", time_limit=3.0)
+    sign = 1 if objective == "profit" else -1
+    assert sign * tight.value >= sign * fast.value
+    assert sign * tight.bound <= sign * fast.bound
+    assert "tighten" in tight.timings
+
+
+def test_more_effort_ends_at_once_when_the_watch_is_over():
+    bag, watch = middling(2, types=8, machines=3), Watch()
+    watch.stop()
+    result = solve(bag, effort="tight", watch=watch)
+    assert result.status in (Status.LIMIT, Status.OPTIMAL)
+    assert result.timings["tighten"] < 2.0
+
+
+def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
+    bag = simple_bag([[2.0]], [3], [2])  # split tasks take 3 s, whole ones 4 s
+    assert solve(bag).tight_may_help
+    assert not solve(bag, effort="tight").tight_may_help
+    assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
+    question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), solver=HighsSolver())
+    assert not is_worthwhile(question, 0.5, 1e-4)
+
+
+def test_a_bag_better_not_run_is_left_alone():
+    result = solve(middling(0, types=4, machines=2), price=1e-9, effort="tight")
+    assert result.value == pytest.approx(result.bound, rel=1e-12)
+    assert not result.schedule.groups
+
+
+def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
+    bag = simple_bag(np.array([[3.0, 5.0], [2.0, 4.0], [7.0, 6.0]]).tolist(), [4, 5, 3], [2, 2])
+    first, second = (solve(bag, effort="tight", seed=3, objective="makespan") for _ in range(2))
+    assert first.schedule == second.schedule
