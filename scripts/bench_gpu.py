@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from lpsched.formulations.choices import Pairs
 from lpsched.lp.devices import Device, array_module
 from lpsched.lp.soft_prices import CLOSE, climb
 from lpsched.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROWS: Final = 20_000  # generated at a time
 
@@ -37,14 +40,14 @@ def random_loads(types: int, machines: int, seed: int) -> Any:  # noqa: ANN401 -
     return loads
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Climb, prove, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda", choices=[each.value for each in Device])
     parser.add_argument("--task-types", type=int, default=1_000_000)
     parser.add_argument("--machine-types", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     xp = array_module(Device(given.device))
     loads = random_loads(given.task_types, given.machine_types, given.seed)
     pairs = Pairs(np, loads, None, None, 0.0, np.arange(given.machine_types))

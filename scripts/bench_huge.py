@@ -27,6 +27,8 @@ from lpsched.pipeline.objectives import OBJECTIVES
 from lpsched.pipeline.screening import screen_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.instance import Bag
     from lpsched.lp.program import LinearProgram
 
@@ -112,14 +114,14 @@ def large() -> None:
         print(f"100,000 x 100  {name:<9} {took}", flush=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task-types", type=int, default=10_000)
     parser.add_argument("--machine-types", type=int, default=200)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run of HiGHS")
     parser.add_argument("--large", action="store_true", help="also solve 100,000 x 100")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     compare(given.task_types, given.machine_types, given.limit)
     if given.large:
         large()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from scripts import bench_braun, bench_heart, bench_reading
+from scripts import bench_braun, bench_gpu, bench_heart, bench_huge, bench_reading
 
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
@@ -110,6 +111,20 @@ def test_the_benchmark_of_braun_prints_a_line_for_each_instance(tmp_path, capsys
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split()[:6] == ["u_x", "4.500", "yes", "5.000", "0.000", "%"]
     assert lines[2] == "worst: 0.000 %"
+
+
+def test_the_benchmark_of_huge_bags_compares_with_highs(capsys):
+    bench_huge.main(["--task-types", "400", "--machine-types", "80"])
+    printed = capsys.readouterr().out
+    assert printed.count("times faster than the better of the two") == 2
+    assert [float(apart) < 1e-6 for apart in re.findall(r"bound (\S+) apart", printed)] == [True] * 4
+
+
+def test_the_benchmark_of_soft_prices_proves_a_small_gap(capsys):
+    bench_gpu.main(["--device", "cpu", "--task-types", "9000", "--machine-types", "12"])
+    value, bound, gap = re.search(r"value (\S+)   bound (\S+)   gap (\S+)", capsys.readouterr().out).groups()
+    assert 0 < float(bound) <= float(value)
+    assert float(gap) < 2e-4
 
 
 def test_bench_without_a_name_lists_what_there_is():
