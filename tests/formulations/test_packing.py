@@ -116,3 +116,14 @@ def test_a_value_of_the_program_is_told_from_a_score_in_its_own_units():
     assert earns.value(43.0 / 4.0) == pytest.approx(-43.0 / 4.0 * 3.0 / 46.0)
     costs = PackingOracle(items([[2.0]], [[1.0]], [3], [2], per_second=5.0), 3.0, 4.0, math.inf)
     assert costs.value(-23.0) == pytest.approx(23.0 / costs.unit)
+
+
+def test_a_pattern_that_fits_only_on_the_grid_may_be_run_from_the_limit_it_was_found_for():
+    # Tasks of 0.6 s are one cell of 0.5 s, so two of them fit into 1 s on the grid.
+    own = items([[0.6], [0.6]], [[0.0], [0.0]], [1, 1], [1], per_second=1.0)
+    oracle = PackingOracle(own, 1.0, 1.0, 1.0, cells=2)
+    pattern = oracle.price(np.array([1.0, 0.9, 0.0, 0.0, 0.0])).labels[0]
+    assert (pattern.counts.tolist(), pattern.seconds, pattern.reach) == ([1, 1], 1.2, 1.0)
+    assert oracle.upper([pattern]) == [2.0]
+    oracle.end = 0.9
+    assert oracle.upper([pattern]) == [0.0]

@@ -93,3 +93,10 @@ def test_what_is_covered_twice_is_run_once_and_what_is_left_out_is_placed():
 @pytest.mark.parametrize("way", [dive, choose])
 def test_a_watch_that_is_over_gives_no_plan(way):
     assert way(cover_of(simple_bag([[3.0], [2.0]], [4, 6], [4]), 6.0, Watch(0.0)), rng()) is None
+
+
+def test_the_last_machines_are_settled_by_an_integer_program(monkeypatch):
+    # 6 + 3 + 3 and 4 + 4 + 4 fill two machines of 12 s; longest first would begin with 6 + 4, and be late.
+    monkeypatch.setattr("lpsched.recovery.dive._next_kept", lambda _: {})
+    plan = dive(cover_of(simple_bag([[6.0], [4.0], [3.0]], [1, 3, 2], [2]), 12.0), rng())
+    assert plan.loads.tolist() == [12.0, 12.0]

@@ -106,3 +106,14 @@ def test_a_plan_after_its_deadline_is_worth_less_than_any_other():
     assert late.score == -np.inf
     better = polish(late, 3.0, never, Watch(0.5), np.random.default_rng(0))
     assert better.score == pytest.approx(3.0)
+
+
+def test_a_repair_that_costs_more_than_it_brings_is_not_kept():
+    # 4 J and 4 s leave (10 - 4) / 4. A second above the limit counts 40 times that: one task goes to the fast
+    # machine to save 3 s, for 100 J more than the bag brings.
+    bag = simple_bag([[2.0, 1.0]], [2], [1, 1], watts=[[1.0, 100.0]])
+    plan = Plan(items_for(bag, income=10.0), np.array([0, 1]), np.array([[2], [0]]))
+    work = Exchange(plan.copy(), Watch(1.0), np.random.default_rng(0))
+    work.repair(1.0, 40 * 1.5)
+    assert work.score < plan.score
+    assert polish(plan, 1.0, never, Watch(0.3), np.random.default_rng(0)).score == plan.score == 1.5

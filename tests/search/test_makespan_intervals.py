@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.instance import Prices
 from lpsched.lp.highs import HighsSolver
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.scoring import scoring_of
@@ -66,6 +68,16 @@ def test_three_tasks_on_two_machines_are_asked_for_at_the_makespan_of_two():
     # Split tasks take 3 s, but every interval that ends before 4 s is proved to hold no schedule worth the name.
     assert leaf.start <= 4.0 <= leaf.end
     assert -search.bound == pytest.approx(4.0, rel=1e-3)
+
+
+def test_halves_are_never_above_the_whole():
+    # A narrow leaf is bounded by patterns; what the plain program says of its halves is worse.
+    bag = simple_bag([[3.1, 2.9], [2.3, 1.7]], [5, 6], [2, 2], watts=[[1.0, 5.0], [2.0, 7.0]])
+    prices = Prices(per_bag=400.0, electricity_per_kwh=3.6e6)
+    search = search_of(replace(bag, prices=prices), "profit")
+    leaf = search.refine(-math.inf, 0.0, Watch(5.0))
+    assert leaf.proof.cells > 0
+    assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf))  # noqa: SLF001
 
 
 def test_bounds_near_enough_to_the_value_end_the_work():
