@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 Pattern = dict[Pair, int]
 
 
-def best_rate_between(bag: Bag, t1: float, t2: float) -> float | None:
-    """Return the most money per second, less what a second costs anyway; `None` if nobody is done by t2."""
+def best_rate_between(bag: Bag, t1: float, t2: float) -> float:
+    """Return the most money per second, less what a second costs anyway; somebody has to be done by t2."""
     e, kappa = cells(bag, bag.seconds), task_costs(bag)
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
     model = pulp.LpProblem("packing", pulp.LpMaximize)
@@ -52,10 +52,7 @@ def best_rate_between(bag: Bag, t1: float, t2: float) -> float | None:
     for i, n_i in enumerate(n):
         model += done[i] - n_i * r == 0
     model += money
-    try:
-        solve(model)
-    except ArithmeticError:
-        return None
+    solve(model)
     return float(pulp.value(money)) / t1 - standing(bag)
 
 

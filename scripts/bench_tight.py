@@ -16,13 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.pipeline.proving import prove
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.recovering import recover
-from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.tightening import tighten
-from lpsched.result.solve import relative_gap
-from lpsched.watch import Watch
+from lpsched.pipeline import solve
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -32,7 +26,6 @@ MACHINES: Final = (40,) * 9
 IDLE_WATTS: Final = 5.0  # with which the paper's gaps come out
 PER_KWH: Final = 0.1
 RATIO: Final = 1.5
-GAP: Final = 1e-4
 
 
 @dataclass(frozen=True)
@@ -62,21 +55,14 @@ def paper_bag(
 
 
 def gaps_of(bag: Bag, limit: float) -> Gaps:
-    """Return the gaps of both methods."""
-    solver = default_solver()
-    question = ask(bag, solver=solver, objective="profit", profit_ratio=RATIO)
-    proved = prove(question, solver)
-    assert proved.relaxed is not None, "at this price the bag is worth running"
-    found = recover(question.bag, question.objective, proved.relaxed.relaxation, solver)
+    """Return the gaps of both efforts."""
+    fast = solve(bag, objective="profit", profit_ratio=RATIO)
     begin = time.perf_counter()
-    bound, better = tighten(question, proved, found, solver, Watch(limit), GAP, np.random.default_rng(0))
+    tight = solve(bag, objective="profit", profit_ratio=RATIO, effort="tight", time_limit=limit)
     seconds = time.perf_counter() - begin
-    value = question.objective.value
-    before = relative_gap(value(found.measured), proved.bound)
-    after = relative_gap(value(better.measured), bound)
-    assert before is not None
-    assert after is not None
-    return Gaps(before, after, seconds)
+    assert fast.gap is not None
+    assert tight.gap is not None
+    return Gaps(fast.gap, tight.gap, seconds)
 
 
 def main(seeds: int = 10, limit: float = 30.0, tasks: tuple[int, ...] = TASKS) -> None:

@@ -11,12 +11,19 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import NotFoundError
+from lpsched.formulations.packing import PackingOracle
+from lpsched.lp.columns import ColumnGeneration
 from lpsched.pipeline import certify, front, price_curve, solve
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.scoring import scoring_of
+from lpsched.pipeline.solvers import default_solver
 from lpsched.relaxation import Regime
 from models.front import least_cost, least_energy_then_makespan, least_makespan_then_energy
 from models.makespan import least_makespan
+from models.packing import best_rate_between
 from models.profit import best_rate, break_even_price, income, least_running_cost, standing
 from tests.property.bags import ORDINARY, UNEQUAL, limited_bags, plain_bags, priced_bags
+from tests.property.tiny import cases
 
 CLOSE = 1e-7
 WEIGHTS = {
@@ -151,3 +158,22 @@ def test_every_edge_of_the_front_is_as_far_out_as_the_model_says(ranges, data):
         weights = {"joules_weight": proof.joules_weight, "seconds_weight": proof.seconds_weight}
         rounding = proof.joules_weight * rounding_of(bag)
         assert close(proof.bound, least_cost(bag, **weights), rounding=rounding)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(cases(limits=False), st.floats(1.0, 1.3))
+def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
+    bag, solver = case.bag, default_solver()
+    question = ask(bag, solver=solver, objective="profit")
+    least = min(way.load for way in case.ways)  # somebody is done by then
+    start, end = float(least), float(least) * width
+    assume(start >= least and question.bag == bag)
+    scoring = scoring_of(question)
+    oracle = PackingOracle(scoring.items, start, start, end, 20_000)
+    engine = ColumnGeneration(solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
+    prices = oracle.prices(engine.run(gap=1e-9).multipliers)
+    proved = float(scoring.prover.packed(prices, start, end, oracle.cells) - scoring.standing)
+    other = best_rate_between(bag, start, end)
+    size = abs(other) + standing(bag) + (abs(income(bag)) + 2 * bag.prices.overhead_per_bag) / start
+    assert proved >= other - CLOSE * size
+    assert proved <= other + 1e-2 * size  # tasks that fit only on the grid may earn a little more
