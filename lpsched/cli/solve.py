@@ -32,7 +32,10 @@ def solve(
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     gap: Annotated[
-        float, typer.Option(help="Call the answer optimal within this relative gap.", min=0.0, max=1.0)
+        float,
+        typer.Option(
+            help="Call the answer optimal within this relative gap; tight stops there.", min=0.0, max=1.0
+        ),
     ] = 1e-4,
     effort: Annotated[
         Effort,

@@ -58,7 +58,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         `fast`: one linear program, rounded. `tight`: patterns and search, for bags with few tasks a machine;
         30 seconds, if no limit is given.
     gap
-        The relative distance from value to bound within which the answer is called optimal.
+        The relative distance from value to bound within which the answer is called optimal; `tight` stops
+        there.
     time_limit
         Seconds. What is known by then still gives a verified schedule and a proved bound.
     watch
