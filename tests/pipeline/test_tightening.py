@@ -56,7 +56,9 @@ def check(case: Case, objective: str) -> None:
         (old_value, old_bound), (value, bound) = tightened(case.bag, objective, 0.3)
     except (InfeasibleError, NotFoundError):
         return
-    assert best is not None
+    if best is None:  # idle machines alone break the cap: waiting is the answer, and is left as it is
+        assert (objective, value, bound) == ("profit", old_value, old_bound)
+        return
     if objective == "profit":
         assert old_value <= value <= 3600 * best <= bound <= old_bound
     else:
