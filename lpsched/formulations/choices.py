@@ -119,8 +119,8 @@ class Pairs:
 
     def near(self, prices: Floats, number: int) -> tuple[Integers, Integers]:
         """Return the pairs that are cheapest for their task type, and the `number` nearest to that."""
-        far = self._far(prices, number)
         sizes = self.sizes(prices)
+        far = self._far(prices, sizes, number)
         rows, columns = [], []
         for part, totals in self._totals(prices):
             limit = (totals.min(axis=1) + far * sizes[part])[:, np.newaxis]
@@ -129,21 +129,16 @@ class Pairs:
             columns.append(self._home(column))
         return np.concatenate(rows), np.concatenate(columns)
 
-    def _far(self, prices: Floats, number: int) -> float:
+    def _far(self, prices: Floats, sizes: Any, number: int) -> float:  # noqa: ANN401 - an array of either module
         """Return how far from the cheapest, relative to its size, some `number` further pairs are."""
-        sizes, seconds = self.sizes(prices), []
+        nearest = []
         for rows, totals in self._totals(prices):
             least = totals.min(axis=1)[:, np.newaxis]
             away = ((totals - least) / sizes[rows][:, np.newaxis]).ravel()
-            seconds.append(
-                self._home(
-                    self.xp.partition(away, min(number + len(least), away.size - 1))[
-                        : number + len(least) + 1
-                    ]
-                )
-            )
-        away = np.sort(np.concatenate(seconds))
-        return float(away[min(self.size + number, len(away) - 1)])
+            last = min(number + len(least), away.size - 1)
+            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
+        ranked = np.sort(np.concatenate(nearest))
+        return float(ranked[min(self.size + number, len(ranked) - 1)])
 
     def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
         """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
@@ -155,19 +150,19 @@ class Pairs:
         value, slope, curvature = 0.0, xp.zeros(width), xp.zeros((width, width))
         own, across, drawn_own = xp.zeros(machines), xp.zeros(machines), 0.0
         for rows, totals in self._totals(prices):
-            loads = self.loads[rows]
+            loads, cap = self.loads[rows], None if self.cap is None else self.cap[rows]
             colder = 1.0 / temperatures[rows]
             least = totals.min(axis=1)
             chosen = xp.exp((least[:, np.newaxis] - totals) * colder[:, np.newaxis])
             weight = chosen.sum(axis=1)
             value += float((least - xp.log(weight) / colder).sum(dtype=float))
             chosen *= (1.0 / weight)[:, np.newaxis]
-            drawn = None if self.cap is None else chosen * self.cap[rows]
+            drawn = None if cap is None else chosen * cap
             chosen *= loads
             uses = self._by_machine(chosen)
             if drawn is not None:
                 across += self._by_machine(colder @ (drawn * loads))
-                drawn_own += float(colder @ (drawn * self.cap[rows]).sum(axis=1))  # type: ignore[index]
+                drawn_own += float(colder @ (drawn * cap).sum(axis=1))
                 uses = xp.concatenate((uses, drawn.sum(axis=1)[:, np.newaxis]), axis=1)
             own += self._by_machine(colder @ (chosen * loads))
             slope += uses.sum(axis=0, dtype=float)

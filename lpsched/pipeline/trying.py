@@ -55,9 +55,8 @@ def effort_named(name: str) -> Effort:
 
 def is_worthwhile(question: Question, distance: float | None, gap: float) -> bool:
     """Tell whether more effort is likely to bring value and bound closer."""
-    bag = question.bag
-    moves = question.objective.name == "makespan" and fits_single_tasks(bag)
-    return distance is not None and distance > max(gap, WORTHWHILE) and (moves or fits_patterns(bag))
+    small = fits_patterns(question.bag) or _moves_single_tasks(question)
+    return distance is not None and distance > max(gap, WORTHWHILE) and small
 
 
 def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the options of `solve`
@@ -84,7 +83,7 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and th
     for relaxation in _neighbours(question, solver, watch):
         rounded = verified_schedule(bag, relaxation)
         found = best_of(asked, [found, rounded]) if isinstance(rounded, Recovered) else found
-    moves = asked.name == "makespan" and fits_single_tasks(bag)
+    moves = _moves_single_tasks(question)
     if fits_patterns(bag) and not _is_close(question, found, bound, gap):
         left = watch.left() or 0.0
         part = watch.part(WITH_PATTERNS * left if moves else left)
@@ -94,6 +93,10 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and th
         moved = examined_schedule(bag, shorter)
         found = best_of(asked, [found, moved]) if isinstance(moved, Recovered) else found
     return bound, found
+
+
+def _moves_single_tasks(question: Question) -> bool:
+    return question.objective.name == "makespan" and fits_single_tasks(question.bag)
 
 
 def _is_close(question: Question, found: Recovered, bound: float, gap: float) -> bool:

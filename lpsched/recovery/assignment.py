@@ -103,23 +103,6 @@ def counts_of(fleet: Fleet, schedule: Schedule) -> Integers:
     return counts
 
 
-def seconds_of(bag: Bag, schedule: Schedule) -> float:
-    """Return when the last task of a schedule ends."""
-    task_of = {task.name: i for i, task in enumerate(bag.task_types)}
-    column_of = {
-        (machine.name, machine.p_states[k] if machine.p_states is not None else None): column
-        for column, (machine, k) in enumerate((bag.machine_types[j], k) for j, k in bag.modes)
-    }
-    return max(
-        sum(
-            run.count
-            * (bag.seconds[task_of[run.task_type], column_of[group.machine_type, run.p_state]] or 0.0)
-            for run in group.runs
-        )
-        for group in schedule.groups
-    )
-
-
 def schedule_of(fleet: Fleet, counts: Integers) -> Schedule:
     """Return the schedule of a state, every task in its fastest P-state."""
     machines: list[tuple[int, dict[tuple[int, int], int]]] = []

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of, seconds_of
+from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of
 from lpsched.recovery.neighbourhoods import around_the_longest, cheapest, resolved
 from lpsched.recovery.pair_search import NEAR, PairSearch
+from lpsched.recovery.waiting import largest_load
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -57,7 +58,7 @@ def shorten(
     fleet = fleet_of(bag, relaxation.machine_prices)
     best = _Best(fleet, counts_of(fleet, schedule))
     _improve(best, watch.part(SECONDS if watch.left() is None else np.inf), rng)
-    shorter = best.makespan * fleet.bound_seconds < seconds_of(bag, schedule) * (1 - NEAR)
+    shorter = best.makespan * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
     return schedule_of(fleet, best.counts) if shorter else schedule
 
 

@@ -32,7 +32,7 @@ def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, 
     if site.average_power_cap_watts is None and not late:
         return schedule
     headroom, joules = _power(bag, counts)
-    earliest, latest = _largest_load(bag, schedule), site.deadline_seconds
+    earliest, latest = largest_load(bag, schedule), site.deadline_seconds
     if headroom is not None and headroom > 0:
         earliest = max(earliest, _up(joules / headroom))
     if headroom is not None and headroom < 0:
@@ -59,7 +59,8 @@ def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | No
     return Fraction(site.average_power_cap_watts) / meter - floor, joules
 
 
-def _largest_load(bag: Bag, schedule: Schedule) -> float:
+def largest_load(bag: Bag, schedule: Schedule) -> float:
+    """Return when the last task of a schedule ends, rounded up."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}
     states = [bag.machine_types[j].p_states for j, _ in bag.modes]
     column = {

@@ -22,7 +22,7 @@ from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.devices import array_module
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus
-from lpsched.lp.soft_prices import CLOSE, NEAR, SoftPrices, climb
+from lpsched.lp.soft_prices import CLOSE, NEAR, climb
 from lpsched.relaxation import Relaxation
 from lpsched.watch import Watch
 
@@ -40,7 +40,6 @@ FURTHER: Final = 20  # columns in the first master, for each price, beyond the c
 GAP: Final = 1e-10
 MOST_RATES: Final = 30
 LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
-FAR_OFF: Final = 100.0  # from 1: a makespan to count in another T
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ class _Choice:
         shares = single.shares(soft.prices, cooling.temperatures[-1])
         makespan = self.scales.makespan_of(shares) / self.scales.seconds
         if too_many or self.watch.is_over():
-            return self._read(soft, shares, optimal=not self.watch.is_over())
+            return self._read(pairs, soft.prices, shares, optimal=not self.watch.is_over())
         oracle = ChoiceOracle(pairs, soft.budget)
         rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
         program = with_columns(oracle.master(LAST * makespan), oracle.columns(rows, columns))
@@ -149,8 +148,7 @@ class _Choice:
             prices = self._paid(pairs, prices, target)
         if found.solution.status is LpStatus.OPTIMAL:
             shares = self._shares(found)
-        end = SoftPrices(prices, oracle.budget, soft.steps)
-        return self._read(end, shares, optimal=found.status is LpStatus.OPTIMAL)
+        return self._read(pairs, prices, shares, optimal=found.status is LpStatus.OPTIMAL)
 
     def _settle(
         self, engine: ColumnGeneration[int], oracle: ChoiceOracle, centre: Floats, target: float | None
@@ -183,17 +181,17 @@ class _Choice:
         np.add.at(amounts, labels, found.solution.values[1:])
         return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
 
-    def _read(self, soft: SoftPrices, shares: Floats, *, optimal: bool) -> Chosen:
+    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Chosen:
         scales = self.scales
         machines = len(scales.arrays.machine_counts)
         makespan = scales.makespan_of(shares)
-        prices = soft.prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
+        per_second = prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
         relaxation = Relaxation(
             shares=shares,
             makespan_seconds=makespan,
             energy_joules=scales.energy_of(shares, makespan),
-            bound=self.unit * float(pairs_of(self.scales, self.costs).cheapest(soft.prices)[0].sum()),
-            machine_prices=tuple(prices.tolist()),
-            cap_price=0.0 if scales.cap is None else float(soft.prices[-1]) * self.unit / scales.cap.joules,
+            bound=self.unit * float(pairs.cheapest(prices)[0].sum()),
+            machine_prices=tuple(per_second.tolist()),
+            cap_price=0.0 if scales.cap is None else float(prices[-1]) * self.unit / scales.cap.joules,
         )
         return Chosen(relaxation, optimal)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of, seconds_of
+from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of
 from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
+from lpsched.recovery.waiting import largest_load
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 from lpsched.verify.bag import examine
 from tests.recovery.fleets import first_fit, is_state, laid_out, random_bag, relaxed
@@ -65,7 +66,7 @@ def test_a_state_survives_the_way_to_a_schedule_and_back(seed):
         assert sorted(counts[:, own].T.tolist()) == sorted(back[:, own].T.tolist())
     measured = examine(bag, schedule).measured.makespan_seconds
     assert measured == pytest.approx(fleet.makespan(counts) * fleet.bound_seconds)
-    assert measured == pytest.approx(seconds_of(bag, schedule))
+    assert measured == pytest.approx(largest_load(bag, schedule))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -84,4 +85,4 @@ def test_every_task_runs_in_its_fastest_p_state():
     schedule = schedule_of(fleet, first_fit(fleet))
     slow = Schedule((MachineGroup("gpu", 1, (Run("a", 2, "slow"), Run("b", 2, "slow"))),))
     assert schedule.groups[0].runs == (Run("b", 2, "slow"), Run("a", 2, "fast"))
-    assert (seconds_of(bag, slow), seconds_of(bag, schedule)) == (16.0, 10.0)
+    assert (largest_load(bag, slow), largest_load(bag, schedule)) == (16.0, 10.0)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from lpsched.errors import SolverError
 from lpsched.instance import Bag, MachineType, Site, Table, TaskType
 from lpsched.recovery import makespan, neighbourhoods
-from lpsched.recovery.assignment import schedule_of, seconds_of
+from lpsched.recovery.assignment import schedule_of
 from lpsched.recovery.lpt import place
 from lpsched.recovery.makespan import shorten
 from lpsched.recovery.rounding import round_shares
+from lpsched.recovery.waiting import largest_load
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 from lpsched.verify.bag import examine
 from lpsched.watch import Watch
@@ -124,7 +125,7 @@ def test_the_fastest_p_state_counts():
     bag = Bag("states", machines, (TaskType(name="a", count=2),), Table.of([[4.0, 2.0, 3.0]]))
     before = Schedule((MachineGroup("gpu", 1, (Run("a", 2, "slow"),)),))
     found = shortened(bag, before)
-    assert (seconds_of(bag, before), measured(bag, found)) == (8.0, 3.0)
+    assert (largest_load(bag, before), measured(bag, found)) == (8.0, 3.0)
 
 
 def test_prices_that_prove_nothing_still_serve():
