@@ -100,6 +100,7 @@ class OutletProgram:
         self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))  # for t = T - floor
         self.cap = arrays.cap_watts / KILO
         self.goal = Goal()
+        self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.rows: list[int | _Plane] = []  # of air or cooling, in the order in which they came
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
@@ -174,6 +175,7 @@ class OutletProgram:
         """Return the patterns that the nodes would run at these multipliers, and what those prove."""
         market, prices = self.market, self.prices(multipliers)
         gains, runs = market.best(prices.worths, prices.nodes)
+        runs = [run for run in runs if (run[0], id(run[1])) not in self.known]
         share = market.earns / market.unit
         left = (self.goal.reward + prices.reward) * share - prices.worths * market.flow
         asked = prices.reward * self.goal.least_reward if prices.reward else 0.0

@@ -30,6 +30,7 @@ class BoxSolver:
     def __init__(self, market: NodeMarket, heat: HeatMap, solver: Solver) -> None:
         self.market = market
         self.centre: Floats | None = None
+        self._counted = 0
         self.program = OutletProgram(market, heat)
         runs = [(v, market.hungriest[j]) for v, j in enumerate(market.arrays.node_type.tolist())]
         master = self.program.master()
@@ -62,6 +63,8 @@ class BoxSolver:
             if cost != master.program.costs[column]:
                 master.change_cost(column, float(cost))
         master.change_limits(*program.limits(master.program))
+        program.known.update((run[0], id(run[1])) for run in self.columns.labels[self._counted :] if run)
+        self._counted = len(self.columns.labels)
         centre = None
         if program.goal.reward and self.centre is not None:
             centre = np.append(self.centre, np.zeros(len(master.program.row_names) - len(self.centre)))
