@@ -95,7 +95,9 @@ class OutletProgram:
         self.per_kelvin = heat.crac_watts_per_kelvin / KILO
         self.warms = heat.from_power * KILO  # G
         self.mixes = heat.from_outlets  # H
-        self.heats = self.per_kelvin[:, None] * heat.crac_from_power * KILO  # of each unit by each node's watts
+        self.heats = (
+            self.per_kelvin[:, None] * heat.crac_from_power * KILO
+        )  # of each unit by each node's watts
         self.shifts = self.per_kelvin[:, None] * (heat.crac_from_outlets - np.eye(self.units))
         self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
         self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))  # for t = T - floor
@@ -266,9 +268,7 @@ class OutletProgram:
         y[: self.types] = -prices.tasks * self.market.flow / unit
         y[first] = -prices.cap * KILO / unit
         heat = prices.cap * self.curve.at(point.outlets) - prices.cooling
-        y[first + 2 : first + 2 + self.units] = (
-            heat * KILO + prices.crac_redlines / self.per_kelvin
-        ) / unit
+        y[first + 2 : first + 2 + self.units] = (heat * KILO + prices.crac_redlines / self.per_kelvin) / unit
         air = np.concatenate((prices.redlines, prices.crac_redlines)) / unit
         for row, what in enumerate(self.rows, start=self.first_row):
             if not isinstance(what, _Plane):

@@ -150,7 +150,10 @@ class BoxSearch:
     def _bounded(self, box: Ranges, parent: float) -> _Leaf:
         """Return a box with its bound; never above that of its parent."""
         found = self.boxes.solve(
-            box, gap=FINE * self.gap, watch=self.watch, enough=-self.cutoff / self.unit if self.value else np.inf
+            box,
+            gap=FINE * self.gap,
+            watch=self.watch,
+            enough=-self.cutoff / self.unit if self.value else np.inf,
         )
         self.solved += 1
         bound = min(parent, -found.bound * self.unit)
