@@ -19,7 +19,7 @@ from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import Status, relative_gap
 from lpsched.search.fixed_outlets import best_at
 from lpsched.search.outlet_temperatures import best_outlets
-from lpsched.verify.facility import Measurement, measure, violations
+from lpsched.verify.facility import Measurement, examine
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(time_limit), dict[str, float]()
-    asked = instance if colocation else instance.without_colocation()
     with timed(timings, "heat"):
-        arrays, heat = facility_arrays(asked), heat_map(asked)
+        arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
     boxes = 1
     with timed(timings, "search"):
         if outlets is not None:
@@ -89,12 +88,11 @@ def facility(  # noqa: PLR0913 - options are keyword-only
             searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
             found, bound, boxes = searched.point, searched.bound, searched.boxes
     with timed(timings, "recover"):
-        allocation = gang(asked, arrays, heat, found)
-        cores = core_by_core(asked, allocation)
+        allocation = gang(instance, arrays, heat, found)
+        cores = core_by_core(instance, allocation)
     with timed(timings, "verify"):
-        measured, by_core = verified(asked, allocation), verified(asked, cores)
-        colocated = measured if colocation else verified(instance, allocation)
-    value, cores_value = measured.reward_rate, by_core.reward_rate
+        measured, by_core = verified(instance, allocation), verified(instance, cores)
+    value = measured.reward_rate if colocation else measured.plain_reward_rate
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
     return FacilityResult(
@@ -102,7 +100,6 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         colocation=colocation,
         status=Status.OPTIMAL if close else Status.LIMIT if watch.is_over() else Status.FEASIBLE,
         reward_rate=value,
-        colocated_reward_rate=colocated.reward_rate,
         bound=bound,
         gap=distance,
         fixed_outlets=outlets is not None,
@@ -112,7 +109,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         unit_names=tuple(unit.name for unit in instance.crac_units),
         allocation=allocation,
         cores=cores,
-        cores_reward_rate=cores_value,
+        cores_reward_rate=by_core.reward_rate if colocation else by_core.plain_reward_rate,
         worth=_worth(instance, arrays, heat, found),
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
@@ -127,10 +124,11 @@ def verified(instance: Facility, allocation: GangAllocation | CoreAllocation) ->
     InvalidScheduleError
         If it does not.
     """
-    broken = violations(instance, allocation)
-    if broken:
-        raise InvalidScheduleError(f"the allocation of {instance.name} is not valid: {broken[0].sentence}")
-    return measure(instance, allocation)
+    examined = examine(instance, allocation)
+    if examined.measured is None:
+        why = examined.violations[0].sentence
+        raise InvalidScheduleError(f"the allocation found for {instance.name} is not valid: {why}")
+    return examined.measured
 
 
 def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:

@@ -79,11 +79,11 @@ def _tasks(instance: Facility, result: FacilityResult) -> Table:
         (
             task.name,
             number(task.arrivals_per_second, 5),
-            number(result.measured.task_rates[task.name], 5),
+            number(rate, 5),
             number(task.reward, 5),
             number(result.worth.task_types[task.name]),
         )
-        for task in instance.task_types
+        for task, rate in zip(instance.task_types, result.rates, strict=True)
     ]
     headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", "one more brings, reward")
     return table(headers, rows, numbers=(1, 2, 3, 4))

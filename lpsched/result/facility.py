@@ -49,7 +49,6 @@ class FacilityResult:
     colocation: bool
     status: Status
     reward_rate: float
-    colocated_reward_rate: float  # the same, also where the question leaves co-location out
     bound: float
     gap: float | None
     fixed_outlets: bool  # whether value and bound are for given temperatures only
@@ -72,7 +71,8 @@ class FacilityResult:
             "colocation": self.colocation,
             "status": self.status.value,
             "reward_rate": self.reward_rate,
-            "colocated_reward_rate": self.colocated_reward_rate,
+            "colocated_reward_rate": measured.reward_rate,
+            "plain_reward_rate": measured.plain_reward_rate,
             "bound": self.bound,
             "unit": UNIT,
             "gap": self.gap,
@@ -84,17 +84,22 @@ class FacilityResult:
             "outlet_celsius": list(self.allocation.outlets_celsius),
             "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
             "cores_reward_rate": self.cores_reward_rate,
-            "task_rates_per_second": dict(measured.task_rates),
+            "task_rates_per_second": list(self.rates),
             "worth": self.worth.to_dict(),
             "timings": dict(self.timings),
         }
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Tasks of each type done in a second, co-location counted as the question does."""
+        return self.measured.rates if self.colocation else self.measured.plain_rates
 
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         measured = self.measured
         at = "at these outlet temperatures" if self.fixed_outlets else "at any outlet temperatures"
         cooling, margin = sum(measured.cooling_watts), measured.hottest_inlet_margin_celsius
-        redline = measured.hottest_inlet_celsius + margin
+        inlet = measured.node_inlets_celsius[measured.hottest_node]
         rows = [
             ("bound", f"{number(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
             ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
@@ -107,9 +112,9 @@ class FacilityResult:
             ),
             (
                 "hottest inlet",
-                f"{number(measured.hottest_inlet_celsius)} C",
-                f"measured: node {measured.hottest_node + 1:,}, {number(margin, 3)} K below its redline of "
-                f"{number(redline)} C",
+                f"{number(inlet)} C",
+                f"measured: node {measured.hottest_node}, {number(margin, 3)} K below its redline of "
+                f"{number(inlet + margin)} C",
             ),
             (
                 "core by core",
@@ -118,7 +123,7 @@ class FacilityResult:
             ),
         ]
         if not self.colocation:
-            real = f"{number(self.colocated_reward_rate)} {UNIT}"
+            real = f"{number(measured.reward_rate)} {UNIT}"
             rows.insert(2, ("co-located", real, "verified: the same allocation, with cores slowing each other"))
         return rows
 
