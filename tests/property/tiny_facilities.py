@@ -63,7 +63,7 @@ def tiny_facility(
     facility = Facility(
         name="tiny",
         node_types=tuple(
-            NodeType(f"n{j}", int(rng.integers(1, 3)), float(overhead[j]), float(airflow[j]), 200.0, _named(states[j]))
+            NodeType(f"n{j}", int(rng.integers(1, 3)), float(overhead[j]), float(airflow[j]), 150.0, _named(states[j]))
             for j in range(kinds)
         ),
         nodes=tuple(map(int, of_node)),

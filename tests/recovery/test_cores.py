@@ -85,7 +85,7 @@ def test_a_node_type_without_p_states_has_none_in_its_fractions():
 def test_every_node_draws_what_it_draws_under_the_gang(seed):
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
-    free = replace(facility, power_cap_watts=1e6, node_types=tuple(replace(kind, redline_celsius=200.0) for kind in facility.node_types))  # fmt: skip
+    free = replace(facility, power_cap_watts=1e6, node_types=tuple(replace(kind, redline_celsius=150.0) for kind in facility.node_types))  # fmt: skip
     nodes = []
     for j in facility.nodes:
         known = patterns(facility, j)
