@@ -12,7 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from lpsched.files.bags import TableForm, as_dict, yaml_text
+from lpsched.files.bags import TableForm, as_dict
+from lpsched.files.instance_files import yaml_text
 from lpsched.files.writing import write_files
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType

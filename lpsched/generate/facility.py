@@ -91,7 +91,7 @@ def make(rng, nodes, units, tasks, kinds, *, recirculation=0.2, cap_share=0.6, n
         for i in range(tasks)
     )
     facility = Facility(
-        name, types, tuple(map(int, of_node)), cracs, arriving, Table.of(speeds), Table.of(watts), mix, 1.0,
+        name, types, tuple(map(int, of_node)), cracs, arriving, Table.of(speeds), Table.of(watts), mix, 1e12,
         CLASSES, Table.of(DEGRADATION), air,
     )  # fmt: skip
     arrays, heat = facility_arrays(facility), heat_map(facility)
