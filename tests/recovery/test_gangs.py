@@ -61,14 +61,10 @@ def test_a_redline_alone_is_kept_too():
 def test_a_unit_s_redline_is_kept_too():
     facility = paper_facility(cap=1e6)
     limited = replace(
-        facility, crac_units=(replace_part(facility.crac_units[0], redline_celsius=21.5),)
+        facility, crac_units=(replace(facility.crac_units[0], redline_celsius=21.5),)
     )  # T + P / 100 <= 21.5 at 20 C: P <= 150 W
     allocation, _, _ = recovered(relaxed((1.0, BOTH), outlet=20.0), limited)
     assert powers_of(allocation)[0] == pytest.approx(150.0, abs=1e-6)
-
-
-def replace_part(part, **changes):
-    return part.model_copy(update=changes) if hasattr(part, "model_copy") else replace(part, **changes)
 
 
 def test_more_than_all_the_time_is_cut_to_all_of_it():
