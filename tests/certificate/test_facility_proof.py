@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from lpsched.certificate.cooling import Cooler
 from lpsched.certificate.facility import Prices, Proof, Ranges
 from lpsched.certificate.fixed_point import ONE, fixed, float_down, float_up, product_down, product_up
 from lpsched.certificate.node_patterns import NodeGains
+from lpsched.errors import InstanceError
 from lpsched.heat import heat_map, hottest_common_outlet
 from lpsched.instance.facility import CracUnit
 from lpsched.instance.facility_arrays import facility_arrays
@@ -228,3 +230,10 @@ def test_doubles_are_rounded_to_the_side_they_say():
     assert float_up(-above) == -1.0 > float_down(-above)
 
 
+
+
+def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
+    smuggled = copy.copy(paper_facility())
+    object.__setattr__(smuggled, "crac_units", (replace(smuggled.crac_units[0], cop=(5.0, 0.0, 0.001)),))
+    with pytest.raises(InstanceError, match=r"crac_units\[0\].cop: found 1 / CoP that is not convex"):
+        Proof(smuggled)
