@@ -10,7 +10,7 @@ earns more than the largest bound of a leaf, or the floor if that is more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -58,7 +58,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class FacilityCertificate:
-    """A claim about a facility: no allocation earns more than `bound` a second."""
+    """A claim about a facility: no allocation earns more than `bound` a second.
+
+    With `outlets_celsius`, none at these outlet temperatures does; else none at any in the ranges of the units.
+    """
 
     instance_name: str
     instance_hash: str
@@ -66,6 +69,7 @@ class FacilityCertificate:
     bound: float
     floor: float
     boxes: tuple[Box, ...]
+    outlets_celsius: tuple[float, ...] | None = None
 
 
 def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
@@ -74,23 +78,26 @@ def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
     if certificate.instance_hash != facility.content_hash:
         hashes = f"its hash is {certificate.instance_hash}, not {facility.content_hash}"
         return Verdict(claimed, None, (f"it is about another facility: {hashes}",))
-    wrong = _misshapen(facility, certificate.boxes)
+    wrong = _misshapen(facility, certificate)
     if wrong is not None:
         return Verdict(claimed, None, (wrong,))
     try:
         proof = Proof(facility, colocation=certificate.colocation)
     except InstanceError as error:
         return Verdict(claimed, None, tuple(str(fault) for fault in error.faults))
-    found = proved(proof, certificate.boxes, certificate.floor)
+    found = proved(proof, certificate.boxes, certificate.floor, certificate.outlets_celsius)
     if isinstance(found, str):
         return Verdict(claimed, None, (found,))
     reasons = ("it claims more than its prices prove",) if certificate.bound < found else ()
     return Verdict(claimed, Fraction(found), reasons)
 
 
-def proved(proof: Proof, boxes: tuple[Box, ...], floor: float) -> float | str:
+def proved(
+    proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None = None
+) -> float | str:
     """Return the reward rate that no allocation exceeds, or what is missing from the proof."""
-    bound, left = floor, [(0, proof.ranges)]
+    whole = proof.ranges if outlets is None else replace(proof.ranges, low=outlets, high=outlets)
+    bound, left = floor, [(0, whole)]
     while left:
         place, ranges = left.pop()
         box = boxes[place]
@@ -116,11 +123,14 @@ def _halves(cut: Cut, ranges: Ranges) -> list[tuple[int, Ranges]]:
     ]
 
 
-def _misshapen(facility: Facility, boxes: tuple[Box, ...]) -> str | None:
+def _misshapen(facility: Facility, certificate: FacilityCertificate) -> str | None:
     """Return what is wrong with the form of a proof, if anything is."""
     nodes, units, tasks = len(facility.nodes), len(facility.crac_units), len(facility.task_types)
+    boxes, outlets = certificate.boxes, certificate.outlets_celsius
     if not boxes:
         return "it has no boxes"
+    if outlets is not None and len(outlets) != units:
+        return f"it has {len(outlets)} outlet temperatures for {units} CRAC units"
     for place, box in enumerate(boxes):
         prices = [step.prices for step in box.steps] + ([box.prices] if box.prices is not None else [])
         sizes = {(len(each.tasks), len(each.air), len(each.unit_redlines)) for each in prices}

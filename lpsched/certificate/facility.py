@@ -106,7 +106,9 @@ class Proof:
         most = []
         for unit in self.facility.crac_units:
             a, b, c = map(fixed, (*unit.cop, 0.0, 0.0)[:3])
-            t = [fixed(each) for each in unit.outlet_celsius]  # CoP is at most its terms at the worse end each
+            t = [
+                fixed(each) for each in unit.outlet_celsius
+            ]  # CoP is at most its terms at the worse end each
             cop = a + max(product_up(b, each) for each in t)
             cop += max(product_up(c, each) for each in (*(product_up(x, x) for x in t), 0))
             most.append(float_up(product_up(cap, cop)))

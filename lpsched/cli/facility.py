@@ -80,5 +80,7 @@ def _temperatures(text: str, units: int) -> list[float]:
     try:
         read = [float(each) for each in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: needs numbers with commas between them", param_hint="--outlets") from None
+        raise typer.BadParameter(
+            f"{text!r}: needs numbers with commas between them", param_hint="--outlets"
+        ) from None
     return read * units if len(read) == 1 else read

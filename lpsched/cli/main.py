@@ -48,7 +48,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (solve, facility, front, price, validate, certify, verify, expand, export, show, convert, new, schema):
+for command in (
+    solve,
+    facility,
+    front,
+    price,
+    validate,
+    certify,
+    verify,
+    expand,
+    export,
+    show,
+    convert,
+    new,
+    schema,
+):
     app.command(epilog=EPILOG)(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(import_app, name="import")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from lpsched.certificate.facility import Side
     from lpsched.errors import Place
 
-_TOP: Final = ("format", "lpsched", "instance", "colocation", "bound", "floor", "boxes")
+_TOP: Final = ("format", "lpsched", "instance", "colocation", "outlets_celsius", "bound", "floor", "boxes")
+_NEEDED: Final = ("format", "instance", "colocation", "bound", "floor", "boxes")
 _PRICES: Final = ("tasks", "cap", "air", "unit_redlines", "reward")
 _CUT: Final = ("what", "unit", "at", "below", "above")
 _WHAT: Final = {"outlet": OUTLET, "heat": HEAT}
@@ -31,11 +32,13 @@ _SIDES: Final[tuple[Side, ...]] = (*OUTLET, *HEAT)
 
 def as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
+    outlets = certificate.outlets_celsius
     return {
         "format": FORMAT,
         "lpsched": version,
         "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
         "colocation": certificate.colocation,
+        "outlets_celsius": None if outlets is None else list(outlets),
         "bound": certificate.bound,
         "floor": certificate.floor,
         "boxes": [_box_as_dict(box) for box in certificate.boxes],
@@ -81,9 +84,9 @@ def proof_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()
     if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
         found.append(Fault(("format",), describe(content["format"]), repr(FORMAT), "name a proof file"))
         raise InstanceError(source, tuple(found))
-    top = mapping((), content, _TOP, tuple(key for key in _TOP if key != "lpsched"), found)
+    top = mapping((), content, _TOP, _NEEDED, found)
     instance = mapping(("instance",), top.get("instance", {}), ("name", "hash"), ("name", "hash"), found)
-    colocation = top.get("colocation", True)
+    colocation, outlets = top.get("colocation", True), top.get("outlets_celsius")
     if not isinstance(colocation, bool):
         found.append(Fault(("colocation",), describe(colocation), "true or false", "correct it"))
     certificate = FacilityCertificate(
@@ -97,6 +100,7 @@ def proof_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()
             for place, box in enumerate(items(("boxes",), top.get("boxes", []), found))
             if len(found) < MOST_FAULTS
         ),
+        outlets_celsius=None if outlets is None else _several(("outlets_celsius",), outlets, found),
     )
     if found:
         raise InstanceError(source, tuple(found[:MOST_FAULTS]))
@@ -135,18 +139,18 @@ def _cut(path: Place, content: object, faults: list[Fault]) -> Cut:
 
 def _prices(path: Place, content: object, faults: list[Fault]) -> Prices:
     prices = mapping(path, content, _PRICES, _PRICES[:-1], faults)
-
-    def several(key: str) -> tuple[float, ...]:
-        listed = items((*path, key), prices.get(key, []), faults)
-        return tuple(number((*path, key, at), each, faults) for at, each in enumerate(listed))
-
     return Prices(
-        several("tasks"),
+        _several((*path, "tasks"), prices.get("tasks", []), faults),
         number((*path, "cap"), prices.get("cap", 0.0), faults),
-        several("air"),
-        several("unit_redlines"),
+        _several((*path, "air"), prices.get("air", []), faults),
+        _several((*path, "unit_redlines"), prices.get("unit_redlines", []), faults),
         number((*path, "reward"), prices.get("reward", 0.0), faults),
     )
+
+
+def _several(path: Place, content: object, faults: list[Fault]) -> tuple[float, ...]:
+    listed = items(path, content, faults)
+    return tuple(number((*path, at), each, faults) for at, each in enumerate(listed))
 
 
 def _box_as_dict(box: Box) -> dict[str, Any]:

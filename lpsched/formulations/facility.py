@@ -112,7 +112,9 @@ class NodeMarket:
         """Return what a kilowatt could be worth at most: a core's best reward for it."""
         arrays = self.arrays
         runs = (arrays.speeds > 0) & (arrays.watts > 0)
-        per_watt = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0) / np.where(runs, arrays.watts, 1.0)
+        per_watt = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0) / np.where(
+            runs, arrays.watts, 1.0
+        )
         return float(per_watt.max(initial=0.0)) * KILO / self.unit or 1.0
 
     def columns(self, runs: Sequence[tuple[int, NodePattern]]) -> Columns:

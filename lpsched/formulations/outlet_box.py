@@ -94,7 +94,9 @@ class OutletProgram:
         self.per_kelvin = heat.crac_watts_per_kelvin / KILO
         self.warms = heat.from_power * KILO  # G
         self.mixes = heat.from_outlets  # H
-        self.heats = self.per_kelvin[:, None] * heat.crac_from_power * KILO  # of each unit by each node's watts
+        self.heats = (
+            self.per_kelvin[:, None] * heat.crac_from_power * KILO
+        )  # of each unit by each node's watts
         self.shifts = self.per_kelvin[:, None] * (heat.crac_from_outlets - np.eye(self.units))
         self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
         self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))  # for t = T - floor

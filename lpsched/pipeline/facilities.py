@@ -10,6 +10,7 @@ from lpsched.errors import Fault, InstanceError, InvalidScheduleError
 from lpsched.heat import HeatMap, cop, heat_map
 from lpsched.instance.facility_arrays import FacilityArrays, facility_arrays
 from lpsched.instance.frozen import FrozenDict
+from lpsched.pipeline.facility_proofs import proof_at, proof_of
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.recovery.cores import core_by_core
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 METHOD: Final = "lp"
 DEFAULT_GAP: Final = 0.005
+MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
 FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
 
 
@@ -42,6 +44,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     colocation: bool = True,
     outlets: Sequence[float] | None = None,
     gap: float = DEFAULT_GAP,
+    prove: bool = False,
     time_limit: float | None = None,
     watch: Watch | None = None,
     solver: Solver | None = None,
@@ -56,8 +59,11 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         Celsius of each CRAC unit, if they are given; else the best are searched for.
     gap
         The relative distance from value to bound within which the answer is called optimal.
+    prove
+        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that is
+        done in any case. The result then has the certificate.
     time_limit
-        Seconds. What is known by then still gives a verified allocation and a proved bound.
+        Seconds of the search. What is known by then still gives a verified allocation and a proved bound.
     watch
         In place of a time limit: a watch that others may stop, and that tells them how far the work is.
     solver
@@ -78,15 +84,24 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     watch, timings = watch or Watch(time_limit), dict[str, float]()
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
-    boxes = 1
-    with timed(timings, "search"):
-        if outlets is not None:
-            given = _checked_outlets(instance, outlets)
+    boxes, certificate = 1, None
+    prove = prove or len(instance.nodes) <= MOST_PROVED
+    if outlets is not None:
+        given = _checked_outlets(instance, outlets)
+        with timed(timings, "search"):
             found = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
-            bound = found.bound
-        else:
+        bound = found.bound
+        if prove:
+            with timed(timings, "prove"):
+                certificate = proof_at(instance, arrays, heat, found, colocation=colocation)
+    else:
+        with timed(timings, "search"):
             searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
-            found, bound, boxes = searched.point, searched.bound, searched.boxes
+        found, bound, boxes = searched.point, searched.bound, searched.boxes
+        if prove:
+            with timed(timings, "prove"):
+                certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
+    bound = bound if certificate is None else certificate.bound
     with timed(timings, "recover"):
         allocation = gang(instance, arrays, heat, found)
         cores = core_by_core(instance, allocation)
@@ -104,6 +119,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         gap=distance,
         fixed_outlets=outlets is not None,
         boxes=boxes,
+        certificate=certificate,
         measured=measured,
         cap_watts=instance.power_cap_watts,
         unit_names=tuple(unit.name for unit in instance.crac_units),

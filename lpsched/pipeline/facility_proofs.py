@@ -23,7 +23,7 @@ from lpsched.certificate.facility import Prices, Proof
 from lpsched.errors import SolverError
 from lpsched.formulations.facility import KILO
 from lpsched.formulations.outlet_box import BoxPrices
-from lpsched.heat import inlet_mix
+from lpsched.heat import cop, inlet_mix
 
 if TYPE_CHECKING:
     from lpsched.certificate.facility import Side
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
+    from lpsched.relaxation import FacilityRelaxation
     from lpsched.search.outlet_record import RecordedBox
     from lpsched.search.outlet_temperatures import OutletAnswer
 
-REWARD: Final = "reward"
 HAIR: Final = 1e-13  # of the largest price of air
 SCALES: Final = {"low": 1.0, "high": 1.0, "least": KILO, "most": KILO}  # of what a step makes large
 
@@ -60,6 +60,36 @@ def proof_of(
     return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, boxes)
 
 
+def proof_at(
+    facility: Facility,
+    arrays: FacilityArrays,
+    heat: HeatMap,
+    found: FacilityRelaxation,
+    *,
+    colocation: bool,
+) -> FacilityCertificate:
+    """Return the certificate of the bound at fixed outlet temperatures.
+
+    A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit hardly cools.
+
+    Raises
+    ------
+    SolverError
+        If the prices prove nothing.
+    """
+    prices = found.prices
+    theta = prices.cap / cop(arrays, found.outlets) - prices.cooling
+    air = np.concatenate((prices.redlines, prices.crac_redlines))
+    translated = _Translator.of(facility, arrays, heat).prices(
+        BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes), 1.0
+    )
+    boxes, outlets = (Box(prices=translated),), tuple(found.outlets.tolist())
+    bound = proved(Proof(facility, colocation=colocation), boxes, 0.0, outlets)
+    if isinstance(bound, str):
+        raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
+    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, 0.0, boxes, outlets)
+
+
 @dataclass(frozen=True, slots=True)
 class _Translator:
     """Turns the prices of the search into those of the proof."""
@@ -69,7 +99,9 @@ class _Translator:
     tasks: int
     flows: Floats  # N + U
     per_kelvin: Floats  # N + U
-    from_power: Floats | None  # G; `None` with a recirculation matrix, where prices of air are those of redlines
+    from_power: (
+        Floats | None
+    )  # G; `None` with a recirculation matrix, where prices of air are those of redlines
     back: Floats | None  # M_CN
 
     @classmethod

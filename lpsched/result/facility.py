@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.display import html_table, number, percent
 
 if TYPE_CHECKING:
+    from lpsched.certificate.boxes import FacilityCertificate
     from lpsched.instance.frozen import FrozenDict
     from lpsched.result.provenance import Provenance
     from lpsched.result.solve import Status
@@ -53,6 +54,7 @@ class FacilityResult:
     gap: float | None
     fixed_outlets: bool  # whether value and bound are for given temperatures only
     boxes: int  # of outlet temperatures that the bound rests on
+    certificate: FacilityCertificate | None  # of the bound in exact arithmetic, where it was asked for
     measured: Measurement
     cap_watts: float
     unit_names: tuple[str, ...]
@@ -78,6 +80,7 @@ class FacilityResult:
             "gap": self.gap,
             "fixed_outlets": self.fixed_outlets,
             "boxes": self.boxes,
+            "exactly_proved": self.certificate is not None,
             "power_watts": measured.total_watts,
             "power_cap_watts": self.cap_watts,
             "cooling_watts": sum(measured.cooling_watts),
@@ -124,7 +127,9 @@ class FacilityResult:
         ]
         if not self.colocation:
             real = f"{number(measured.reward_rate)} {UNIT}"
-            rows.insert(2, ("co-located", real, "verified: the same allocation, with cores slowing each other"))
+            rows.insert(
+                2, ("co-located", real, "verified: the same allocation, with cores slowing each other")
+            )
         return rows
 
     def _repr_html_(self) -> str:

@@ -63,7 +63,9 @@ class Tightening:
         low, high = (box.least[unit], box.most[unit]) if is_heat else (box.low[unit], box.high[unit])
         near = NEARLY * (high - low)
         place = high if limit in {"most", "high"} else low
-        return high - low <= OUTWARD or any(abs(point[is_heat][unit] - place) <= near for point in self.points)
+        return high - low <= OUTWARD or any(
+            abs(point[is_heat][unit] - place) <= near for point in self.points
+        )
 
     def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
         sign = 1.0 if limit in {"most", "high"} else -1.0

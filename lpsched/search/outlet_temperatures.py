@@ -163,7 +163,10 @@ class BoxSearch:
     def _bounded(self, box: Ranges, place: int) -> _Leaf:
         """Return a box with its bound; never above one that is known already."""
         found = self.boxes.solve(
-            box, gap=FINE * self.gap, watch=self.watch, enough=-self.cutoff / self.unit if self.value else np.inf
+            box,
+            gap=FINE * self.gap,
+            watch=self.watch,
+            enough=-self.cutoff / self.unit if self.value else np.inf,
         )
         self.solved += 1
         recorded = self.record[place]
@@ -229,9 +232,7 @@ class BoxSearch:
         return [self._bounded(half, below + above) for above, half in enumerate(halves)]
 
 
-def _cut(
-    box: Ranges, unit: int, names: tuple[str, str], place: float
-) -> tuple[float, tuple[Ranges, Ranges]]:
+def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[float, tuple[Ranges, Ranges]]:
     """Return where a box is cut, near a place, and the parts below and above."""
     low, high = getattr(box, names[0]), getattr(box, names[1])
     margin = MIDDLE * (high[unit] - low[unit])

@@ -23,7 +23,9 @@ from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 from tests.recovery.test_gangs import NO_PRICES
 
-NUDGED = 1 + 1e-14  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
+NUDGED = (
+    1 + 1e-14
+)  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
 AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,))
 
 
@@ -95,7 +97,9 @@ def test_heat_is_at_most_what_the_cap_leaves():
 def test_heat_is_at_least_the_overhead():
     # -Q = -P: with kappa = 1000 everywhere a watt of the node costs 1, which is more than tasks of no worth bring.
     proof = Proof(paper_facility())
-    narrowed = proof.narrowed(proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0)
+    narrowed = proof.narrowed(
+        proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0
+    )
     assert narrowed.least[0] == pytest.approx(120.0, rel=1e-12)
 
 
@@ -133,7 +137,12 @@ def some_allocation(facility, rng):
         split = rng.random()
         shares.append(
             tuple(
-                (share, NodePattern(j, tuple((i, c, 1) for i, c in each), rates(facility, each), watts(facility, each)))
+                (
+                    share,
+                    NodePattern(
+                        j, tuple((i, c, 1) for i, c in each), rates(facility, each), watts(facility, each)
+                    ),
+                )
                 for share, each in zip((split, 1 - split), chosen, strict=True)
             )
         )
@@ -183,7 +192,9 @@ def test_no_valid_allocation_earns_more_than_any_prices_prove(seed):
             narrowed = proof.narrowed(ranges, side, unit, prices, floor)
             if narrowed is not None:
                 end = getattr(narrowed, side)[unit]
-                inside = end - 1e-6 <= values[unit] if side in ("low", "least") else values[unit] <= end + 1e-6
+                inside = (
+                    end - 1e-6 <= values[unit] if side in ("low", "least") else values[unit] <= end + 1e-6
+                )
                 assert inside, side
     assert tried or facility.mixing.form != "recirculation"
 
@@ -197,7 +208,10 @@ def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
         gains = NodeGains(facility, j)
         lines = gains.lines([fixed(float(each)) for each in worths])
         for price in (-0.02, 0.0, 0.01, 0.05):
-            best = max(worths @ rates(facility, each) - price * watts(facility, each) for each in patterns(facility, j))
+            best = max(
+                worths @ rates(facility, each) - price * watts(facility, each)
+                for each in patterns(facility, j)
+            )
             assert gains.most(lines, fixed(price)) / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)
 
 
@@ -228,8 +242,6 @@ def test_doubles_are_rounded_to_the_side_they_say():
     above = fixed(1.0) + 1
     assert float_down(above) == 1.0 < float_up(above)
     assert float_up(-above) == -1.0 > float_down(-above)
-
-
 
 
 def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
