@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "lpsched-proof/1"
 Sides: TypeAlias = "tuple[Side, Side]"
-OUTLET: Final[Sides] = (
-    "high",
-    "low",
-)  # ends that move where an outlet is cut: of the box below, of the box above
+# Which ends move where a box is cut: that of the box below, that of the box above.
+OUTLET: Final[Sides] = ("high", "low")
 HEAT: Final[Sides] = ("most", "least")
 
 

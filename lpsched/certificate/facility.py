@@ -11,13 +11,14 @@ then the largest value of   omega reward + alpha T + beta Q   falls apart, into 
 
     lambda, mu and rho     mu cap + rho R + eta R - lambda L
     each task type         arrivals_i max(0, (omega + lambda) r_i - v_i)
-    each node              gain_v(p_v) - p_v O_v,   p_v = mu + what a watt takes from the air (`node_patterns.py`)
+    each node              gain_v(p_v) - p_v O_v,   p_v = mu + what a watt takes from the air
     each unit              max of (alpha + A - eta) T + (beta + B - eta / k) Q - mu Q g(T)    (`cooling.py`)
 
-`Proof.reward` is that for omega = 1: a bound. `narrowed` is that for one outlet or one heat, up or down: it
-proves smaller ranges. Ranges begin with those of the units, and with 0 <= Q_u <= cap CoP_u: a unit cools,
-and draws no more than the cap. A gain falls with the price of a watt, by at least the overhead; so p_v is
-rounded down. """
+The gain of a node is in `node_patterns.py`. `Proof.reward` is that for omega = 1: a bound. `narrowed` is
+that for one outlet or one heat, up or down: it proves smaller ranges. Ranges begin with those of the units,
+and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A gain falls with the price of
+a watt, by at least the overhead; so p_v is rounded down.
+"""
 
 from __future__ import annotations
 
