@@ -7,102 +7,70 @@
     PD[a][b]                  how much longer a task of class a takes for each other core that runs class b
 
 Places of the air are numbered nodes first, then CRAC units; so are rows and columns of the mixing matrix.
+
+A facility is immutable, and sound from birth: whoever holds one need not check it again. `facility_door.py`
+makes one of data as it stands in a file, and tells all faults at once. This module imports no NumPy; the
+array views that the numerics use are in `facility_arrays.py`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sys
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.instance.table import Table
+from lpsched.errors import InstanceError
+from lpsched.instance.air_rules import broken_air_rules
+from lpsched.instance.cooling_rules import broken_cooling_rules
+from lpsched.instance.facility_parts import Air, ArrivingType, CracUnit, NodeType
+from lpsched.instance.facility_rules import FacilityParts, broken_rules
+from lpsched.instance.mixing import Mixing, MixingForm, SparseMatrix
+
+if TYPE_CHECKING:
+    from lpsched.instance.table import Table
+
+__all__ = [
+    "FORMAT",
+    "Air",
+    "ArrivingType",
+    "CracUnit",
+    "Facility",
+    "Mixing",
+    "MixingForm",
+    "NodeType",
+    "SparseMatrix",
+]
 
 FORMAT: Final = "lpsched-facility/1"
-MixingForm = Literal["inlet_mix", "alpha", "recirculation"]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeType:
-    name: str
-    cores: int
-    overhead_watts: float
-    airflow_m3_per_second: float
-    redline_celsius: float
-    p_states: tuple[str, ...] | None = None
-
-    @property
-    def modes(self) -> int:
-        return len(self.p_states) if self.p_states is not None else 1
-
-
-@dataclass(frozen=True, slots=True)
-class CracUnit:
-    name: str
-    airflow_m3_per_second: float
-    outlet_celsius: tuple[float, float]  # lowest and highest
-    cop: tuple[float, ...] = (0.458, 0.0008, 0.0068)  # constant, linear, quadratic coefficient
-    redline_celsius: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivingType:
-    name: str
-    arrivals_per_second: float
-    reward: float
-    deadline_seconds: float | None = None
-    memory_class: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Air:
-    density_kg_per_m3: float = 1.205
-    joules_per_kg_kelvin: float = 1005.0
-
-
-@dataclass(frozen=True, slots=True)
-class SparseMatrix:
-    """Rows of (column, value), packed; what is not there is 0."""
-
-    rows: int
-    columns: int
-    starts: bytes = field(repr=False)  # int64, rows + 1
-    places: bytes = field(repr=False)  # int64, the column of each value
-    packed: bytes = field(repr=False)  # float64
-
-    @classmethod
-    def of(cls, rows: list[list[tuple[int, float]]], columns: int) -> SparseMatrix:
-        starts, places, values = array("q", [0]), array("q"), array("d")
-        for row in rows:
-            for place, value in sorted(row):
-                places.append(place)
-                values.append(value)
-            starts.append(len(places))
-        return cls(len(rows), columns, starts.tobytes(), places.tobytes(), values.tobytes())
-
-    def row(self, index: int) -> list[tuple[int, float]]:
-        starts = memoryview(self.starts).cast("q")
-        span = slice(starts[index], starts[index + 1])
-        return list(
-            zip(memoryview(self.places).cast("q")[span], memoryview(self.packed).cast("d")[span], strict=True)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Mixing:
-    """How air gets around.
-
-    inlet_mix      [v][u]: the share of the air that v draws in that left u; rows sum to 1
-    alpha          [u][v]: the share of the air that leaves u that goes to v; rows sum to 1
-    recirculation  [v][w]: kelvin at the inlet of node v for each watt of node w; N x N, one CRAC unit
-    """
-
-    form: MixingForm
-    matrix: SparseMatrix
+PLAIN_AIR: Final = Air()
 
 
 @dataclass(frozen=True)
 class Facility:
+    """Nodes, CRAC units, tasks that arrive, and how air mixes.
+
+    Raises
+    ------
+    InstanceError
+        If the parts do not fit together, or no allocation could ever be allowed; the error lists every fault.
+
+    Examples
+    --------
+    Two nodes and one CRAC unit; a tenth of the air that a node draws in has passed a node before:
+
+    >>> from lpsched.instance import Table
+    >>> blade = NodeType("blade", 2, 20.0, 0.1, 30.0)
+    >>> unit = CracUnit("crac", 0.2, (15.0, 25.0))
+    >>> shares = [[(0, 0.1), (2, 0.9)], [(1, 0.1), (2, 0.9)], [(0, 0.45), (1, 0.45), (2, 0.1)]]
+    >>> Facility("two", (blade,), (0, 0), (unit,), (ArrivingType("render", 1.0, 5.0),), Table.of([[0.25]]),
+    ...     Table.of([[40.0]]), Mixing("inlet_mix", SparseMatrix.of(shares, 3)), power_cap_watts=300.0)
+    Facility('two': 2 nodes with 4 cores, 1 CRAC units; 1 task types, 1 node types)
+    """
+
     name: str
     node_types: tuple[NodeType, ...]
     nodes: tuple[int, ...]  # the type of each node
@@ -114,7 +82,26 @@ class Facility:
     power_cap_watts: float
     classes: tuple[str, ...] = ()  # memory classes, or the names of the task types; empty: no degradation
     degradation: Table | None = None  # classes x classes
-    air: Air = Air()
+    air: Air = PLAIN_AIR
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse parts that are not sound, or do not fit together."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        faults = broken_rules(FacilityParts(**own)) or broken_air_rules(self) or broken_cooling_rules(self)
+        if faults:
+            raise InstanceError(str(self.name), faults)
+
+    def __repr__(self) -> str:
+        """Name the facility and its size; the whole would fill the screen."""
+        size = f"{len(self.nodes)} nodes with {self.cores} cores, {len(self.crac_units)} CRAC units"
+        kinds = f"{len(self.task_types)} task types, {len(self.node_types)} node types"
+        return f"Facility({self.name!r}: {size}; {kinds})"
+
+    @property
+    def cores(self) -> int:
+        """How many cores there are in all."""
+        return sum(self.node_types[j].cores for j in self.nodes)
 
     @cached_property
     def modes(self) -> tuple[tuple[int, int], ...]:
@@ -127,3 +114,72 @@ class Facility:
         if not self.classes:
             return ()
         return tuple(self.classes.index(task.memory_class or task.name) for task in self.task_types)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The SHA-256 of everything the facility says but its description, in hexadecimal.
+
+        It is taken after reading, so that the form of the file does not matter; the form of the mixing
+        matrix and the order of the lists do. Defaults are left out, so that a key added to the format one
+        day leaves the hashes of today's facilities as they are.
+        """
+        digest = hashlib.sha256(FORMAT.encode())
+        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
+        for table in (self.speeds, self.watts, self.degradation):
+            digest.update(b"table" if table is not None else b"none")
+            if table is not None:
+                digest.update(_little_endian("d", table.packed))
+        matrix = self.mixing.matrix
+        for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
+            digest.update(_little_endian(code, packed))
+        return digest.hexdigest()
+
+    def _said(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "node_types": [said(each) for each in self.node_types],
+            "nodes": self.nodes,
+            "crac_units": [said(each) for each in self.crac_units],
+            "task_types": [said(each) for each in self.task_types],
+            "classes": self.classes,
+            "mixing": self.mixing.form,
+            "power_cap_watts": self.power_cap_watts,
+            "air": said(self.air),
+        }
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what is legal but worth a second look, in sentences."""
+        used = set(self.nodes)
+        remarks = [
+            f"no node is of type {kind.name!r}" for j, kind in enumerate(self.node_types) if j not in used
+        ]
+        remarks += [
+            f"no task type is of memory class {name!r}"
+            for a, name in enumerate(self.classes)
+            if a not in self.class_of
+        ]
+        if not self.classes:
+            remarks += [
+                f"task type {task.name!r} has a memory class, but there is no degradation"
+                for task in self.task_types
+                if task.memory_class is not None
+            ]
+        return tuple(remarks)
+
+
+def said(part: NodeType | CracUnit | ArrivingType | Air) -> dict[str, Any]:
+    """Return what a part says beyond its defaults, tuples as lists."""
+    found: dict[str, Any] = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if value != each.default:
+            found[each.name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _little_endian(code: str, packed: bytes) -> bytes:
+    if sys.byteorder == "little":
+        return packed
+    cells = array(code, packed)
+    cells.byteswap()
+    return cells.tobytes()

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.instance.arrays import Floats, Integers
-
 if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats, Integers
     from lpsched.instance.facility import Facility, SparseMatrix
     from lpsched.instance.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class FacilityArrays:
-    """The numbers of a facility; a pair that is absent, or too slow for its deadline, has speed and watts 0."""
+    """The numbers of a facility; a pair that is absent, or too slow, has speed and watts 0."""
 
     node_type: Integers  # N
     cores: Integers  # J

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -106,21 +107,32 @@ def check_count(value: object) -> int:
     return int(value)
 
 
-def amount_check(unit: str, *, least: float = 0.0) -> Callable[[object], float]:
-    """Return the check for an amount of `unit`: at least `least`, and 0 or in [SMALLEST, LARGEST]."""
-    low = f"{least:g}" if least > SMALLEST else "0" if least == 0.0 else f"{SMALLEST:g}"
-    needed = f"{unit}: a number from {low} to {LARGEST:g}"
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """The check for an amount of `unit`: from `least` to `most`, and 0 or not below SMALLEST.
 
-    def check(value: object) -> float:
+    >>> Amount("watts")(2)
+    2.0
+    """
+
+    unit: str
+    least: float = 0.0
+    most: float = LARGEST
+
+    @property
+    def needed(self) -> str:
+        """What a value must be, for a message."""
+        return f"{self.unit}: a number from {self.least:g} to {self.most:g}"
+
+    def __call__(self, value: object) -> float:
+        """Return the amount, if it is one."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise refusal(describe(value), needed, "write it as a plain number")
-        if not least <= value <= LARGEST:  # false for NaN too
-            raise refusal(shown_number(value), needed, "correct it")
+            raise refusal(describe(value), self.needed, "write it as a plain number")
+        if not self.least <= value <= self.most:  # false for NaN too
+            raise refusal(shown_number(value), self.needed, "correct it")
         if 0 < value < SMALLEST:
-            raise refusal(shown_number(value), f"0, or at least {SMALLEST:g} {unit}", "correct the unit")
+            raise refusal(shown_number(value), f"0, or at least {SMALLEST:g} {self.unit}", "correct the unit")
         return float(value) + 0.0  # turns -0.0 into 0.0, so that equal instances have equal hashes
-
-    return check
 
 
 def numbered(word: str, count: int) -> list[str]:
@@ -132,11 +144,12 @@ def numbered(word: str, count: int) -> list[str]:
     return [f"{word}-{number:0{len(str(count))}}" for number in range(1, count + 1)]
 
 
-check_seconds: Final = amount_check("seconds", least=SMALLEST)
-check_watts: Final = amount_check("watts")
+check_seconds: Final = Amount("seconds", least=SMALLEST)
+check_watts: Final = Amount("watts")
 
 
-def _number(check: Callable[[Any], float], **schema: float) -> Any:  # noqa: ANN401 - type metadata
+def number_field(check: Callable[[Any], float], **schema: float) -> Any:  # noqa: ANN401 - type metadata
+    """Return what makes an annotated type of a check: how to validate, and the JSON Schema."""
     return PlainValidator(check), WithJsonSchema({"type": "number", **schema})
 
 
@@ -148,12 +161,12 @@ Name = Annotated[
 Count = Annotated[
     int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})
 ]
-check_money: Final = amount_check("money")
-check_power: Final = amount_check("watts", least=SMALLEST)
+check_money: Final = Amount("money")
+check_power: Final = Amount("watts", least=SMALLEST)
 
-Money = Annotated[float, *_number(check_money, minimum=0, maximum=LARGEST)]
-Watts = Annotated[float, *_number(check_watts, minimum=0, maximum=LARGEST)]
-PositiveWatts = Annotated[float, *_number(check_power, minimum=SMALLEST, maximum=LARGEST)]
-Seconds = Annotated[float, *_number(check_seconds, minimum=SMALLEST, maximum=LARGEST)]
-Hours = Annotated[float, *_number(amount_check("hours", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
-Ratio = Annotated[float, *_number(amount_check("a ratio", least=1.0), minimum=1, maximum=LARGEST)]
+Money = Annotated[float, *number_field(check_money, minimum=0, maximum=LARGEST)]
+Watts = Annotated[float, *number_field(check_watts, minimum=0, maximum=LARGEST)]
+PositiveWatts = Annotated[float, *number_field(check_power, minimum=SMALLEST, maximum=LARGEST)]
+Seconds = Annotated[float, *number_field(check_seconds, minimum=SMALLEST, maximum=LARGEST)]
+Hours = Annotated[float, *number_field(Amount("hours", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
+Ratio = Annotated[float, *number_field(Amount("a ratio", least=1.0), minimum=1, maximum=LARGEST)]

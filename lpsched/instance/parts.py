@@ -64,7 +64,8 @@ def _check_per_task(value: object) -> FrozenDict[str, float]:
     return FrozenDict(sound)
 
 
-def _check_p_states(value: object) -> object:
+def check_p_states(value: object) -> object:
+    """Return the names of P-states as a tuple."""
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_P_STATES:
         needed = f"a list of 1 to {MOST_P_STATES} P-state names"
         raise refusal(describe(value), needed, "name them, or drop the key")
@@ -84,7 +85,7 @@ class MachineType(_Part):
     wear_per_busy_hour: Money = 0.0
     purchase_price: Money = 0.0
     mean_hours_to_failure: Hours | None = None
-    p_states: Annotated[tuple[Name, ...], BeforeValidator(_check_p_states)] | None = None
+    p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
 
     @property
     def modes(self) -> int:

@@ -79,12 +79,13 @@ def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
 
 def _names_are_unique(parts: Parts) -> Iterator[Fault]:
     for j, machine in enumerate(parts.machine_types or ()):
-        yield from _repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
+        yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
     for key, types in (("machine_types", parts.machine_types), ("task_types", parts.task_types)):
-        yield from _repeats([each.name for each in types or ()], (key,), ("name",))
+        yield from repeats([each.name for each in types or ()], (key,), ("name",))
 
 
-def _repeats(names: Sequence[str], path: Place, tail: Place) -> Iterator[Fault]:
+def repeats(names: Sequence[str], path: Place, tail: Place) -> Iterator[Fault]:
+    """Return a fault for each name that was given before."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:

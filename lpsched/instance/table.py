@@ -13,21 +13,63 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, Place
 from lpsched.instance.fields import describe, nearest, quote
 
-if TYPE_CHECKING:
-    from lpsched.instance.parts import MachineType, TaskType
-
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
 MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
 
 Check = Callable[[object], float]
+
+
+class Named(Protocol):
+    """What a row of a table belongs to: a task type."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+
+class Column(Named, Protocol):
+    """What one or more columns of a table belong to: a machine or node type, perhaps with P-states."""
+
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102
+    @property
+    def modes(self) -> int: ...  # noqa: D102
+    @property
+    def columns(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What the rows and columns of a table belong to, and what messages call it all."""
+
+    rows: Sequence[Named]
+    columns: Sequence[Column]
+    kind: str = "bag"  # of file
+    row_kind: str = "task type"
+    column_kind: str = "machine type"
+    absent: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
+
+    @property
+    def hint(self) -> str:
+        """Where to see how a table is written."""
+        return f"see 'lpsched schema {self.kind}'"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return tuple(row.name for row in self.rows)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the columns: the types' names, with their P-states if any."""
+        return tuple(label for column in self.columns for label in column.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +126,7 @@ class Table:
         return found
 
 
-def read_table(
-    raw: object, key: str, check: Check, tasks: Sequence[TaskType], machines: Sequence[MachineType]
-) -> tuple[Table | None, list[Fault]]:
+def read_table(raw: object, key: str, check: Check, axes: Axes) -> tuple[Table | None, list[Fault]]:
     """Read a table by name or as a matrix; return it, or the faults that forbid it.
 
     Parameters
@@ -99,32 +139,35 @@ def read_table(
     check
         What a single cell must pass.
     """
-    reader = _Reader(check, tuple(machines))
+    reader = _Reader(check, axes)
     if isinstance(raw, Mapping):
-        rows = reader.by_name(raw, key, tasks)
+        rows = reader.by_name(raw, key, axes.rows)
     elif isinstance(raw, list | tuple):
-        rows = reader.matrix(raw, key, tasks)
+        rows = reader.matrix(raw, key, axes.rows)
     else:
         rows = []
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
-        reader.faults.append(Fault((key,), describe(raw), needed, "see 'lpsched schema bag'"))
+        reader.faults.append(Fault((key,), describe(raw), needed, axes.hint))
     return (None, reader.faults) if reader.faults else (replace(Table.of(rows), checked_as=key), [])
 
 
 class _Reader:
     """Reads cells and collects faults; one reader per table."""
 
-    def __init__(self, check: Check, machines: tuple[MachineType, ...]) -> None:
+    def __init__(self, check: Check, axes: Axes) -> None:
         self.check = check
-        self.machines = machines
-        self.plain = all(machine.p_states is None for machine in machines)
+        self.machines = tuple(axes.columns)
+        self.kind = axes.column_kind
+        self.row_kind = axes.row_kind
+        self.absent = axes.absent
+        self.plain = all(machine.p_states is None for machine in self.machines)
         self.faults: list[Fault] = []
 
     def by_name(
-        self, raw: Mapping[str, object], key: str, tasks: Sequence[TaskType]
+        self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]
     ) -> list[list[float | None]]:
         names = [machine.name for machine in self.machines]
-        self._known(raw, (key,), [task.name for task in tasks], "task type")
+        self._known(raw, (key,), [task.name for task in tasks], self.row_kind)
         rows = []
         for task in tasks:
             path: Place = (key, task.name)
@@ -132,24 +175,24 @@ class _Reader:
             if entries is None:
                 entries = {}
             if not isinstance(entries, Mapping):
-                needed = "a mapping from machine types to numbers"
-                self._fault(path, describe(entries), needed, "name the machine type of each number")
+                needed = f"a mapping from {self.kind}s to numbers"
+                self._fault(path, describe(entries), needed, f"name the {self.kind} of each number")
                 continue
-            self._known(entries, path, names, "machine type")
+            self._known(entries, path, names, self.kind)
             rows.append(self._row([entries.get(name) for name in names], path, by_name=True))
         return rows
 
-    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[TaskType]) -> list[list[float | None]]:
+    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
         if len(raw) != len(tasks):
             self._fault(
-                (key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per task type", "add or drop rows"
+                (key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows"
             )
         rows = []
         for i, entries in enumerate(raw):
             if len(self.faults) >= MOST_FAULTS:
                 break  # enough to mend
             if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
-                needed = f"a list of {len(self.machines)}, one entry per machine type"
+                needed = f"a list of {len(self.machines)}, one entry per {self.kind}"
                 self._fault((key, i), describe(entries), needed, "write null where a pair cannot run")
                 continue
             rows.append(self._row(entries, (key, i), by_name=False))
@@ -182,9 +225,7 @@ class _Reader:
             return self.check(entry)
         except PydanticCustomError as refused:
             why = refused.context or {}
-            self._fault(
-                path, why["found"], why["needed"], why["do"] + "; leave it out if the pair cannot run"
-            )
+            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent}")
             return None
 
     def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import amount_check, check_money, check_power, check_seconds
+from lpsched.instance.fields import Amount, check_money, check_power, check_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.instance.bag import Bag
 
-check_ratio: Final = amount_check("a profit ratio")
+check_ratio: Final = Amount("a profit ratio")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.lp.program import LpSolution
     from lpsched.search.outlet_boxes import BoxSolver
+    from lpsched.search.outlet_record import Limit, RecordedBox
     from lpsched.watch import Watch
 
 GAP: Final = 1e-3
 ROUNDS: Final = 3  # of columns for one limit
 NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for
+LIMITS: Final[tuple[Limit, ...]] = ("most", "least", "high", "low")
 OUTWARD: Final = 1e-6  # kelvin or kilowatts, for rounding
 
 
@@ -35,6 +37,7 @@ class Tightening:
     boxes: BoxSolver
     box: Ranges
     least_reward: float  # in shares of what all arrivals bring
+    record: RecordedBox
     points: list[tuple[Floats, Floats]] = field(default_factory=list)  # temperatures and heat that were met
 
     def note(self, solution: LpSolution) -> None:
@@ -45,7 +48,7 @@ class Tightening:
     def run(self, units: list[int], watch: Watch) -> Ranges | None:
         """Return the box with narrower limits; `None` if it turns out empty."""
         for unit in units:
-            for limit in ("most", "least", "high", "low"):
+            for limit in LIMITS:
                 if watch.is_over():
                     return self.box
                 if not self._is_near(unit, limit):
@@ -54,7 +57,7 @@ class Tightening:
                         return None
         return self.box
 
-    def _is_near(self, unit: int, limit: str) -> bool:
+    def _is_near(self, unit: int, limit: Limit) -> bool:
         """Tell whether some known point comes near a limit, or there is nothing left to narrow."""
         box, is_heat = self.box, limit in {"most", "least"}
         low, high = (box.least[unit], box.most[unit]) if is_heat else (box.low[unit], box.high[unit])
@@ -64,7 +67,7 @@ class Tightening:
             abs(point[is_heat][unit] - place) <= near for point in self.points
         )
 
-    def _tighten(self, unit: int, limit: str, watch: Watch) -> None:
+    def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
         sign = 1.0 if limit in {"most", "high"} else -1.0
         weights = np.zeros(self.boxes.program.units)
         weights[unit] = sign
@@ -76,5 +79,8 @@ class Tightening:
         if not is_heat:
             proved += sign * self.boxes.program.floor[unit]
         limits = getattr(self.box, limit).copy()
-        limits[unit] = min(limits[unit], proved) if sign > 0 else max(limits[unit], -proved)
-        self.box = replace(self.box, **{limit: limits})
+        before = limits[unit]
+        limits[unit] = min(before, proved) if sign > 0 else max(before, -proved)
+        if limits[unit] != before:
+            self.box = replace(self.box, **{limit: limits})
+            self.record.steps.append((limit, unit, self.boxes.program.prices(found.multipliers)))

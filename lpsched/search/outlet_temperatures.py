@@ -26,6 +26,7 @@ from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
 from lpsched.search.outlet_ranges import Tightening
+from lpsched.search.outlet_record import RecordedBox
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -52,12 +53,15 @@ class OutletAnswer:
     bound: float
     boxes: int  # whose programs were solved
     status: Literal["optimal", "limit"]  # within the gap, or stopped before
+    cutoff: float  # boxes hold all allocations that earn more than this
+    record: tuple[RecordedBox, ...]  # what proves the bound
 
 
 @dataclass(order=True, slots=True)
 class _Leaf:
     rank: float  # minus its bound
     number: int
+    place: int = field(compare=False)  # in the record
     box: Ranges = field(compare=False)
     solution: LpSolution = field(compare=False)
 
@@ -93,6 +97,7 @@ class BoxSearch:
         self.boxes = BoxSolver(market, heat, solver)
         self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=POINT_GAP)
         self.leaves: list[_Leaf] = []
+        self.record = [RecordedBox()]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
 
@@ -115,7 +120,7 @@ class BoxSearch:
     def run(self) -> None:
         """Work until the gap is closed or the watch is over."""
         self.ascent.climb(even_outlets(self.arrays, self.heat), self.watch)
-        self._push(self._bounded(self.boxes.program.largest, np.inf))
+        self._push(self._bounded(self.boxes.program.largest, 0))
         if self.ascent.best is None:
             self._climb(self.leaves[0].solution)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
@@ -136,7 +141,14 @@ class BoxSearch:
                 "impossible; allow more time"
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
-        return OutletAnswer(self.ascent.best, self.bound * (1.0 + ROUNDED), self.solved, status)
+        return OutletAnswer(
+            self.ascent.best,
+            self.bound * (1.0 + ROUNDED),
+            self.solved,
+            status,
+            self.cutoff,
+            tuple(self.record),
+        )
 
     def _is_closed(self) -> bool:
         return self.ascent.best is not None and self.bound - self.value <= self.gap * self.bound
@@ -147,8 +159,8 @@ class BoxSearch:
         else:
             heapq.heappush(self.leaves, leaf)
 
-    def _bounded(self, box: Ranges, parent: float) -> _Leaf:
-        """Return a box with its bound; never above that of its parent."""
+    def _bounded(self, box: Ranges, place: int) -> _Leaf:
+        """Return a box with its bound; never above one that is known already."""
         found = self.boxes.solve(
             box,
             gap=FINE * self.gap,
@@ -156,26 +168,27 @@ class BoxSearch:
             enough=-self.cutoff / self.unit if self.value else np.inf,
         )
         self.solved += 1
-        bound = min(parent, -found.bound * self.unit)
-        return _Leaf(-bound, self.solved, box, found.solution)
+        recorded = self.record[place]
+        recorded.note(-found.bound * self.unit, self.boxes.program.prices(found.multipliers))
+        return _Leaf(-recorded.bound, self.solved, place, box, found.solution)
 
     def _bettered(self, leaf: _Leaf) -> list[_Leaf]:
         """Return leaves in place of one."""
         while True:
-            narrowed = Tightening(self.boxes, leaf.box, self.cutoff / self.unit)
+            narrowed = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
             narrowed.note(leaf.solution)
             box = narrowed.run(self._by_doubt(leaf), self.watch)
             if box is None:
                 self.done = max(self.done, self.cutoff)
                 return []
             before = -leaf.rank
-            leaf = self._bounded(box, before)
+            leaf = self._bounded(box, leaf.place)
             if -leaf.rank <= self.cutoff or self.watch.is_over():
                 return [leaf]
             if self.climbs < CLIMBS:
                 self._climb(leaf.solution)
             if before + leaf.rank < WORTH * (before - self.cutoff):
-                return [self._bounded(half, -leaf.rank) for half in self._halves(leaf)]
+                return self._halves(leaf)
 
     def _climb(self, solution: LpSolution) -> None:
         """Go up from the point of a box."""
@@ -193,7 +206,7 @@ class BoxSearch:
     def _by_doubt(self, leaf: _Leaf) -> list[int]:
         return [int(unit) for unit in np.argsort(-self._doubts(leaf), kind="stable")]
 
-    def _halves(self, leaf: _Leaf) -> list[Ranges]:
+    def _halves(self, leaf: _Leaf) -> list[_Leaf]:
         """Cut the unit of most doubt in two, in temperature or heat, whichever raises its planes more."""
         program, box, solution = self.boxes.program, leaf.box, leaf.solution
         unit = self._by_doubt(leaf)[0]
@@ -204,12 +217,18 @@ class BoxSearch:
             _cut(box, unit, ("least", "most"), float(heat[unit])),
         ]
         heights = []
-        for halves in choices:
+        for _, halves in choices:
             inside = [half for half in halves if _holds(half, unit, heat, outlets)] or list(halves)
             heights.append(
                 min(planes(program.curve, half, heat, outlets).at(heat, outlets)[unit] for half in inside)
             )
-        return list(choices[int(np.argmax(heights))])
+        is_heat = int(np.argmax(heights))
+        at, halves = choices[is_heat]
+        below = len(self.record)
+        recorded = self.record[leaf.place]
+        recorded.cut = bool(is_heat), unit, at, below, below + 1
+        self.record += recorded.halves()
+        return [self._bounded(half, below + above) for above, half in enumerate(halves)]
 
 
 def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
@@ -228,13 +247,14 @@ def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
     return outlets
 
 
-def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[Ranges, Ranges]:
+def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[float, tuple[Ranges, Ranges]]:
+    """Return where a box is cut, near a place, and the parts below and above."""
     low, high = getattr(box, names[0]), getattr(box, names[1])
     margin = MIDDLE * (high[unit] - low[unit])
     place = min(max(place, low[unit] + margin), high[unit] - margin)
     below, above = high.copy(), low.copy()
     below[unit] = above[unit] = place
-    return replace(box, **{names[1]: below}), replace(box, **{names[0]: above})
+    return place, (replace(box, **{names[1]: below}), replace(box, **{names[0]: above}))
 
 
 def _holds(box: Ranges, unit: int, heat: Floats, outlets: Floats) -> bool:

@@ -1,6 +1,6 @@
 """Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
 
-Each format has a module with `read` and `write`. What is compressed is compared with the bag's lists before
+Each format has a module with `read` and `write`. What is compressed is compared with the file's lists before
 it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
 """
 
@@ -13,18 +13,16 @@ from lpsched.files.tables.contract import TableContract
 from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from lpsched.instance import MachineType, Table, TaskType
+    from lpsched.instance.fields import Amount
+    from lpsched.instance.table import Axes, Table
 
 _READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
 
 
-def read_table_file(
-    path: Path, key: str, tasks: Sequence[TaskType], machines: Sequence[MachineType]
-) -> Table:
-    """Read the table `key` of a bag with these types.
+def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
+    """Read the table `key` between these lists.
 
     Raises
     ------
@@ -33,13 +31,8 @@ def read_table_file(
     MissingExtraError
         If it is a Parquet file and PyArrow is not installed.
     """
-    contract = TableContract(path, key, tuple(task.name for task in tasks), labels_of(machines))
+    contract = TableContract(path, key, check, axes)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(_READERS), "convert the table")
     return reader(contract)
-
-
-def labels_of(machines: Sequence[MachineType]) -> tuple[str, ...]:
-    """Return the labels of a table's columns: the machine types' names, with their P-states if any."""
-    return tuple(label for machine in machines for label in machine.columns)

@@ -12,27 +12,38 @@ from pydantic_core import PydanticCustomError
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.files.content import read_bytes
 from lpsched.instance import Table
-from lpsched.instance.fields import LARGEST, SMALLEST, check_seconds, check_watts, nearest, quote
+from lpsched.instance.fields import SMALLEST, nearest, quote
 from lpsched.instance.table import MOST_ADVISED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.instance.arrays import Floats
+    from lpsched.instance.fields import Amount
+    from lpsched.instance.table import Axes
 
 MOST_BYTES: Final = 512 * 2**20
 CORNER: Final = "task_type"  # the header of the column of task types
-CHECKS: Final = {"seconds": check_seconds, "watts": check_watts}
 
 
 @dataclass(frozen=True, slots=True)
 class TableContract:
-    """The table `key` of a bag: its task types' names are the rows, its labels the columns."""
+    """The table `key` of a file: the names of its task types are the rows, its labels the columns."""
 
     path: Path
     key: str
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
+    check: Amount
+    axes: Axes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return self.axes.names
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the columns."""
+        return self.axes.labels
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,7 +79,7 @@ class TableContract:
         return InstanceError(str(self.path), tuple(faults))
 
     def mismatches(self, rows: list[str], columns: list[str]) -> list[Fault]:
-        """Return what differs between the names in the file and those of the bag, in any order."""
+        """Return what differs between the names in the file and those of the lists, in any order."""
         return [*self._differ(columns, self.labels, "column"), *self._differ(rows, self.names, "row")]
 
     def _differ(self, found: list[str], wanted: tuple[str, ...], kind: str) -> list[Fault]:
@@ -77,7 +88,7 @@ class TableContract:
         for name, count in times.items():
             if name not in known:
                 advice = nearest(name, wanted) if len(faults) < MOST_ADVISED else ""
-                needed = f"only {kind}s that the bag's lists name"
+                needed = f"only {kind}s that the {self.axes.kind}'s lists name"
                 faults.append(
                     self.fault(f"the {kind} {quote(name)}", needed, advice or "correct or remove it")
                 )
@@ -99,12 +110,12 @@ class TableContract:
         Raises
         ------
         InstanceError
-            If a cell is refused: the same check as for a table inside the bag, but only where NumPy
+            If a cell is refused: the same check as for a table inside the file, but only where NumPy
             has found something to refuse.
         """
         absent = np.isnan(cells)
-        sound = absent | (cells >= SMALLEST) & (cells <= LARGEST)
-        if self.key == "watts":
+        sound = absent | (cells >= max(self.check.least, SMALLEST)) & (cells <= self.check.most)
+        if self.check.least == 0.0:
             sound |= cells == 0.0
         faults = [self._refused(cells, i, c) for i, c in np.argwhere(~sound)[:MOST_FAULTS].tolist()]
         if faults:
@@ -114,7 +125,7 @@ class TableContract:
 
     def _refused(self, cells: Floats, i: int, column: int) -> Fault:
         try:
-            CHECKS[self.key](float(cells[i, column]))
+            self.check(float(cells[i, column]))
         except PydanticCustomError as refused:
             return self.cell_fault(refused, i, column)
         raise AssertionError("NumPy and the check of a single cell agree on what is refused")

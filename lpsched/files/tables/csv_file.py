@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.files.content import MOST_TEXT_BYTES, as_text
 from lpsched.files.documents.document import resolve
-from lpsched.files.tables.contract import CHECKS, CORNER, TableContract
+from lpsched.files.tables.contract import CORNER, TableContract
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def lines_of(text: str) -> list[tuple[int, list[str]]]:
 
 
 def _cells(contract: TableContract, rows: list[tuple[int, list[str]]], order: list[int]) -> Table:
-    check, faults = CHECKS[contract.key], list[Fault]()
+    check, faults = contract.check, list[Fault]()
     cells = np.full(contract.shape, np.nan)
     for i, (number, row) in enumerate(rows):
         for column, place in enumerate(order):

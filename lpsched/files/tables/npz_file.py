@@ -1,6 +1,6 @@
 """Tables as `.npz`: arrays `seconds` and `watts`, or a single array of any name; NaN cannot run.
 
-Rows and columns are in the order of the bag's lists, the P-states of a machine type side by side. Arrays
+Rows and columns are in the order of the file's lists, the P-states of a type side by side. Arrays
 `task_types` and `columns` with the names are optional, and checked if they are there. Nothing is unpickled.
 """
 
@@ -17,7 +17,7 @@ from lpsched.errors import InstanceError
 from lpsched.instance.fields import LONGEST_NAME, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,32 +70,51 @@ def _same_names(contract: TableContract, member: str, found: list[str], wanted: 
     for place, (name, expected) in enumerate(zip(found, wanted, strict=True)):
         if name != expected:
             there = f"{quote(name)} at place {place} of its {member}"
-            raise contract.refusal(there, quote(expected), "write it in the order of the bag's lists")
+            raise contract.refusal(
+                there, quote(expected), f"write it in the order of the {contract.axes.kind}'s lists"
+            )
 
 
 def _member(
     contract: TableContract, archive: zipfile.ZipFile, member: str, shape: tuple[int, ...], kinds: str
 ) -> NDArray[Any]:
     """Read one array, after its header has shown the right shape and kind."""
-    with archive.open(f"{member}.npy") as file:
-        start = file.read(12)  # magic, version, and the length of the header in two or four bytes
-        if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:
-            raise contract.refusal(
-                f"the array {quote(member)} with a huge header", "a plain array", "write it again"
-            )
-    with archive.open(f"{member}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        wide = version != (1, 0)
-        found, _, dtype = (
-            np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
-        )(file)
+    found, dtype = header_of(archive, member, contract.refusal)
     if found != shape:
-        needed = f"{' x '.join(map(str, shape))}, as the bag's lists have it"
+        needed = f"{' x '.join(map(str, shape))}, as the {contract.axes.kind}'s lists have it"
         there = f"the array {quote(member)} of shape {' x '.join(map(str, found)) or 'none'}"
         raise contract.refusal(there, needed, "mend its shape")
     if dtype.kind not in kinds or dtype.itemsize > 4 * LONGEST_LABEL:
         needed = "plain numbers" if kinds == NUMBERS else f"names of at most {LONGEST_LABEL} characters"
         raise contract.refusal(f"the array {quote(member)} of type {dtype}", needed, "convert it")
+    return array_of(archive, member)
+
+
+def header_of(
+    archive: zipfile.ZipFile, member: str, refusal: Callable[[str, str, str], InstanceError]
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and type of an array without unpacking it.
+
+    Raises
+    ------
+    InstanceError
+        If its header alone is huge.
+    """
+    with archive.open(f"{member}.npy") as file:
+        start = file.read(12)  # magic, version, and the length of the header in two or four bytes
+        if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:
+            raise refusal(f"the array {quote(member)} with a huge header", "a plain array", "write it again")
+    with archive.open(f"{member}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        wide = version != (1, 0)
+        shape, _, dtype = (
+            np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+        )(file)
+    return shape, dtype
+
+
+def array_of(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
+    """Return an array whose header has been looked at; nothing is unpickled."""
     with archive.open(f"{member}.npy") as file:
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
-from lpsched.files import bags as files_of_bags
+from lpsched.files import instance_files as files_of_instances
 from lpsched.files.bags import TableForm, read_bag, write_bag
 from lpsched.files.tables import csv_file, parquet_file
 from lpsched.instance import Table, bag_from_dict
@@ -206,8 +206,8 @@ def test_a_machine_type_may_be_called_like_the_column_of_names(tmp_path):
 
 def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
     bag = bag_from_dict(SOUND)
-    monkeypatch.setattr(files_of_bags, "MOST_YAML_BYTES", 100)
-    monkeypatch.setattr(files_of_bags, "MOST_JSON_BYTES", 100)
+    monkeypatch.setattr(files_of_instances, "MOST_YAML_BYTES", 100)
+    monkeypatch.setattr(files_of_instances, "MOST_JSON_BYTES", 100)
     with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; write \.json"):
         write_bag(bag, tmp_path / "b.yaml")
     with pytest.raises(OutputError, match=r"it would have \d+ bytes, more than 100; choose --tables npz"):

@@ -1,0 +1,144 @@
+"""What reading and writing have in common for all kinds of instances."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
+from lpsched.files.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
+from lpsched.instance.reading import in_file_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lpsched.files.documents.document import Document
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
+_NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+WIDTH: Final = 100  # characters of a line of words
+
+
+class _Instance(Protocol):
+    def remarks(self) -> tuple[str, ...]: ...
+
+
+Instance = TypeVar("Instance", bound=_Instance)
+
+
+def made_of(document: Document, path: Path, make: Callable[[object], Instance]) -> Instance:
+    """Make an instance of what a file says; its remarks come as warnings.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every fault in file order, with its line.
+    """
+    found: tuple[Fault, ...] = ()
+    try:
+        instance = make(document.value)
+    except InstanceError as error:
+        found = error.faults
+    if found or document.faults:
+        faults = in_file_order([*document.faults, *found], document.value)
+        lined = [
+            fault if fault.file or fault.line else replace(fault, line=document.line_of(fault.path))
+            for fault in faults
+        ]
+        raise InstanceError(str(path), tuple(lined))
+    for remark in instance.remarks():
+        warnings.warn(f"{path}: {remark}", LpschedWarning, stacklevel=3)
+    return instance
+
+
+def require_suffix(path: Path) -> None:
+    """Refuse to write a file of another ending than YAML's or JSON's.
+
+    Raises
+    ------
+    InstanceError
+        If it has another.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        fault = Fault((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
+        raise InstanceError(str(path), (fault,))
+
+
+def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
+    """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
+
+    Raises
+    ------
+    OutputError
+        If they would be too many, or name a file whose name is not text.
+    """
+    is_json = path.suffix.lower() == ".json"
+    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else yaml_text(raw)
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:  # the name of a table file that is not text
+        raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
+    most, do = (MOST_JSON_BYTES, "choose --tables npz") if is_json else (MOST_YAML_BYTES, "write .json")
+    if len(content) > most:
+        raise OutputError(
+            f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"
+        )
+    return content
+
+
+def yaml_text(raw: dict[str, Any]) -> str:
+    """Write an instance's mapping as YAML for people: one line per type, one line per row of a table.
+
+    Words in a list stand side by side, and a long text on several lines. Texts that a YAML 1.1 or 1.2 reader
+    could take for something else are quoted.
+    """
+    lines = []
+    for key, value in raw.items():
+        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+            lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
+        elif isinstance(value, list):
+            lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
+        elif isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
+            lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
+        elif isinstance(value, dict) and any(_is_matrix(inner) for inner in value.values()):
+            for name, inner in value.items():
+                lines += [f"{key}:", f"  {_scalar(name)}:", *(f"    - {_flow(each)}" for each in inner)]
+        elif isinstance(value, str) and len(value) > WIDTH and "  " not in value:
+            words = textwrap.wrap(_scalar(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+            lines += [f"{key}:", *(f"  {line}" for line in words)]  # YAML reads each break as a blank
+        else:
+            lines.append(f"{key}: {_flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _is_matrix(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}," if lines[-1] else f"  {word},"
+    return lines
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+        return value if plain else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value)

@@ -1,0 +1,69 @@
+"""Instance files of any kind: what a file is, its format says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.files.bags import TableForm, bag_of, write_bag
+from lpsched.files.documents import read_document
+from lpsched.files.facilities import facility_of, write_facility
+from lpsched.instance import FORMAT as BAG_FORMAT
+from lpsched.instance import Bag
+from lpsched.instance.facility import FORMAT as FACILITY_FORMAT
+from lpsched.instance.facility import Facility
+from lpsched.instance.fields import describe
+from lpsched.instance.reading import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.files.documents.document import Document
+
+READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility]]] = {
+    kind_of(BAG_FORMAT): bag_of,
+    kind_of(FACILITY_FORMAT): facility_of,
+}
+
+
+def read_instance(path: Path | str) -> Bag | Facility:
+    """Read a bag or a facility from a YAML or JSON file, and the tables that it names.
+
+    What is legal but suspect comes as an `LpschedWarning`.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every fault in file order.
+    MissingExtraError
+        If a table is a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    document = read_document(path)
+    found = document.value.get("format") if isinstance(document.value, Mapping) else None
+    kind = kind_of(found) if isinstance(found, str) else kind_of(BAG_FORMAT)
+    reader = READERS.get(kind)
+    if reader is None:
+        needed = f"'{BAG_FORMAT}' or '{FACILITY_FORMAT}'"
+        fault = Fault(("format",), describe(found), needed, "bring a file of these kinds")
+        raise InstanceError(str(path), (fault,))
+    return reader(document, path)
+
+
+def write_instance(
+    instance: Bag | Facility, path: Path | str, *, form: TableForm | None = None
+) -> tuple[Path, ...]:
+    """Write a bag or a facility, without loss; return the files written, the instance's own last.
+
+    Raises
+    ------
+    InstanceError
+        If the file's ending is neither YAML's nor JSON's.
+    OutputError
+        If a file cannot be written; then none is.
+    """
+    if isinstance(instance, Facility):
+        return write_facility(instance, path, form=form)
+    return write_bag(instance, path, form=form)

@@ -1,0 +1,293 @@
+"""The door of facilities: data as it stands in a file becomes a facility, or a list of all its faults.
+
+Every part is checked by itself first; then the rules between parts, as far as their parts are sound; the air
+and the heat last, when everything else is sound. Faults come in file order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility
+from lpsched.instance.facility_parts import (
+    Air,
+    ArrivingType,
+    CracUnit,
+    NodeType,
+    check_cap,
+    check_degradation,
+    check_facility_watts,
+    check_speed,
+)
+from lpsched.instance.facility_rules import MOST_NODES, MOST_UNITS, FacilityParts, broken_rules
+from lpsched.instance.fields import check_count, check_name, describe, nearest, numbered, quote
+from lpsched.instance.mixing_door import read_mixing
+from lpsched.instance.reading import Reading, table_file
+from lpsched.instance.table import Axes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.instance.mixing_door import MatrixFileReader
+    from lpsched.instance.reading import TableFileReader
+    from lpsched.instance.table import Table
+
+KEYS: Final = (
+    "format",
+    "name",
+    "description",
+    "node_types",
+    "nodes",
+    "crac_units",
+    "task_types",
+    "speeds",
+    "watts",
+    "memory_classes",
+    "degradation",
+    "mixing",
+    "power_cap_watts",
+    "air",
+)
+KIND: Final = "facility"
+# what stands in for a faulty value, so that the rest can be looked at; nothing is refused because of it
+NODE_TYPE: Final = {
+    "cores": 1, "overhead_watts": 0.0, "airflow_m3_per_second": 1.0, "redline_celsius": 25.0
+}  # fmt: skip
+UNIT: Final = {"airflow_m3_per_second": 1.0, "outlet_celsius": (20.0, 20.0), "cop": (1.0,)}
+TASK_TYPE: Final = {"arrivals_per_second": 1.0, "reward": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """A memory class as a row and a column of the degradation table."""
+
+    name: str
+    p_states: None = None
+    modes: int = 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
+def facility_from_dict(
+    raw: object,
+    *,
+    source: str = KIND,
+    read_table_file: TableFileReader | None = None,
+    read_matrix_file: MatrixFileReader | None = None,
+) -> Facility:
+    """Make a facility of a mapping with the keys of a facility file.
+
+    Parameters
+    ----------
+    raw
+        The mapping.
+    source
+        What the error's headline calls it.
+    read_table_file, read_matrix_file
+        Read a table or a matrix given as ``{file: NAME}``. Without them such a one is refused.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every fault in the order of `raw`.
+    """
+    reading = Reading.begin(raw, FORMAT, KEYS, source)
+    kinds = reading.entries("node_types", NodeType, NODE_TYPE)
+    tasks = reading.entries("task_types", ArrivingType, TASK_TYPE)
+    nodes = _nodes(reading, kinds)
+    units, entry_of = _units(reading)
+    axes = (
+        Axes(tasks, kinds, KIND, column_kind="node type") if tasks is not None and kinds is not None else None
+    )
+    classes = _classes(reading, tasks)
+    parts = FacilityParts(
+        name=reading.raw.get("name"),
+        node_types=kinds,
+        nodes=nodes,
+        crac_units=units,
+        task_types=tasks,
+        speeds=reading.table("speeds", check_speed, axes, read_table_file),
+        watts=reading.table("watts", check_facility_watts, axes, read_table_file),
+        mixing=read_mixing(reading, nodes, units, read_matrix_file),
+        power_cap_watts=_cap(reading),
+        classes=classes,
+        degradation=_degradation(reading, classes, read_table_file),
+        air=reading.section("air", Air),
+        description=reading.raw.get("description", ""),
+    )
+    if reading.faults:
+        told = broken_rules(parts)
+    else:
+        try:
+            return facility_of(parts)
+        except InstanceError as error:
+            told = error.faults
+    reading.faults += [_as_given(fault, reading.raw, entry_of, parts.classes) for fault in told]
+    raise reading.error(source, ("task_types", "node_types"))
+
+
+def facility_of(parts: FacilityParts) -> Facility:
+    """Make a facility of parts that are all there.
+
+    Raises
+    ------
+    InstanceError
+        If they do not fit together.
+    """
+    given = {each: getattr(parts, each) for each in FacilityParts.__dataclass_fields__}
+    assert all(given[key] is not None for key in given if key not in {"name", "degradation", "air"})
+    return Facility(**given | {"air": parts.air or PLAIN_AIR})
+
+
+def _nodes(reading: Reading, kinds: tuple[NodeType, ...] | None) -> tuple[int, ...] | None:
+    """Read the type of each node: names, or ``{type: NAME, count: N}`` for N in a row."""
+    value = reading.raw.get("nodes")
+    if not isinstance(value, list | tuple):
+        found = "nothing" if value is None else describe(value)
+        needed = "a list of node types' names, in the order of the mixing matrix"
+        reading.faults.append(Fault(("nodes",), found, needed, reading.hint))
+        return None
+    number = {kind.name: j for j, kind in enumerate(kinds or ())}
+    nodes: list[int] = []
+    faults: list[Fault] = []
+    for index, entry in enumerate(value):
+        name, count = entry, 1
+        if isinstance(entry, Mapping) and set(entry) <= {"type", "count"} and "type" in entry:
+            name = entry["type"]
+            try:
+                count = check_count(entry.get("count", 1))
+            except PydanticCustomError as refused:
+                faults.append(Fault(("nodes", index, "count"), **(refused.context or {})))
+        if not isinstance(name, str):
+            needed = "the name of a node type, or {type: NAME, count: NUMBER}"
+            faults.append(Fault(("nodes", index), describe(entry), needed, reading.hint))
+        elif kinds is not None and name not in number:
+            advice = nearest(name, number) or "correct it, or add the type"
+            faults.append(Fault(("nodes", index), quote(name), "a node type of the file's list", advice))
+        elif len(nodes) + count > MOST_NODES:
+            found = f"{len(nodes) + count:,} nodes or more"
+            faults.append(Fault(("nodes",), found, f"at most {MOST_NODES:,}", "divide the facility"))
+            break
+        else:
+            nodes += [number.get(name, 0)] * count
+        if len(faults) >= MOST_FAULTS:
+            break
+    reading.faults += faults
+    return None if faults or kinds is None else tuple(nodes)
+
+
+def _units(reading: Reading) -> tuple[tuple[CracUnit, ...] | None, list[int]]:
+    """Read the CRAC units, and which entry each one is of.
+
+    An entry with ``count: N`` is N units, named NAME-1 to NAME-N.
+    """
+    value = reading.raw.get("crac_units")
+    if not isinstance(value, list | tuple):
+        return reading.entries("crac_units", CracUnit, UNIT), []
+    counts = _unit_counts(reading, value)
+    plain = [
+        {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry
+        for entry in value
+    ]
+    sub = replace(reading, raw={"crac_units": plain})  # its list of faults is the same one
+    units = sub.entries("crac_units", CracUnit, UNIT)
+    if units is None:
+        return None, []
+    expanded: list[CracUnit] = []
+    entry_of: list[int] = []
+    for index, (unit, count) in enumerate(zip(units, counts, strict=True)):
+        names = [unit.name] if count is None else numbered(unit.name, count)
+        expanded += [replace(unit, name=name) for name in names]
+        entry_of += [index] * len(names)
+    return tuple(expanded), entry_of
+
+
+def _unit_counts(reading: Reading, entries: Sequence[object]) -> list[int | None]:
+    """Return how many units each entry is, `None` where it does not say."""
+    counts: list[int | None] = []
+    for index, entry in enumerate(entries):
+        counts.append(None)
+        if not isinstance(entry, Mapping) or "count" not in entry:
+            continue
+        try:
+            count = check_count(entry["count"])
+        except PydanticCustomError as refused:
+            reading.faults.append(Fault(("crac_units", index, "count"), **(refused.context or {})))
+            continue
+        if count > MOST_UNITS:
+            place = ("crac_units", index, "count")
+            reading.faults.append(
+                Fault(place, f"{count:,}", f"at most {MOST_UNITS:,}", "divide the facility")
+            )
+        else:
+            counts[-1] = count
+    return counts
+
+
+def _cap(reading: Reading) -> float | None:
+    value = reading.raw.get("power_cap_watts")
+    if value is None:
+        do = "add it; a large number where there is none"
+        reading.faults.append(Fault(("power_cap_watts",), "nothing", "the most watts, cooling included", do))
+        return None
+    try:
+        return check_cap(value)
+    except PydanticCustomError as refused:
+        reading.faults.append(Fault(("power_cap_watts",), **(refused.context or {})))
+        return None
+
+
+def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[str, ...] | None:
+    """Return the classes of the degradation table: as listed, else its own names, else the task types."""
+    names, table = reading.raw.get("memory_classes"), reading.raw.get("degradation")
+    key = "memory_classes"
+    if names is None and table is None:
+        return ()
+    if names is None and isinstance(table, Mapping) and table_file(table) is None:
+        names, key = list(table), "degradation"
+    if names is None:
+        return tuple(task.name for task in tasks) if tasks is not None else None
+    if not isinstance(names, list | tuple):
+        needed = "a list of names, in the order of degradation"
+        reading.faults.append(Fault((key,), describe(names), needed, reading.hint))
+        return None
+    faults = []
+    for index, name in enumerate(names):
+        try:
+            check_name(name)
+        except PydanticCustomError as refused:
+            faults.append(
+                Fault((key, index) if key == "memory_classes" else (key,), **(refused.context or {}))
+            )
+    reading.faults += faults[:MOST_FAULTS]
+    return None if faults else tuple(names)
+
+
+def _degradation(
+    reading: Reading, classes: tuple[str, ...] | None, read_file: TableFileReader | None
+) -> Table | None:
+    if reading.raw.get("degradation") is None or classes is None:
+        return None
+    own = [_Class(name) for name in classes]
+    axes = Axes(own, own, KIND, row_kind="class", column_kind="class", absent="write 0 for none")
+    return reading.table("degradation", check_degradation, axes, read_file)
+
+
+def _as_given(
+    fault: Fault, raw: Mapping[str, Any], entry_of: list[int], classes: tuple[str, ...] | None
+) -> Fault:
+    """Give a fault that a rule found the path that the file uses: entries before repetition, and names."""
+    key, *rest = fault.path or ("",)
+    if key == "crac_units" and rest and isinstance(rest[0], int):
+        return replace(fault, path=(key, entry_of[rest[0]], *rest[1:]))
+    if key == "degradation" and isinstance(raw.get(key), Mapping) and classes:
+        names = [classes[step] if isinstance(step, int) else step for step in rest]
+        return replace(fault, path=(key, *names), file=fault.file or table_file(raw[key]))
+    return fault
