@@ -15,7 +15,15 @@ WEAK, GOOD = balanced(1 / 100), balanced(1 / 210)
 
 
 def claimed(bound, *boxes, floor=0.0, outlets=None):
-    return FacilityCertificate("paper", FACILITY.content_hash, True, bound, floor, boxes, outlets)
+    return FacilityCertificate(
+        instance_name="paper",
+        instance_hash=FACILITY.content_hash,
+        colocation=True,
+        bound=bound,
+        floor=floor,
+        boxes=boxes,
+        outlets_celsius=outlets,
+    )
 
 
 def verdict(*boxes, bound=1e9, **options):

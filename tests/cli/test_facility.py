@@ -118,7 +118,7 @@ def test_a_bag_is_not_a_facility(lpsched, bag):
     assert "'lpsched-facility/1'" in err
 
 
-def test_what_no_allocation_can_keep_is_told_with_exit_1(lpsched, tmp_path):
+def test_what_no_allocation_can_keep_is_told_with_exit_1(lpsched):
     code, _, err = lpsched("facility", TINY, "--outlets", "25.4")
     assert code == 1
     assert "even if all nodes are idle" in err

@@ -13,17 +13,17 @@ from lpsched.files.proofs import as_dict, proof_from_dict, read_proof, write_pro
 
 PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)
 PROOF = FacilityCertificate(
-    "f",
-    "abc",
-    False,
-    1.2,
-    0.7,
-    (
+    instance_name="f",
+    instance_hash="abc",
+    colocation=False,
+    bound=1.2,
+    floor=0.7,
+    boxes=(
         Box((Step("least", 0, PRICES),), Cut(OUTLET, 0, 20.1, 1, 2)),
         Box(prices=PRICES),
         Box((Step("high", 0, PRICES),)),
     ),
-    (20.5,),
+    outlets_celsius=(20.5,),
 )
 
 
@@ -34,7 +34,7 @@ def test_what_is_written_is_read_again(tmp_path):
     assert path.read_text().count("\n") < 25  # a box to a line
 
 
-def test_without_outlets_there_are_none(tmp_path):
+def test_without_outlets_there_are_none():
     content = as_dict(PROOF, "1.0") | {"outlets_celsius": None}
     assert proof_from_dict(content, "p").outlets_celsius is None
 

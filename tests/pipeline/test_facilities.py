@@ -71,7 +71,7 @@ def test_without_colocation_cores_are_counted_as_if_they_were_alone():
     assert result.measured.reward_rate == pytest.approx(0.8 * 4 / 3, rel=1e-5)
     assert result.reward_rate <= result.bound
     assert check(paper_facility(), result.certificate).accepted
-    assert dict((row[0], row[2]) for row in result.facts())["co-located"].startswith("verified")
+    assert {row[0]: row[2] for row in result.facts()}["co-located"].startswith("verified")
 
 
 @pytest.mark.parametrize(
