@@ -37,11 +37,13 @@ if TYPE_CHECKING:
         OutputError,
         SolverError,
     )
-    from lpsched.files.bags import read_bag as read
-    from lpsched.files.bags import write_bag as write
     from lpsched.files.certificates import read_certificate, write_certificate
+    from lpsched.files.instances import read_instance as read
+    from lpsched.files.instances import write_instance as write
     from lpsched.files.schedules import read_schedule, write_schedule
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
+    from lpsched.instance.facility import Facility
+    from lpsched.instance.facility_door import facility_from_dict
     from lpsched.pipeline import certify, export, front, price_curve, solve, solver_named
     from lpsched.relaxation import Regime
     from lpsched.result import FrontResult, PriceCurve, Result, Status, Validation, Worth
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 _PLACES: Final = {
     "Bag": "instance",
     "Certificate": "certificate.claim",
+    "Facility": "instance.facility",
     "Fault": "errors",
     "FrontResult": "result",
     "InfeasibleError": "errors",
@@ -82,15 +85,16 @@ _PLACES: Final = {
     "check_certificate": "certificate.claim:check",
     "expand": "schedule.tasks",
     "export": "pipeline",
+    "facility_from_dict": "instance.facility_door",
     "front": "pipeline",
     "price_curve": "pipeline",
-    "read": "files.bags:read_bag",
+    "read": "files.instances:read_instance",
     "read_certificate": "files.certificates",
     "read_schedule": "files.schedules",
     "solve": "pipeline",
     "solver_named": "pipeline",
     "validate": "compare",
-    "write": "files.bags:write_bag",
+    "write": "files.instances:write_instance",
     "write_certificate": "files.certificates",
     "write_schedule": "files.schedules",
 }
@@ -98,6 +102,7 @@ _PLACES: Final = {
 __all__ = [
     "Bag",
     "Certificate",
+    "Facility",
     "Fault",
     "FrontResult",
     "InfeasibleError",
@@ -129,6 +134,7 @@ __all__ = [
     "check_certificate",
     "expand",
     "export",
+    "facility_from_dict",
     "front",
     "price_curve",
     "read",

@@ -13,13 +13,17 @@ from typing import Final
 import numpy as np
 
 from lpsched.files.bags import TableForm, as_dict
+from lpsched.files.facilities import as_dict as facility_as_dict
 from lpsched.files.instance_files import yaml_text
+from lpsched.files.matrices import write_npz
 from lpsched.files.writing import write_files
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
+from lpsched.generate.facility import generate_facility
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 
 PROFIT_SEED: Final = 2014
 VIDEO_SEED: Final = 30
+FACILITY_SEED: Final = 1
 
 TINY: Final = """\
 # Two task types on two machine types; every answer can be checked on paper.
@@ -77,6 +81,13 @@ SPEC: Final = """\
 # by SPEC, https://www.spec.org, the owner of these names and figures. A speed run loads only part of the
 # machine, and SPEC does not publish its power. Assumption: idle plus half of the span from idle to full
 # load, for every benchmark. The counts (10 machines of each, 100 runs of each) are ours.
+"""
+
+FACILITY: Final = f"""\
+# 150 nodes, three CRAC units and eight task types: the small platform of Oxley, Jonardi, Pasricha, Maciejewski,
+# Koenig and Siegel (2014), seed {FACILITY_SEED}. Which numbers are the paper's and which are ours is in the
+# description below, and in full at the head of lpsched/generate/facility.py and air_mixing.py. How air mixes is
+# in the .npz beside this file.
 """
 
 SERVERS: Final = {  # idle watts, watts at 100 % load
@@ -198,8 +209,8 @@ def spec() -> Bag:
     )
 
 
-def instances() -> dict[str, str]:
-    """Return every file's name and text."""
+def instances() -> dict[str, bytes]:
+    """Return every file's name and content."""
     plain = profit()
     with_comments = {
         "video-transcoding.yaml": (VIDEO, video()),
@@ -216,13 +227,22 @@ def instances() -> dict[str, str]:
         name: comment + yaml_text(as_dict(bag, TableForm.NAMES))
         for name, (comment, bag) in with_comments.items()
     }
-    return {"tiny.yaml": TINY} | texts
+    contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY} | texts).items()}
+    return contents | facility("facility-small.yaml")
+
+
+def facility(name: str) -> dict[str, bytes]:
+    """Return the small platform: its matrix, and the file that names it."""
+    small = generate_facility("small", np.random.default_rng(FACILITY_SEED))
+    beside = f"{name}.mixing.npz"
+    text = FACILITY + yaml_text(facility_as_dict(small, files={"mixing": beside}))
+    return {beside: write_npz(small.mixing.matrix), name: text.encode()}
 
 
 def main() -> None:
     """Write the files."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent.parent / "instances"
-    write_files({folder / name: text.encode() for name, text in instances().items()})
+    write_files({folder / name: content for name, content in instances().items()})
 
 
 if __name__ == "__main__":

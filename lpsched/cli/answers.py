@@ -1,4 +1,4 @@
-"""What every JSON answer about a bag begins with, and what every written bag is answered with."""
+"""What every JSON answer about an instance begins with, and what every written one is answered with."""
 
 from __future__ import annotations
 
@@ -10,23 +10,35 @@ if TYPE_CHECKING:
     from lpsched.cli.talk import Talk
     from lpsched.files.bags import TableForm
     from lpsched.instance import Bag
+    from lpsched.instance.facility import Facility
 
 
-def header(kind: str, bag: Bag) -> dict[str, Any]:
+def header(kind: str, instance: Bag | Facility) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {
         "format": kind,
         "lpsched": version("lpsched"),
-        "instance": {"name": bag.name, "hash": bag.content_hash},
+        "instance": {"name": instance.name, "hash": instance.content_hash},
     }
 
 
-def write_and_tell(talk: Talk, bag: Bag, path: Path, form: TableForm | None, **more: object) -> None:
-    """Write a bag and say which files now hold it."""
-    from lpsched.files.bags import write_bag
+def write_and_tell(
+    talk: Talk, instance: Bag | Facility, path: Path, form: TableForm | None, **more: object
+) -> None:
+    """Write an instance and say which files now hold it."""
+    from lpsched.files.instances import write_instance
 
-    files = [str(file) for file in write_bag(bag, path, form=form)]
-    kinds = f"{len(bag.task_types):,} task types, {len(bag.machine_types):,} machine types"
-    text = f"{path}: {bag.tasks:,} tasks on {bag.machines:,} machines ({kinds})\n"
-    text += "".join(f"{file}: its tables\n" for file in files[:-1])
-    talk.answer(header("lpsched-written/1", bag) | {"files": files} | more, text=text)
+    files = [str(file) for file in write_instance(instance, path, form=form)]
+    text = f"{path}: {_size(instance)}\n" + "".join(f"{file}: its tables\n" for file in files[:-1])
+    talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
+
+
+def _size(instance: Bag | Facility) -> str:
+    from lpsched.instance import Bag
+
+    if isinstance(instance, Bag):
+        kinds = f"{len(instance.task_types):,} task types, {len(instance.machine_types):,} machine types"
+        return f"{instance.tasks:,} tasks on {instance.machines:,} machines ({kinds})"
+    kinds = f"{len(instance.task_types):,} task types, {len(instance.node_types):,} node types"
+    cores = f"{len(instance.nodes):,} nodes with {instance.cores:,} cores"
+    return f"{cores}, {len(instance.crac_units):,} CRAC units ({kinds})"

@@ -1,4 +1,4 @@
-"""`lpsched convert`: the same bag in another format or table form."""
+"""`lpsched convert`: the same bag or facility in another format or table form."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from lpsched.cli.talk import talk_of
 
 def convert(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.", readable=False)],
+    file: Annotated[Path, typer.Argument(help="A bag or a facility: .yaml or .json.", readable=False)],
     output: Output,
     tables: TablesOption = None,
     *,
-    merge: Annotated[bool, typer.Option("--merge", help="Join types that differ only in name.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge", help="Join types of a bag that differ only in name.")
+    ] = False,
 ) -> None:
     """Write a file in another format or table form, without loss."""
     from lpsched.cli.answers import write_and_tell
-    from lpsched.files.bags import read_bag
+    from lpsched.files.instances import read_instance
+    from lpsched.instance import Bag
 
-    bag = read_bag(file)
-    write_and_tell(talk_of(context), bag.merged() if merge else bag, output, form_of(tables))
+    instance = read_instance(file)
+    if merge and not isinstance(instance, Bag):
+        raise typer.BadParameter(f"--merge: {file} is no bag; leave the option out")
+    merged = instance.merged() if merge and isinstance(instance, Bag) else instance
+    write_and_tell(talk_of(context), merged, output, form_of(tables))

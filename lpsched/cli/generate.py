@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -78,6 +79,49 @@ def generate_bag(
     )
     bag = cov_bag(name if name is not None else f"cov-{seed}", np.random.default_rng(seed), options)
     write_and_tell(talk_of(context), bag, output, form_of(tables), seed=seed)
+
+
+class Platform(StrEnum):
+    """Platforms of the Heat paper; the names of `lpsched.generate.facility.PLATFORMS`, without loading it."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
+@generate_app.command("facility")
+def generate_facility(
+    context: typer.Context,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
+    output: Output,
+    platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = Platform.SMALL,
+    name: Annotated[
+        str | None, typer.Option(help="The facility's name; platform and seed if not given.")
+    ] = None,
+    recirculation: Annotated[
+        float, typer.Option(help="Share of the nodes' air that comes straight from nodes, 0 to 0.6.")
+    ] = 0.2,
+    cap_share: Annotated[float, typer.Option(help="The power cap, as a share of full power.")] = 0.6,
+    nodes: Annotated[int | None, typer.Option(help="Nodes, in place of the platform's.")] = None,
+    crac_units: Annotated[int | None, typer.Option(help="CRAC units, likewise.")] = None,
+    task_types: Annotated[int | None, typer.Option(help="Task types, likewise; 1 to 16.")] = None,
+    node_types: Annotated[int | None, typer.Option(help="Node types, likewise; 1 to 4.")] = None,
+    tables: TablesOption = None,
+) -> None:
+    """Generate a facility after the platforms of Oxley and others, 2014."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from lpsched.cli.answers import write_and_tell
+    from lpsched.generate.facility import PLATFORMS, facility_of
+
+    sizes = {"nodes": nodes, "crac_units": crac_units, "task_types": task_types, "node_types": node_types}
+    given = {key: size for key, size in sizes.items() if size is not None}
+    options = replace(PLATFORMS[platform.value], recirculation=recirculation, cap_share=cap_share, **given)
+    named = name if name is not None else f"{platform.value}-{seed}"
+    facility = facility_of(named, np.random.default_rng(seed), options)
+    write_and_tell(talk_of(context), facility, output, form_of(tables), seed=seed)
 
 
 def _counts(option: str, given: list[str]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     """Kinds of files."""
 
     BAG = "bag"
+    FACILITY = "facility"
 
 
 class Tables(StrEnum):

@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lpsched.cli.talk import talk_of
 
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from lpsched.instance import Bag
+    from lpsched.instance.facility import Facility
+
 
 def show(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag: a .yaml or .json file.", readable=False)],
+    file: Annotated[Path, typer.Argument(help="A bag or a facility: .yaml or .json.", readable=False)],
 ) -> None:
-    """Show what is in a file: sizes, prices, and how heterogeneous tasks and machines are."""
+    """Show what is in a file: sizes, prices, heterogeneity of a bag; nodes, air, tasks of a facility."""
+    from lpsched.cli.answers import header
+    from lpsched.files.instances import read_instance
+    from lpsched.instance import Bag
+
+    instance = read_instance(file)
+    content, tables = _bag(instance) if isinstance(instance, Bag) else _facility(instance)
+    talk_of(context).answer(header("lpsched-show/1", instance) | content, tables)
+
+
+def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
     from dataclasses import asdict
 
-    from lpsched.cli.answers import header
-    from lpsched.files.bags import read_bag
     from lpsched.instance.heterogeneity import heterogeneity
     from lpsched.reports.bag import bag_tables
 
-    bag = read_bag(file)
     measures = heterogeneity(bag)
     cells = bag.seconds.rows * bag.seconds.columns
-    content = header("lpsched-show/1", bag) | {
+    content = {
         "tasks": bag.tasks,
         "task_types": {task.name: task.count for task in bag.task_types},
         "machines": bag.machines,
@@ -36,4 +50,13 @@ def show(
         "site": bag.site.model_dump(),
         "heterogeneity": asdict(measures),
     }
-    talk_of(context).answer(content, bag_tables(bag, measures))
+    return content, bag_tables(bag, measures)
+
+
+def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
+    from dataclasses import asdict
+
+    from lpsched.reports.facility_file import facility_facts, facility_tables
+
+    facts = facility_facts(facility)
+    return asdict(facts), facility_tables(facility, facts)

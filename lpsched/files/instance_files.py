@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -93,8 +94,8 @@ def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
 def yaml_text(raw: dict[str, Any]) -> str:
     """Write an instance's mapping as YAML for people: one line per type, one line per row of a table.
 
-    Words in a list stand side by side, and texts of several lines as blocks. Texts that a YAML 1.1 or 1.2
-    reader could take for something else are quoted.
+    Words in a list stand side by side, and a long text on several lines. Texts that a YAML 1.1 or 1.2 reader
+    could take for something else are quoted.
     """
     lines = []
     for key, value in raw.items():
@@ -107,6 +108,9 @@ def yaml_text(raw: dict[str, Any]) -> str:
         elif isinstance(value, dict) and any(_is_matrix(inner) for inner in value.values()):
             for name, inner in value.items():
                 lines += [f"{key}:", f"  {_scalar(name)}:", *(f"    - {_flow(each)}" for each in inner)]
+        elif isinstance(value, str) and len(value) > WIDTH and "  " not in value:
+            words = textwrap.wrap(_scalar(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+            lines += [f"{key}:", *(f"  {line}" for line in words)]  # YAML reads each break as a blank
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"

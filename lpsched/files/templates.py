@@ -44,4 +44,62 @@ site:                        # optional, like everything in it
   # deadline_seconds: 3600
 """
 
-TEMPLATES: Final = {"bag": BAG}
+FACILITY: Final = """\
+format: lpsched-facility/1   # the first key of every file
+name: my-facility
+# description: a text that says where the numbers come from; optional
+
+node_types:                  # nodes that are alike; p_states is optional
+  - {name: blade, cores: 4, overhead_watts: 30, airflow_m3_per_second: 0.1, redline_celsius: 27,
+     p_states: [fast, saving]}
+  - {name: tower, cores: 2, overhead_watts: 60, airflow_m3_per_second: 0.1, redline_celsius: 27}
+
+nodes:                       # in the order of the mixing matrix: a type's name, or so many in a row
+  - {type: blade, count: 3}
+  - tower
+
+crac_units:                  # count: 3 would make three units of one entry
+  - name: crac
+    airflow_m3_per_second: 0.4
+    outlet_celsius: [12, 24]        # lowest and highest
+    # cop: [0.458, 0.0008, 0.0068]  # coefficient of performance: constant, linear, quadratic in the outlet
+    # redline_celsius: 40           # of the air that it draws in
+
+task_types:                  # deadline_seconds and memory_class are optional
+  - {name: render, arrivals_per_second: 0.5, reward: 4.0, deadline_seconds: 60, memory_class: heavy}
+  - {name: encode, arrivals_per_second: 1.5, reward: 1.0, memory_class: light}
+
+# Tasks per second of one core, and its watts. What is not named cannot run. A node type with P-states has a
+# list, one number for each. Other forms, as in a bag: a list of rows, or {file: speeds.csv}.
+speeds:
+  render: {blade: [0.05, 0.03], tower: 0.04}
+  encode: {blade: [0.2, 0.12]}
+watts:
+  render: {blade: [25.0, 12.0], tower: 30.0}
+  encode: {blade: [22.0, 10.0]}
+
+# How much longer a task of the row's class takes for each other core of its node that runs one of the
+# column's: 0.4 is 40 % more. Optional. Rows and columns may be task types instead of memory classes.
+degradation:
+  heavy: {heavy: 0.4, light: 0.05}
+  light: {heavy: 0.1, light: 0.0}
+
+# How air gets around, nodes first, then CRAC units; one of three:
+#   inlet_mix[v][u]                      share of the air that v draws in that left u; rows sum to 1
+#   alpha[u][v]                          share of the air that leaves u that goes to v; rows sum to 1
+#   recirculation_kelvin_per_watt[v][w]  nodes only, with one CRAC unit: inlets = its outlet + matrix x watts
+# Each as rows, or {file: mixing.npz} (or .csv) beside this file. As much air must leave a place as enters it.
+mixing:
+  inlet_mix:
+    - [0.0, 0.2, 0.0, 0.0, 0.8]
+    - [0.0, 0.0, 0.2, 0.0, 0.8]
+    - [0.0, 0.0, 0.0, 0.2, 0.8]
+    - [0.2, 0.0, 0.0, 0.0, 0.8]
+    - [0.2, 0.2, 0.2, 0.2, 0.2]
+
+power_cap_watts: 500         # nodes and cooling together
+
+# air: {density_kg_per_m3: 1.205, joules_per_kg_kelvin: 1005}
+"""
+
+TEMPLATES: Final = {"bag": BAG, "facility": FACILITY}

@@ -5,7 +5,7 @@ Data       r_i, a_i       reward and arrivals per second of task type i
            O_v, R_v       overhead watts of node v, and the highest temperature of the air it draws in
            T, G, H, Gc, Hc, k   outlet temperatures and the heat map (`heat.py`)
 Variables  z_i            the share of the arrivals that is done, x_vq the share of its time that v runs q
-           P_v            watts of node v
+           P_v            watts of node v, over: kilowatts above the cap, kelvin too hot, kelvin too cold
 
     max   sum_i r_i a_i z_i
     s.t.  a_i z_i  <=  sum_vq rate_iq x_vq                                  (demand)
@@ -14,7 +14,8 @@ Variables  z_i            the share of the arrivals that is done, x_vq the share
           sum_v P_v + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap   (cap)
           G P + H T  <=  R,      T  <=  Gc P + Hc T  <=  R_u                (air, added when broken)
 
-Time not in any pattern is idle. That a CRAC unit draws in air at least as warm as it blows out says that it
+What breaks cap or air is paid for at a price that nothing is worth (over), so that every program has a
+solution, and one that has none without paying is known by it. Time not in any pattern is idle. That a CRAC unit draws in air at least as warm as it blows out says that it
 cools. With multipliers y of demand, mu of cap and s of the air, every node sees one price of a watt,
 
     p_v  =  mu (1 + sum_u k_u Gc_uv / CoP_u)  +  sum of s over the rows of air times their coefficient at v,
@@ -58,6 +59,8 @@ KILO: Final = 1000.0
 BROKEN: Final = 1e-9  # kelvin
 AT_ONCE: Final = 60  # rows of air added in a round
 SLACK: Final = 1.01  # between what a variable can be and its upper limit
+PENALTY: Final = 100.0  # times the largest worth of a kilowatt
+HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold
 NEIGHBOURS: Final = 1  # patterns on each side of the best that a node is offered as well
 
 Run = tuple[int, "NodePattern"] | None  # a node and its pattern; `None` for the columns of z and P
@@ -104,6 +107,15 @@ class NodeMarket:
                     if 0 <= q <= last and patterns[q].runs
                 ]
         return gains, runs
+
+    def dearest(self) -> float:
+        """Return what a kilowatt could be worth at most: a core's best reward for it."""
+        arrays = self.arrays
+        runs = (arrays.speeds > 0) & (arrays.watts > 0)
+        per_watt = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0) / np.where(
+            runs, arrays.watts, 1.0
+        )
+        return float(per_watt.max(initial=0.0)) * KILO / self.unit or 1.0
 
     def columns(self, runs: Sequence[tuple[int, NodePattern]]) -> Columns:
         """Return patterns of nodes as columns: rows are demand, node and power, in that order."""
@@ -161,12 +173,13 @@ class FixedOutlets:
         types, nodes = len(market.flow), len(market.overhead)
         z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
         power = lp.variables("P", upper=SLACK * market.most)
-        lp.objective([(z, -market.earns / market.unit)])
+        over = lp.variables("over", upper=np.array([SLACK * market.most.sum(), HOTTEST, HOTTEST]))
+        lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
         lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
         lp.at_most_each([f"node[{v}]" for v in range(nodes)], [], 1.0)
         for v in range(nodes):
             lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
-        lp.at_most("cap", [(power, self.weights)], self.room)
+        lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
         return lp.build()
 
     def price(self, multipliers: Floats) -> Priced[Run]:
@@ -206,8 +219,8 @@ class FixedOutlets:
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return the rows of air that are broken most."""
-        power = solution["P"]
-        air = self.warms @ power
+        over = solution["over"]
+        air = self.warms @ solution["P"] - over[1] + over[2]
         excess = np.maximum(air - self.most, self.least - air)
         excess[self.rows] = -np.inf
         worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
@@ -217,12 +230,16 @@ class FixedOutlets:
         if not len(chosen):
             return None
         self.rows += chosen.tolist()
-        power = program.blocks["P"]
+        columns, values = [], []
+        for place in chosen:
+            near = np.flatnonzero(self.warms[place])
+            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1:]))
+            values.append(np.append(self.warms[place, near], [-1.0, 1.0]))
         return Rows(
             names=tuple(f"air[{place}]" for place in chosen),
             lower=self.least[chosen],
             upper=self.most[chosen],
-            starts=(len(power) * np.arange(len(chosen) + 1)).astype(np.int32),
-            columns=np.tile(power, len(chosen)).astype(np.int32),
-            values=self.warms[chosen].ravel(),
+            starts=np.cumsum([0, *map(len, columns)]).astype(np.int32),
+            columns=np.concatenate(columns).astype(np.int32),
+            values=np.concatenate(values),
         )

@@ -1,164 +1,239 @@
-"""Seeded facilities after the three platforms of Oxley and others (thin first form)."""
+"""Facilities after the three platforms of the Heat paper: small, medium and large.
+
+From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node type
+the overhead, cores, P-states and watts of a core in P-state 0 (table II); the names of the task types; how
+much of their time scales with the clock, for lbm (30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the
+CoP; equal CRAC airflows that sum to those of the nodes; the cap, a share (60 %) of the power of all cores at
+the most CPU-intensive task type in P-state 0, with the warmest outlets that keep the redlines.
+
+What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
+mean 1 and coefficient of variation V, U(a, b) a uniform one.
+
+    node v          of a type drawn evenly; every type occurs
+    airflow         7.55e-5 m3/s for each watt of the node's full load: 160 cubic feet a minute for a kilowatt
+    redline         25 C at the nodes; none at the CRAC units
+    outlets         10 to 25 C
+    clock           of P-state k of K: 1 - 0.6 k / (K - 1)
+    seconds         in P-state 0: U(200, 600) of the task type x G(0.15) of the pair x U(0.8, 1.25) of the
+                    node type; at clock c: x (1 + s (1 / c - 1)), s the share of the time that scales with it
+    watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
+    arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
+    deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
+    memory class    heavy, medium or light, with the slowdowns of `heat_tables.py`
+    air             `air_mixing.py`, with a stated share of recirculation
+
+Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
+exact, so that air is conserved.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.facility import (
-    Air,
-    ArrivingType,
-    CracUnit,
-    Facility,
-    Mixing,
-    NodeType,
-    SparseMatrix,
-)
+from lpsched.errors import Fault, InstanceError
+from lpsched.generate.air_mixing import air_mixing
+from lpsched.generate.cov import six_digits
+from lpsched.generate.heat_tables import BENCHMARKS, CLASSES, DEGRADATION, SERVERS
+from lpsched.instance.facility import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
+from lpsched.instance.fields import numbered
 from lpsched.instance.table import Table
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.generate.heat_tables import Benchmark, Server
+    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.mixing import SparseMatrix
 
-PLATFORMS: Final = {"small": (150, 3, 8, 2), "medium": (500, 4, 10, 3), "large": (5000, 60, 16, 4)}
-# name, overhead watts, cores, P-states, watts of a core in P-state 0 (table II)
-NODES: Final = (
-    ("tx140", 18.9, 4, 14, 9.1),
-    ("x3200", 75.2, 2, 4, 20.9),
-    ("rx100", 35.0, 4, 11, 22.4),
-    ("at110", 21.3, 4, 16, 18.55),
-)
-# name, memory class, how much of the time scales with the clock
-TASKS: Final = (
-    ("lbm", "heavy", 0.30), ("bwaves", "heavy", 0.45), ("sphinx3", "medium", 0.60), ("milc", "heavy", 0.40),
-    ("cactusADM", "medium", 0.65), ("calculix", "light", 0.95), ("wrf", "medium", 0.70), ("tonto", "light", 0.90),
-    ("povray", "light", 1.00), ("dealII", "light", 0.80), ("zeusmp", "medium", 0.65), ("gromacs", "light", 0.95),
-    ("leslie3d", "heavy", 0.40), ("namd", "light", 0.98), ("soplex", "heavy", 0.45), ("GemsFDTD", "heavy", 0.40),
-)  # fmt: skip
-CLASSES: Final = ("heavy", "medium", "light")
-DEGRADATION: Final = ((1.00, 0.30, 0.05), (0.50, 0.20, 0.03), (0.06, 0.04, 0.01))
-RACK: Final = 25
+REDLINE: Final = 25.0
+OUTLETS: Final = (10.0, 25.0)
 LOWEST_CLOCK: Final = 0.4
-STATIC: Final = 0.1
-FLOW_PER_WATT: Final = 7.55e-5  # m3/s: 160 cubic feet a minute for a kilowatt
+STATIC: Final = 0.1  # of a core's power, whatever the clock
+FLOW_PER_WATT: Final = 7.55e-5
+SETTLED: Final = 1e-12  # kelvin
+RANGES: Final = {
+    "nodes": (1, 20_000),
+    "crac_units": (1, 1000),
+    "task_types": (1, len(BENCHMARKS)),
+    "node_types": (1, len(SERVERS)),
+    "rack": (1, 1000),
+    "recirculation": (0, 0.6),
+    "cap_share": (1e-6, 10),
+}
+DESCRIPTION: Final = (
+    "After the platforms of Oxley and others, 2014. From the paper: table II, the task types, rewards, CoP, "
+    "equal CRAC airflows, and the cap, {cap_share:g} of full power. Not printed there, and made by lpsched's "
+    "generator as its documentation says: the mixing of air (recirculation {recirculation:g}), airflows, "
+    "redlines, arrivals, deadlines, speeds, P-state clocks and powers, memory classes, degradation."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityOptions:
+    """What to generate; `PLATFORMS` has the paper's three.
+
+    Raises
+    ------
+    InstanceError
+        If an option is out of its range; the error lists every one that is.
+    """
+
+    nodes: int
+    crac_units: int
+    task_types: int
+    node_types: int
+    rack: int = 25  # nodes in a rack
+    recirculation: float = 0.2
+    cap_share: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be generated."""
+        faults = [
+            Fault((name,), repr(value), f"{least:g} to {most:g}", "change the option")
+            for name, (least, most) in RANGES.items()
+            if not least <= (value := getattr(self, name)) <= most
+        ]
+        if self.nodes < self.node_types:
+            needed = f"at least {self.node_types}, one of each node type"
+            faults.append(Fault(("nodes",), str(self.nodes), needed, "ask for more"))
+        if faults:
+            raise InstanceError("options of the generator", tuple(faults))
+
+
+PLATFORMS: Final = {
+    "small": FacilityOptions(nodes=150, crac_units=3, task_types=8, node_types=2),
+    "medium": FacilityOptions(nodes=500, crac_units=4, task_types=10, node_types=3),
+    "large": FacilityOptions(nodes=5000, crac_units=60, task_types=16, node_types=4),
+}
 
 
 def generate_facility(
     platform: str, rng: np.random.Generator, *, recirculation: float = 0.2, cap_share: float = 0.6
 ) -> Facility:
-    nodes, units, tasks, kinds = PLATFORMS[platform]
-    return make(
-        rng, nodes, units, tasks, kinds, recirculation=recirculation, cap_share=cap_share, name=platform
+    """Generate one of the paper's platforms; the same generator state gives the same facility.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such platform, or an option is out of its range.
+    """
+    if platform not in PLATFORMS:
+        fault = Fault(("platform",), repr(platform), "one of " + ", ".join(PLATFORMS), "choose one")
+        raise InstanceError("options of the generator", (fault,))
+    options = replace(PLATFORMS[platform], recirculation=recirculation, cap_share=cap_share)
+    return facility_of(platform, rng, options)
+
+
+def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -> Facility:
+    """Generate a facility of any size; the same generator state gives the same facility.
+
+    Raises
+    ------
+    InstanceError
+        If the cap does not even cover idle nodes.
+    """
+    servers, tasks = SERVERS[: options.node_types], BENCHMARKS[: options.task_types]
+    types = tuple(map(_node_type, servers))
+    of_node = rng.integers(len(types), size=options.nodes)
+    of_node[: len(types)] = np.arange(len(types))
+    flow = np.array([kind.airflow_m3_per_second for kind in types])[of_node]
+    unit_flow = np.full(options.crac_units, flow.sum() / options.crac_units)
+    seconds = (
+        rng.uniform(200.0, 600.0, len(tasks))[:, np.newaxis]
+        * rng.gamma(1 / 0.15**2, 0.15**2, (len(tasks), len(types)))
+        * rng.uniform(0.8, 1.25, len(types))
+    )
+    cores = np.bincount(of_node, minlength=len(types)) * np.array([server.cores for server in servers])
+    arriving = _arriving(rng, tasks, seconds, (cores / seconds).sum(axis=1) / len(tasks))
+    matrix = air_mixing(flow, unit_flow, options.recirculation, options.rack)
+    busiest = max(tasks, key=lambda task: task.clock_share)
+    most = np.array([each.overhead_watts + each.cores * _core_watts(busiest, each, 1.0) for each in servers])
+    full = full_power(most[of_node], flow, unit_flow, matrix)
+    used = [a for a, kind in enumerate(CLASSES) if any(task.memory_class == kind for task in tasks)]
+    units = zip(numbered("crac", options.crac_units), unit_flow.tolist(), strict=True)
+    return Facility(
+        name=name,
+        node_types=types,
+        nodes=tuple(of_node.tolist()),
+        crac_units=tuple(CracUnit(label, each, OUTLETS) for label, each in units),
+        task_types=arriving,
+        speeds=Table.of([_speeds(*each, servers) for each in zip(tasks, seconds.tolist(), strict=True)]),
+        watts=Table.of([[_core_watts(*each) for each in _modes(task, servers)] for task in tasks]),
+        mixing=Mixing("inlet_mix", matrix),
+        power_cap_watts=six_digits(options.cap_share * full),
+        classes=tuple(CLASSES[a] for a in used),
+        degradation=Table.of([[DEGRADATION[a][b] for b in used] for a in used]),
+        description=DESCRIPTION.format(cap_share=options.cap_share, recirculation=options.recirculation),
     )
 
 
-def make(rng, nodes, units, tasks, kinds, *, recirculation=0.2, cap_share=0.6, name="facility", rack=RACK):
-    from lpsched.heat import heat_map, hottest_common_outlet, total_watts
-    from lpsched.instance.facility_arrays import facility_arrays
-
-    air = Air()
-    full = [over + cores * watts for _, over, cores, _, watts in NODES[:kinds]]
-    types = tuple(
-        NodeType(each, cores, over, FLOW_PER_WATT * most, 25.0, tuple(f"P{k}" for k in range(states)))
-        for (each, over, cores, states, _), most in zip(NODES, full, strict=False)
-    )
-    of_node = rng.integers(kinds, size=nodes)
-    of_node[:kinds] = np.arange(kinds) if nodes >= kinds else of_node[:kinds]
-    flow = np.array([types[j].airflow_m3_per_second for j in of_node])
-    cracs = tuple(CracUnit(f"crac-{u}", flow.sum() / units, (10.0, 25.0)) for u in range(units))
-    mix = mixing(flow, np.full(units, flow.sum() / units), recirculation, rack)
-    base = rng.uniform(200.0, 600.0, tasks)[:, None] * rng.gamma(1 / 0.15**2, 0.15**2, (tasks, kinds))
-    base = base * rng.uniform(0.8, 1.25, kinds)
-    speeds, watts = [], []
-    for i in range(tasks):
-        bound = TASKS[i][2]
-        row_s, row_w = [], []
-        for j in range(kinds):
-            for clock in np.linspace(1.0, LOWEST_CLOCK, NODES[j][3]):
-                row_s.append(1.0 / (base[i, j] * (1 + bound * (1 / clock - 1))))
-                row_w.append(NODES[j][4] * (STATIC + (1 - STATIC) * clock**3) * (0.75 + 0.25 * bound))
-        speeds.append(row_s)
-        watts.append(row_w)
-    first = np.cumsum([0] + [NODES[j][3] for j in range(kinds)])[:-1]
-    cores = np.array([sum(types[j].cores for j in of_node if j == each) for each in range(kinds)])
-    capacity = (np.array(speeds)[:, first] * cores).sum(axis=1) / tasks
-    arrivals = rng.uniform(0.5, 1.5, tasks) * capacity
-    rewards = rng.uniform(0.5, 1.0, tasks)
-    deadlines = rng.uniform(1.5, 3.0, tasks) * base.mean(axis=1)
-    arriving = tuple(
-        ArrivingType(TASKS[i][0], float(arrivals[i]), float(rewards[i]), float(deadlines[i]), TASKS[i][1])
-        for i in range(tasks)
-    )
-    facility = Facility(
-        name, types, tuple(map(int, of_node)), cracs, arriving, Table.of(speeds), Table.of(watts), mix, 1e12,
-        CLASSES, Table.of(DEGRADATION), air,
-    )  # fmt: skip
-    arrays, heat = facility_arrays(facility), heat_map(facility)
-    most = np.array(
-        [o + c * max(w[k] for w in watts) for (_, o, c, _, _), k in zip(NODES, first, strict=False)]
-    )
-    powers = most[of_node]
-    outlet = np.full(units, hottest_common_outlet(arrays, heat, powers))
-    return replace(facility, power_cap_watts=cap_share * total_watts(arrays, heat, powers, outlet))
+def _node_type(server: Server) -> NodeType:
+    full = server.overhead_watts + server.cores * server.core_watts
+    states = tuple(f"P{k}" for k in range(server.p_states))
+    flow = six_digits(FLOW_PER_WATT * full)
+    return NodeType(server.name, server.cores, server.overhead_watts, flow, REDLINE, states)
 
 
-def mixing(flow: Floats, crac_flow: Floats, recirculation: float, rack: int = RACK) -> Mixing:
-    nodes, units = len(flow), len(crac_flow)
-    racks = -(-nodes // rack)
-    rows = max(2, 2 * round(np.sqrt(racks / 3) / 2)) if racks > 1 else 1
-    length = -(-racks // rows)
-    at = np.arange(nodes)
-    row, along, height = at // rack // length, at // rack % length, (at % rack + 0.5) / rack
-    x = along * 0.6
-    y = row * 2.4
-    cold = np.where(row % 2 == 0, 0.6, -0.6)  # rows 0 and 1 face each other
-    inlet = np.column_stack((x, y + cold, 2 * height))
-    outlet = np.column_stack((x, y - cold, 2 * height))
-    angle = (np.arange(units) + 0.5) / units
-    perimeter = np.column_stack(_around(angle, x.max(), y.max()))
-    share = recirculation * (0.5 + height)
-    kernel = np.exp(-_distances(inlet, outlet) / 0.8)
-    keep = np.zeros_like(kernel, dtype=bool)
-    few = min(nodes, 30)
-    nearest = np.argpartition(-kernel, few - 1, axis=1)[:, :few]
-    keep[np.arange(nodes)[:, None], nearest] = True
-    keep |= keep.T | np.eye(nodes, dtype=bool)
-    among = balanced(np.where(keep, kernel, 0.0), share * flow, share * flow)
-    moved, total = (share * flow).sum(), flow.sum()
-    past = crac_flow * moved / total
-    down = balanced(np.exp(-_distances(inlet, perimeter) / 4.0), (1 - share) * flow, crac_flow - past)
-    back = balanced(np.exp(-_distances(perimeter, outlet) / 4.0), crac_flow - past, (1 - share) * flow)
-    bypass = balanced(np.exp(-_distances(perimeter, perimeter) / 4.0), past, past)
-    flows = np.block([[among, down], [back, bypass]])
-    shares = flows / np.concatenate((flow, crac_flow))[:, None]
-    return Mixing(
-        "inlet_mix",
-        SparseMatrix.of([[(int(u), float(r[u])) for u in np.flatnonzero(r)] for r in shares], nodes + units),
+def _arriving(
+    rng: np.random.Generator, tasks: tuple[Benchmark, ...], seconds: Floats, capacity: Floats
+) -> tuple[ArrivingType, ...]:
+    """Draw arrivals, rewards and deadlines; `capacity` is an even share of the cores' tasks per second."""
+    arrivals = rng.uniform(0.5, 1.5, len(tasks)) * capacity
+    rewards = rng.uniform(0.5, 1.0, len(tasks))
+    deadlines = rng.uniform(1.5, 3.0, len(tasks)) * seconds.mean(axis=1)
+    numbers = zip(arrivals.tolist(), rewards.tolist(), deadlines.tolist(), strict=True)
+    return tuple(
+        ArrivingType(task.name, six_digits(rate), six_digits(reward), six_digits(deadline), task.memory_class)
+        for task, (rate, reward, deadline) in zip(tasks, numbers, strict=True)
     )
 
 
-def _around(angle, width, depth):
-    along = angle * 2 * (width + depth + 4)
-    side = np.searchsorted(np.cumsum([width + 2, depth + 2, width + 2]), along, side="right")
-    start = np.array([0, width + 2, width + depth + 4, 2 * width + depth + 6])[side]
-    d = along - start
-    x = np.choose(side, [d - 1, np.full_like(d, width + 1), width + 1 - d, np.full_like(d, -1.0)])
-    y = np.choose(side, [np.full_like(d, -1.0), d - 1, np.full_like(d, depth + 1), depth + 1 - d])
-    return x, y, np.zeros_like(x)
+def _modes(task: Benchmark, servers: tuple[Server, ...]) -> list[tuple[Benchmark, Server, float]]:
+    """Return each server with each of its clocks, in the order of the tables' columns."""
+    return [
+        (task, server, clock)
+        for server in servers
+        for clock in np.linspace(1.0, LOWEST_CLOCK, server.p_states).tolist()
+    ]
 
 
-def _distances(to, source):
-    return np.sqrt(((to[:, None, :] - source[None, :, :]) ** 2).sum(axis=2))
+def _speeds(task: Benchmark, seconds: list[float], servers: tuple[Server, ...]) -> list[float]:
+    base = dict(zip(servers, seconds, strict=True))
+    return [
+        six_digits(1.0 / (base[server] * (1.0 + task.clock_share * (1.0 / clock - 1.0))))
+        for _, server, clock in _modes(task, servers)
+    ]
 
 
-def balanced(kernel: Floats, rows: Floats, columns: Floats) -> Floats:
-    """Scale rows and columns of a kernel until they sum to what is asked."""
-    a, b = np.ones(len(rows)), np.ones(len(columns))
-    for _ in range(20000):
-        b = columns / (kernel.T @ a)
-        sums = kernel @ b
-        if np.abs(a * sums / rows - 1).max() < 1e-14:
-            break
-        a = rows / sums
-    return a[:, None] * kernel * b
+def _core_watts(task: Benchmark, server: Server, clock: float) -> float:
+    load = 0.75 + 0.25 * task.clock_share
+    return six_digits(server.core_watts * (STATIC + (1.0 - STATIC) * clock**3) * load)
+
+
+def full_power(powers: Floats, flow: Floats, unit_flow: Floats, matrix: SparseMatrix) -> float:
+    """Return what these node powers and their cooling draw, at the warmest common outlet in range.
+
+    With a common outlet T all inlets are T + x, where x = M_NN (x + P / k) is found by repetition: what is
+    missing shrinks by about the share of recirculation each time.
+    """
+    nodes, air = len(powers), PLAIN_AIR.density_kg_per_m3 * PLAIN_AIR.joules_per_kg_kelvin
+    rows, columns, shares = _entries(matrix)
+    of_nodes = columns < nodes
+    rows, columns, shares = rows[of_nodes], columns[of_nodes], shares[of_nodes]
+    warming = powers / (air * flow)
+    above: Floats = np.zeros(nodes + len(unit_flow))
+    missing = np.inf
+    while missing > SETTLED:
+        leaving = shares * (above[:nodes] + warming)[columns]
+        newer = np.bincount(rows, leaving, len(above)).astype(np.float64)
+        missing, above = float(np.abs(newer - above).max()), newer
+    outlet = float(np.clip(REDLINE - above[:nodes].max(), *OUTLETS))
+    removed = float(air * unit_flow @ above[nodes:])
+    return float(powers.sum()) + removed / CracUnit("any", 1.0, OUTLETS).performance(outlet)
+
+
+def _entries(matrix: SparseMatrix) -> tuple[Integers, Integers, Floats]:
+    starts = np.frombuffer(matrix.starts, dtype=np.int64)
+    rows = np.repeat(np.arange(matrix.rows), np.diff(starts))
+    return rows, np.frombuffer(matrix.places, dtype=np.int64), np.frombuffer(matrix.packed)

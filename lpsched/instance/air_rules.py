@@ -5,8 +5,10 @@ This module and `cooling_rules.py` are plain Python: the verifier reads faciliti
 
 from __future__ import annotations
 
+import math
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Final
+from operator import lt
+from typing import TYPE_CHECKING, Final, cast
 
 from lpsched.errors import MOST_FAULTS, Fault
 from lpsched.instance.fields import quote
@@ -57,8 +59,10 @@ def _the_matrix_fits_and_is_sound(facility: Facility) -> Iterator[Fault]:
         )
         return
     for v, (places, values) in enumerate(matrix_rows(matrix)):
+        if sum(values) < math.inf and min(values, default=0.0) >= 0.0:  # no NaN: that sum is not below
+            continue
         for place, value in zip(places, values, strict=True):
-            if not 0.0 <= value < float("inf"):
+            if not 0.0 <= value < math.inf:
                 yield Fault((*path, v, place), repr(value), "a number from 0", "correct it")
 
 
@@ -69,8 +73,7 @@ def _is_packed(matrix: SparseMatrix) -> bool:
     if starts[0] != 0 or WORD * starts[-1] != len(matrix.packed) or any(b < a for a, b in pairwise(starts)):
         return False
     return all(
-        not places
-        or (places[0] >= 0 and places[-1] < matrix.columns and all(a < b for a, b in pairwise(places)))
+        not places or (places[0] >= 0 and places[-1] < matrix.columns and all(map(lt, places, places[1:])))
         for places, _ in matrix_rows(matrix)
     )
 
@@ -78,9 +81,8 @@ def _is_packed(matrix: SparseMatrix) -> bool:
 def matrix_rows(matrix: SparseMatrix) -> Shares:
     """Return the entries of each row: columns, values."""
     starts = memoryview(matrix.starts).cast("q").tolist()
-    places: memoryview[int] = memoryview(matrix.places).cast("q")
-    values: memoryview[float] = memoryview(matrix.packed).cast("d")
-    return [(places[a:b].tolist(), list(values[a:b])) for a, b in pairwise(starts)]
+    places, values = memoryview(matrix.places).cast("q"), memoryview(matrix.packed).cast("d")
+    return [(places[a:b].tolist(), cast("list[float]", values[a:b].tolist())) for a, b in pairwise(starts)]
 
 
 def airflows(facility: Facility) -> list[float]:
@@ -136,9 +138,11 @@ def _every_node_gets_air_from_a_unit(facility: Facility) -> Iterator[Fault]:
     Its rows sum to at most 1, so that is the case exactly when from every node one comes, against the
     stream, to a CRAC unit.
     """
-    nodes = len(facility.nodes)
+    nodes, inlets = len(facility.nodes), inlet_shares(facility)[: len(facility.nodes)]
+    if all(places and places[-1] >= nodes and shares[-1] > 0.0 for places, shares in inlets):
+        return  # straight from a unit, as in most rooms
     takers: list[list[int]] = [[] for _ in airflows(facility)]
-    for v, (places, shares) in enumerate(inlet_shares(facility)[:nodes]):
+    for v, (places, shares) in enumerate(inlets):
         for u, share in zip(places, shares, strict=True):
             if share > 0.0:
                 takers[u].append(v)

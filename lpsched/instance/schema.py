@@ -24,8 +24,10 @@ def bag_schema() -> dict[str, Any]:
         "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
         "machine_types": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/machine_types"}},
         "task_types": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/task_types"}},
-        "seconds": _table({"type": "number", "minimum": SMALLEST, "maximum": LARGEST}),
-        "watts": {"anyOf": [_table({"type": "number", "minimum": 0, "maximum": LARGEST}), {"type": "null"}]},
+        "seconds": table_schema({"type": "number", "minimum": SMALLEST, "maximum": LARGEST}),
+        "watts": {
+            "anyOf": [table_schema({"type": "number", "minimum": 0, "maximum": LARGEST}), {"type": "null"}]
+        },
         "prices": {"anyOf": [{"$ref": "#/$defs/prices"}, {"type": "null"}]},
         "site": {"anyOf": [{"$ref": "#/$defs/site"}, {"type": "null"}]},
     }
@@ -40,7 +42,8 @@ def bag_schema() -> dict[str, Any]:
     }
 
 
-def _table(number: dict[str, Any]) -> dict[str, Any]:
+def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
+    """Return the schema of a table in its three forms."""
     cell = {"anyOf": [number, {"type": "null"}]}
     entry = {
         "anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]
@@ -48,7 +51,7 @@ def _table(number: dict[str, Any]) -> dict[str, Any]:
     return {
         "anyOf": [
             {
-                "description": "by name: task type -> machine type -> number; what is not named cannot run",
+                "description": f"by name: task type -> {column_kind} -> number; what is not named cannot run",
                 "type": "object",
                 "additionalProperties": {
                     "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
@@ -59,12 +62,17 @@ def _table(number: dict[str, Any]) -> dict[str, Any]:
                 "type": "array",
                 "items": {"type": "array", "items": entry},
             },
-            {
-                "description": "in a file of its own: .csv, .npz or .parquet",
-                "type": "object",
-                "required": ["file"],
-                "additionalProperties": False,
-                "properties": {"file": {"type": "string"}},
-            },
+            in_a_file("in a file of its own: .csv, .npz or .parquet"),
         ]
+    }
+
+
+def in_a_file(description: str) -> dict[str, Any]:
+    """Return the schema of ``{file: NAME}``."""
+    return {
+        "description": description,
+        "type": "object",
+        "required": ["file"],
+        "additionalProperties": False,
+        "properties": {"file": {"type": "string"}},
     }

@@ -110,10 +110,13 @@ class ColumnGeneration(Generic[Label]):
         watch: Watch | None = None,
         centre: Floats | None = None,
         enough: float = np.inf,
+        slack: float = 0.0,
+        most: int = MOST_ROUNDS,
     ) -> Generated[Label]:
         """Return an answer within the relative gap, or the best at the time when the watch is over.
 
-        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too.
+        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too, and so
+        does a difference of `slack` between value and bound, or the oracle's answer number `most`.
 
         Raises
         ------
@@ -126,22 +129,28 @@ class ColumnGeneration(Generic[Label]):
             priced = self.oracle.price(centre)
             best.note(centre, priced.bound)
             self._add(priced)
-        was_cold = False
+        was_cold, asked = False, 0
         for rounds in range(1, MOST_ROUNDS):
             solution = self.master.solve(watch)
             status = solution.status
+            if status not in {LpStatus.OPTIMAL, LpStatus.LIMIT} and not was_cold:
+                was_cold = True  # a hot start may have gone wrong
+                self.master = self.solver.master(self.master.program)
+                continue
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
+            asked += 1
             if self.stage is not None:
                 watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
+            met |= solution.value - best.bound <= slack
             closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
-            if status is not LpStatus.OPTIMAL or closed or watch.is_over():
+            if status is not LpStatus.OPTIMAL or closed or asked >= most or watch.is_over():
                 ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
                 return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
-            if not fresh:  # a hot start may have gone wrong
+            if not fresh:  # likewise
                 was_cold = True
                 self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 GAP: Final = 1e-6
 ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less
+DEARER: Final = (1e2, 1e4)  # times the first price of what breaks cap or air
 NOTHING: Final = 1e-12  # a share of the time that is none
 COOLER: Final = 1e-9  # kelvin
+OVER: Final = 1e-7  # kilowatts above the cap, or kelvin too hot or too cold, that are the solver's rounding
 
 
 @dataclass(slots=True)
@@ -77,10 +79,16 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
     columns = ColumnGeneration(solver, master, program, labels, program)
     found = columns.run(gap=gap, watch=watch)
-    if found.status is LpStatus.INFEASIBLE:
-        raise InfeasibleError(_heating(arrays, heat, outlets))
+    for dearer in DEARER:  # a redline without any room may be worth more than the first price
+        if found.solution["over"].max() <= OVER:
+            break
+        for column in found.solution.program.blocks["over"].tolist():
+            columns.master.change_cost(column, dearer * master.costs[column])
+        found = columns.run(gap=gap, watch=watch)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
+    if found.solution["over"].max() > OVER:
+        raise InfeasibleError(_heating(arrays, heat, outlets))
     answer = _read(program, found)
     if pool is not None:
         pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
@@ -91,7 +99,8 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
     """Return shares, prices, and the value that the shares bring."""
     market = program.market
     shares: list[list[tuple[float, NodePattern]]] = [[] for _ in market.overhead]
-    for share, run in zip(found.solution.values, found.labels, strict=True):
+    # columns that came after the last solve are not in the point
+    for share, run in zip(found.solution.values, found.labels, strict=False):
         if run is not None and share > NOTHING:
             shares[run[0]].append((float(share), run[1]))
     rates = np.zeros(len(market.flow))
@@ -108,6 +117,13 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
         shares=tuple(tuple(own) for own in shares),
         prices=_prices(program, found.multipliers),
     )
+
+
+def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
+    """Return what every node draws."""
+    busy = [sum(share * pattern.watts for share, pattern in own) for own in point.shares]
+    watts: Floats = arrays.overhead_watts[arrays.node_type] + np.array(busy)
+    return watts
 
 
 def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:

@@ -1,0 +1,172 @@
+"""What is in a facility, for `lpsched show`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lpsched.display import number, percent
+from lpsched.instance.air_rules import airflows, inlet_shares
+from lpsched.reports.tables import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lpsched.instance.facility import CracUnit, Facility
+
+WIDTH = 100  # characters of a line of the description
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityFacts:
+    """Sizes and sums of a facility.
+
+    Attributes
+    ----------
+    nodes_of_types
+        How many nodes there are of each type.
+    pairs, pairs_in_time
+        Of task types and P-states: how many can run, and how many of those meet their deadline.
+    idle_watts
+        What all nodes draw when no core is busy, cooling not counted.
+    recirculation
+        The share of the air drawn in by nodes that left nodes; unknown for a recirculation matrix.
+    """
+
+    nodes: int
+    cores: int
+    nodes_of_types: dict[str, int]
+    crac_units: int
+    task_types: dict[str, float]  # arrivals per second
+    pairs: int
+    pairs_in_time: int
+    power_cap_watts: float
+    idle_watts: float
+    mixing: str
+    mixing_entries: int
+    recirculation: float | None
+    memory_classes: list[str]
+
+
+def facility_facts(facility: Facility) -> FacilityFacts:
+    """Count and add up."""
+    speeds = [[cell for cell in row if cell is not None] for row in facility.speeds]
+    in_time = [
+        cell
+        for row, task in zip(speeds, facility.task_types, strict=True)
+        for cell in row
+        if task.deadline_seconds is None or 1.0 / cell < task.deadline_seconds
+    ]
+    types = Counter(facility.node_types[j].name for j in facility.nodes)
+    return FacilityFacts(
+        nodes=len(facility.nodes),
+        cores=facility.cores,
+        nodes_of_types={kind.name: types[kind.name] for kind in facility.node_types},
+        crac_units=len(facility.crac_units),
+        task_types={task.name: task.arrivals_per_second for task in facility.task_types},
+        pairs=sum(map(len, speeds)),
+        pairs_in_time=len(in_time),
+        power_cap_watts=facility.power_cap_watts,
+        idle_watts=sum(facility.node_types[j].overhead_watts for j in facility.nodes),
+        mixing=facility.mixing.form,
+        mixing_entries=facility.mixing.matrix.entries,
+        recirculation=_recirculation(facility),
+        memory_classes=list(facility.classes),
+    )
+
+
+def _recirculation(facility: Facility) -> float | None:
+    if facility.mixing.form == "recirculation":
+        return None
+    nodes = len(facility.nodes)
+    flows = airflows(facility)[:nodes]
+    of_nodes = (
+        flow * sum(share for place, share in zip(*row, strict=True) if place < nodes)
+        for flow, row in zip(flows, inlet_shares(facility), strict=False)
+    )
+    return sum(of_nodes) / sum(flows)
+
+
+def facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
+    """Return what is in a facility."""
+    mixing = f"{facts.mixing}, {facts.mixing_entries:,} entries"
+    if facts.recirculation is not None:
+        mixing += f"; {percent(facts.recirculation)} of the nodes' air left nodes"
+    rows = [
+        ("facility", facility.name),
+        ("hash", facility.content_hash),
+        ("nodes", f"{facts.nodes:,} of {len(facility.node_types):,} types, {facts.cores:,} cores"),
+        ("CRAC units", f"{facts.crac_units:,}"),
+        ("pairs", f"{facts.pairs:,} can run, {facts.pairs_in_time:,} of them in time"),
+        ("power cap", f"{number(facts.power_cap_watts)} W; idle nodes draw {number(facts.idle_watts)} W"),
+        ("mixing", mixing),
+        ("degradation", ", ".join(facility.classes) or "none"),
+    ]
+    nodes = [
+        (
+            kind.name,
+            f"{facts.nodes_of_types[kind.name]:,}",
+            f"{kind.cores:,}",
+            number(kind.overhead_watts),
+            number(kind.airflow_m3_per_second),
+            number(kind.redline_celsius),
+            f"{kind.modes:,}" if kind.p_states is not None else "-",
+        )
+        for kind in facility.node_types
+    ]
+    tasks = [
+        (
+            task.name,
+            number(task.arrivals_per_second),
+            number(task.reward),
+            number(task.deadline_seconds),
+            number(1.0 / max(cell for cell in row if cell is not None)),
+            task.memory_class or "-",
+        )
+        for task, row in zip(facility.task_types, facility.speeds, strict=True)
+    ]
+    made: list[Table | Text] = [
+        table(("", ""), rows),
+        table(
+            ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states"),
+            nodes,
+            numbers=(1, 2, 3, 4, 5, 6),
+        ),
+        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _units(facility), numbers=(1, 2, 4)),
+        table(
+            ("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"),
+            tasks,
+            numbers=(1, 2, 3, 4),
+        ),
+    ]
+    if facility.description:
+        made.append(Text(textwrap.fill(facility.description, WIDTH)))
+    return made
+
+
+def _units(facility: Facility) -> list[tuple[str, ...]]:
+    """Return a row for each run of units that are alike but in name."""
+    runs: list[list[CracUnit]] = []
+    for unit in facility.crac_units:
+        if runs and _but_name(runs[-1][0]) == _but_name(unit):
+            runs[-1].append(unit)
+        else:
+            runs.append([unit])
+    return [
+        (
+            run[0].name if len(run) == 1 else f"{run[0].name} to {run[-1].name}",
+            f"{len(run):,}",
+            number(run[0].airflow_m3_per_second),
+            "{:g} to {:g}".format(*run[0].outlet_celsius),
+            number(run[0].redline_celsius),
+        )
+        for run in runs
+    ]
+
+
+def _but_name(unit: CracUnit) -> tuple[object, ...]:
+    return unit.airflow_m3_per_second, unit.outlet_celsius, unit.cop, unit.redline_celsius
