@@ -1,7 +1,7 @@
 """Air with prices: what a watt at each node, a kelvin at each redline and at each outlet come to.
 
-Inlets t of the nodes and T of the units' outlets, with f the airflows, M the shares of inlet air, and kappa any
-multipliers of the balances of the nodes' and the units' inlet air (each times its airflow),
+Inlets t of the nodes and T of the units' outlets, with f the airflows, M the shares of inlet air, and kappa
+any multipliers of the balances of the nodes' and the units' inlet air (each times its airflow),
 
     f_v t_v              =  sum_u f_v M_vu (t_u + P_u / (c f_u))  +  sum over units of f_v M_vu T_u
     f_u T_u + Q_u / c    =  the same sum for unit u               c: joules per cubic metre and kelvin
@@ -12,8 +12,8 @@ what is balanced adds nothing. Collected by variables, kappa times the balances 
     taken_v = sum_w kappa_w f_w M_wv,    rho_v = f_v kappa_v - taken_v,    A_u = f_u kappa_u - taken_u,
 
 and if no rho is negative, t_v may be replaced by its redline. The matrix alpha gives f_w M_wv = f_v alpha_vw.
-With a recirculation matrix D the balances are  t_v = T + sum_w D_vw P_w  and  Q = sum P,  so that rho = kappa,
-A = -sum kappa, and a watt at w takes sum_v kappa_v D_vw + kappa of the unit.
+With a recirculation matrix D the balances are  t_v = T + sum_w D_vw P_w  and  Q = sum P,  so that rho =
+kappa, A = -sum kappa, and a watt at w takes sum_v kappa_v D_vw + kappa of the unit.
 
 `rho`, `taken` and A are exact; they have three times the places of other numbers.
 """

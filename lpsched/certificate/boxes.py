@@ -1,8 +1,8 @@
 """A proof in boxes: ranges of outlets and heat, narrowed and cut in two until each piece proves enough.
 
-Box 0 is everything. A box first takes steps, each of which moves one end of one range inwards by prices of its
-own. Then it is cut at some outlet temperature or heat into two boxes that come later in the list; or it is a
-leaf, whose prices prove a bound of the reward in it; or its steps have left nothing of it.
+Box 0 is everything. A box first takes steps, each of which moves one end of one range inwards by prices of
+its own. Then it is cut at some outlet temperature or heat into two boxes that come later in the list; or it
+is a leaf, whose prices prove a bound of the reward in it; or its steps have left nothing of it.
 
 Steps may speak of allocations that earn at least the floor only. So the whole list proves that no allocation
 earns more than the largest bound of a leaf, or the floor if that is more.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.certificate.claim import Verdict
 from lpsched.certificate.facility import Proof
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
 
 FORMAT: Final = "lpsched-proof/1"
-OUTLET: Final = ("high", "low")  # ends that move where an outlet is cut: of the box below, of the box above
-HEAT: Final = ("most", "least")
+Sides: TypeAlias = "tuple[Side, Side]"
+# Which ends move where a box is cut: that of the box below, that of the box above.
+OUTLET: Final[Sides] = ("high", "low")
+HEAT: Final[Sides] = ("most", "least")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Step:
 class Cut:
     """Where a box is cut, and which boxes are below and above."""
 
-    sides: tuple[Side, Side]  # OUTLET or HEAT
+    sides: Sides  # OUTLET or HEAT
     unit: int
     at: float
     below: int
@@ -60,7 +62,7 @@ class Box:
 class FacilityCertificate:
     """A claim about a facility: no allocation earns more than `bound` a second.
 
-    With `outlets_celsius`, none at these outlet temperatures does; else none at any in the ranges of the units.
+    With `outlets_celsius`, none at these outlet temperatures does; else none at any that the units allow.
     """
 
     instance_name: str

@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 HALVINGS: Final = 60
 
 
+def coefficients(unit: CracUnit) -> tuple[float, float, float]:
+    """Return the constant, the linear and the quadratic coefficient of the CoP."""
+    constant, linear, quadratic = (*unit.cop, 0.0, 0.0)[:3]
+    return constant, linear, quadratic
+
+
 class Cooler:
     """One CRAC unit."""
 
     def __init__(self, unit: CracUnit) -> None:
         self.name, self.range = unit.name, unit.outlet_celsius
-        self._cop: tuple[float, float, float] = (*unit.cop, 0.0, 0.0)[:3]
+        self._cop = coefficients(unit)
 
     def is_convex(self) -> bool:
         """Tell whether CoP is positive, and 1 / CoP convex, at all outlet temperatures of the unit."""
@@ -56,7 +62,7 @@ class Cooler:
             found.append(-((-outlet * t) >> 3 * PLACES) - ((cap * q * g) >> 2 * PLACES))
         return max(found) - ((-heat * q) >> PLACES)
 
-    def _best_touch(self, outlet: int, cap: int, low: float, high: float, watts: float) -> float:  # noqa: PLR0913, PLR0917
+    def _best_touch(self, outlet: int, cap: int, low: float, high: float, watts: float) -> float:
         a, b, c = self._cop
         slope, weight = outlet / ONE**3, cap / ONE * watts
         left, right = low, high

@@ -1,22 +1,23 @@
 """Proofs about facilities: what no allocation exceeds while outlets and heat stay in their ranges.
 
-Take any prices: v_i >= 0 of a task done in a second, mu >= 0 of a watt under the cap, kappa of the air balances
-(`air.py`) and eta_u >= 0 of a unit's redline; and lambda >= 0 of reward beyond a floor L, where only allocations
-that earn at least L are spoken of. Every allocation keeps its limits, so adding
+Take any prices: v_i >= 0 of a task done in a second, mu >= 0 of a watt under the cap, kappa of the air
+balances (`air.py`) and eta_u >= 0 of a unit's redline; and lambda >= 0 of reward beyond a floor L, where
+only allocations that earn at least L are spoken of. Every allocation keeps its limits, so adding
 
     lambda (reward - L),   v_i (done - counted),   mu (cap - sum P - sum_u Q_u g_u(T_u)),   eta_u (R_u - s_u)
 
-and kappa times the balances, with the redlines R_v in place of the inlets, makes nothing smaller. What is then
-the largest value of   omega reward + alpha T + beta Q   falls apart, into pieces that are each easy:
+and kappa times the balances, with the redlines R_v in place of the inlets, makes nothing smaller. What is
+then the largest value of   omega reward + alpha T + beta Q   falls apart, into pieces that are each easy:
 
     lambda, mu and rho     mu cap + rho R + eta R - lambda L
     each task type         arrivals_i max(0, (omega + lambda) r_i - v_i)
-    each node              gain_v(p_v) - p_v O_v        p_v = mu + what a watt takes from the air (`node_patterns.py`)
-    each unit              max of (alpha + A - eta) T + (beta + B - eta / k) Q - mu Q g(T)        (`cooling.py`)
+    each node              gain_v(p_v) - p_v O_v,   p_v = mu + what a watt takes from the air
+    each unit              max of (alpha + A - eta) T + (beta + B - eta / k) Q - mu Q g(T)    (`cooling.py`)
 
-`Proof.reward` is that for omega = 1: a bound. `narrowed` is that for one outlet or one heat, up or down: it proves
-smaller ranges. Ranges begin with those of the units, and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no
-more than the cap. A gain falls with the price of a watt, by at least the overhead; so p_v is rounded down.
+The gain of a node is in `node_patterns.py`. `Proof.reward` is that for omega = 1: a bound. `narrowed` is
+that for one outlet or one heat, up or down: it proves smaller ranges. Ranges begin with those of the units,
+and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A gain falls with the price of
+a watt, by at least the overhead; so p_v is rounded down.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from lpsched.certificate.air import Air
-from lpsched.certificate.cooling import Cooler
+from lpsched.certificate.cooling import Cooler, coefficients
 from lpsched.certificate.fixed_point import (
     ONE,
     PLACES,
@@ -105,7 +106,7 @@ class Proof:
         low, high = zip(*(unit.outlet_celsius for unit in self.facility.crac_units), strict=True)
         most = []
         for unit in self.facility.crac_units:
-            a, b, c = map(fixed, (*unit.cop, 0.0, 0.0)[:3])
+            a, b, c = map(fixed, coefficients(unit))
             t = [
                 fixed(each) for each in unit.outlet_celsius
             ]  # CoP is at most its terms at the worse end each
@@ -116,12 +117,12 @@ class Proof:
         return Ranges(low, high, zeros, tuple(most))
 
     def reward(self, ranges: Ranges, prices: Prices, floor: float = 0.0) -> float | None:
-        """Return the reward rate that no allocation in these ranges exceeds; `None` if the prices prove none."""
+        """Return the reward rate that none in these ranges exceeds; `None` if the prices prove nothing."""
         found = self._most(ranges, prices, floor, omega=1)
         return None if found is None else float_up(found)
 
     def narrowed(self, ranges: Ranges, side: Side, unit: int, prices: Prices, floor: float) -> Ranges | None:
-        """Return the ranges with one end moved to where the prices prove it can be; `None` if they prove none."""
+        """Return the ranges with one end where the prices prove it to be; `None` if they prove nothing."""
         sign = -1 if side in ("low", "least") else 1
         goal = {unit: sign}
         is_outlet = side in ("low", "high")

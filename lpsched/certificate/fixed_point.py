@@ -1,8 +1,8 @@
 """Whole numbers that stand for binary fractions: sums are exact, and what is rounded is rounded the safe way.
 
-A number x is kept as x * 2^PLACES. Every double between 1e-30 and 1e30 is such a whole number, so data are taken
-as they are. Products and quotients are rounded, up or down as the caller says, at the last of the places: some
-seventy decimal digits.
+A number x is kept as x * 2^PLACES. Every double between 1e-30 and 1e30 is such a whole number, so data are
+taken as they are. Products and quotients are rounded, up or down as the caller says, at the last of the
+places: some seventy decimal digits.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ Data       v_i, p       what a task of type i is worth, what a watt costs
 
 If n_l cores run class l, a task of class l takes d_l = 1 + sum_m (n_m - [l = m]) PD_lm times as long, so that
 
-    gain(p)  =  max over n, sum n <= cores, of   sum_l n_l  max over i of class l, k  of  v_i s_ik / d_l - p a_ik.
+    gain(p)  =  max over n, sum n <= cores, of   sum_l n_l  max over i of class l, k  v_i s_ik / d_l - p a_ik.
 
-All n are gone through. For one class and one slowdown, most pairs (i, k) are best at no price; they are left out
-first. All in whole numbers (`fixed_point.py`), rounded so that the gain is never too small.
+All n are gone through. For one class and one slowdown, most pairs (i, k) are best at no price; they are left
+out first. All in whole numbers (`fixed_point.py`), rounded so that the gain is never too small.
 """
 
 from __future__ import annotations

@@ -42,6 +42,9 @@ def facility(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the allocation: a .json file.")
     ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the bound's exact proof, for 'lpsched verify': a .json file.")
+    ] = None,
     form: Annotated[
         Form, typer.Option(help="gang: patterns of whole nodes. cores: every core's own fractions of time.")
     ] = Form.GANG,
@@ -49,12 +52,14 @@ def facility(
     """Find a verified allocation under power cap and redlines, and a bound that none can pass."""
     from lpsched.files.allocations import write_allocation
     from lpsched.files.facilities import read_facility
+    from lpsched.files.proofs import write_proof
     from lpsched.pipeline import facility as solve_facility
     from lpsched.pipeline import solver_named
     from lpsched.reports.facility import facility_tables
 
-    if output is not None:
-        require_output(output, (".json",), file)
+    for written in (output, certificate):
+        if written is not None:
+            require_output(written, (".json",), file)
     read = read_facility(file)
     talk = talk_of(context)
     with watched(talk, time_limit) as watch:
@@ -63,12 +68,15 @@ def facility(
             colocation=colocation,
             outlets=None if outlets is None else _temperatures(outlets, len(read.crac_units)),
             gap=gap,
+            prove=certificate is not None,
             watch=watch,
             solver=solver_named(solver),
         )
     if output is not None:
         chosen = result.allocation if form is Form.GANG else result.cores
         write_allocation(chosen, read, output, result.provenance.lpsched)
+    if certificate is not None and result.certificate is not None:
+        write_proof(result.certificate, certificate, result.provenance.lpsched)
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), facility_tables(read, result))
     if watch.is_stopped:

@@ -69,16 +69,18 @@ Run = tuple[int, "NodePattern"] | None  # a node and its pattern; `None` for the
 class NodeMarket:
     """The nodes as buyers of watts: what each does at its price. Shared by all programs of a facility."""
 
-    def __init__(self, arrays: FacilityArrays) -> None:
+    def __init__(self, arrays: FacilityArrays, copies: Floats | None = None) -> None:
         self.arrays = arrays
+        self.copies = np.ones(len(arrays.node_type)) if copies is None else copies  # of each node, all alike
         self.kinds = [NodeKind(arrays, j) for j in range(len(arrays.cores))]
         self.members = [np.flatnonzero(arrays.node_type == j) for j in range(len(self.kinds))]
-        self.overhead = arrays.overhead_watts[arrays.node_type] / KILO
+        self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
         self.earns = arrays.rewards * arrays.arrivals
         self.unit = float(self.earns.sum()) or 1.0
         self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
         self.hungriest = [self._hungriest(kind) for kind in self.kinds]
-        self.most = self.overhead + np.array([q.watts for q in self.hungriest])[arrays.node_type] / KILO
+        hungry = np.array([q.watts for q in self.hungriest])[arrays.node_type] / KILO
+        self.most = self.overhead + self.copies * hungry
 
     def _hungriest(self, kind: NodeKind) -> NodePattern:
         envelope = kind.envelope(np.zeros_like(self.arrays.rewards), -1.0, -1.0)
@@ -132,7 +134,7 @@ class NodeMarket:
             starts.append(len(rows))
         return Columns(
             costs=np.zeros(len(runs)),
-            upper=np.full(len(runs), SLACK),
+            upper=SLACK * self.copies[[v for v, _ in runs]],
             starts=np.array(starts, dtype=np.int32),
             rows=np.array(rows, dtype=np.int32),
             values=np.array(values, dtype=float),
@@ -161,8 +163,7 @@ class FixedOutlets:
         returned = heat.crac_from_outlets @ outlets
         self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO
         self.warms = np.vstack((heat.from_power, heat.crac_from_power)) * KILO
-        nodes = len(arrays.node_type)
-        self.least = np.concatenate((np.full(nodes, -np.inf), outlets - returned))
+        self.least = np.concatenate((np.full(len(arrays.redline), -np.inf), outlets - returned))
         self.most = np.concatenate(
             (arrays.redline - heat.from_outlets @ outlets, arrays.crac_redline - returned)
         )
@@ -176,7 +177,8 @@ class FixedOutlets:
         over = lp.variables("over", upper=np.array([SLACK * market.most.sum(), HOTTEST, HOTTEST]))
         lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
         lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        lp.at_most_each([f"node[{v}]" for v in range(nodes)], [], 1.0)
+        for v in range(nodes):
+            lp.at_most(f"node[{v}]", [], market.copies[v])
         for v in range(nodes):
             lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
@@ -194,7 +196,7 @@ class FixedOutlets:
             float(np.maximum(left, 0.0)[market.earns > 0].sum()),
             mu * self.room,
             -float(air[used] @ sides[used]),
-            float(gains.sum()),
+            float(gains @ market.copies),
             -float(prices @ market.overhead),
         )
         return Priced(market.columns(runs), runs, -sum(terms))

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats, Integers
     from lpsched.lp.program import LinearProgram, LpSolution
+    from lpsched.relaxation import FacilityRelaxation
 
 NAME: Final = "outlet-box"
 BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
@@ -102,6 +103,7 @@ class OutletProgram:
         self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))  # for t = T - floor
         self.cap = arrays.cap_watts / KILO
         self.goal = Goal()
+        self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.rows: list[int | _Plane] = []  # of air or cooling, in the order in which they came
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
@@ -176,6 +178,7 @@ class OutletProgram:
         """Return the patterns that the nodes would run at these multipliers, and what those prove."""
         market, prices = self.market, self.prices(multipliers)
         gains, runs = market.best(prices.worths, prices.nodes)
+        runs = [run for run in runs if (run[0], id(run[1])) not in self.known]
         share = market.earns / market.unit
         left = (self.goal.reward + prices.reward) * share - prices.worths * market.flow
         asked = prices.reward * self.goal.least_reward if prices.reward else 0.0
@@ -250,6 +253,29 @@ class OutletProgram:
             found = planes(self.curve, self.box, np.clip(heat, self.box.least, self.box.most), outlets)
         missing = np.flatnonzero(found.at(heat, outlets) > watts + BELOW)
         return self._written(chosen, found, missing, solution.program)
+
+    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
+        """Return rows of air at these places that are not there yet, and note them."""
+        fresh = places[~np.isin(places, [what for what in self.rows if not isinstance(what, _Plane)])]
+        none = np.zeros(self.units)
+        return self._written(fresh, Planes(none, none, none), np.zeros(0, dtype=np.int64), program)
+
+    def centre(self, point: FacilityRelaxation) -> Floats:
+        """Return the multipliers of a point at fixed temperatures, as those of this program."""
+        prices, unit = point.prices, self.market.unit
+        y = np.zeros(self.first_row + len(self.rows))
+        first = self.types + 2 * self.nodes
+        y[: self.types] = -prices.tasks * self.market.flow / unit
+        y[first] = -prices.cap * KILO / unit
+        heat = prices.cap * self.curve.at(point.outlets) - prices.cooling
+        y[first + 2 : first + 2 + self.units] = (
+            heat * KILO + prices.crac_redlines / self.per_kelvin
+        ) / unit
+        air = np.concatenate((prices.redlines, prices.crac_redlines)) / unit
+        for row, what in enumerate(self.rows, start=self.first_row):
+            if not isinstance(what, _Plane):
+                y[row] = -air[what]
+        return y
 
     def _written(
         self, air: Integers, found: Planes, missing: Integers, program: LinearProgram

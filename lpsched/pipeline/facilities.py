@@ -60,8 +60,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     gap
         The relative distance from value to bound within which the answer is called optimal.
     prove
-        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that is
-        done in any case. The result then has the certificate.
+        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that
+        is done in any case. The result then has the certificate.
     time_limit
         Seconds of the search. What is known by then still gives a verified allocation and a proved bound.
     watch

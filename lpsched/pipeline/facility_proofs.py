@@ -1,14 +1,14 @@
 """From what a search over outlet temperatures remembers to a proof that anybody can check.
 
-The search thinks in kilowatts and shares of reward, and has the air solved: a price of each redline, and theta of
-the heat of each unit. The proof has SI units, and prices of the air balances (`certificate/air.py`). With y = f kappa,
-and M the shares of inlet air,
+The search thinks in kilowatts and shares of reward, and has the air solved: a price of each redline, and
+theta of the heat of each unit. The proof has SI units, and prices of the air balances
+(`certificate/air.py`). With y = f kappa, and M the shares of inlet air,
 
     y_u = k_u theta_u at the units,      (I - M_NN)' y_N  =  r,      r = rho + M_CN' y_C,
     y_N  =  r + k (G' r),                because G = (I - M_NN)^-1 M_NN / k.
 
-In floating point some redline's price would come out as minus a hair, which the checker refuses; so a hair is added
-to all of them first. That costs the bound as little.
+In floating point some redline's price would come out as minus a hair, which the checker refuses; so a hair is
+added to all of them first. That costs the bound as little.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def proof_at(
 ) -> FacilityCertificate:
     """Return the certificate of the bound at fixed outlet temperatures.
 
-    A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit hardly cools.
+    A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit would
+    have to heat.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""From the relaxation's shares to an allocation that keeps every limit, not only within a solver's tolerance.
+"""From the relaxation's shares to an allocation that keeps every limit, not only within tolerances.
 
-Patterns that are mixed over time are a real allocation, so there is nothing to round. But a solver lets limits
-slip by its tolerances. With the watts w_v that node v's patterns take above its overhead O_v, all nodes run
-their patterns for theta of their shares:
+Patterns that are mixed over time are a real allocation, so there is nothing to round. But a solver lets
+limits slip by its tolerances. With the watts w_v that node v's patterns take above its overhead O_v, all
+nodes run their patterns for theta of their shares:
 
     P_v(theta)  =  O_v + theta w_v,          the largest theta <= 1 with
 

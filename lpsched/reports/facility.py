@@ -1,4 +1,4 @@
-"""The answer for a facility in tables: value and bound, the units, the node types, what each limit is worth."""
+"""The answer for a facility in tables: value and bound, CRAC units, and what each limit is worth."""
 
 from __future__ import annotations
 

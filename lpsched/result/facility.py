@@ -110,14 +110,18 @@ class FacilityResult:
             (
                 "power",
                 f"{number(measured.total_watts)} W",
-                f"measured: {percent(measured.total_watts / self.cap_watts)} of the cap of "
-                f"{number(self.cap_watts)} W; {number(cooling)} W of it cools",
+                (
+                    f"measured: {percent(measured.total_watts / self.cap_watts)} of the cap of "
+                    f"{number(self.cap_watts)} W; {number(cooling)} W of it cools"
+                ),
             ),
             (
                 "hottest inlet",
                 f"{number(inlet)} C",
-                f"measured: node {measured.hottest_node}, {number(margin, 3)} K below its redline of "
-                f"{number(inlet + margin)} C",
+                (
+                    f"measured: node {measured.hottest_node}, {number(margin, 3)} K below its redline of "
+                    f"{number(inlet + margin)} C"
+                ),
             ),
             (
                 "core by core",

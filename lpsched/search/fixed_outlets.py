@@ -6,14 +6,14 @@ most power, so that some mixture of them and idling keeps the air within its lim
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.errors import InfeasibleError
 from lpsched.formulations.facility import FixedOutlets, NodeMarket
-from lpsched.heat import crac_inlets, inlets, total_watts
+from lpsched.heat import HeatMap, crac_inlets, inlets, total_watts
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus, require_optimal
@@ -21,7 +21,6 @@ from lpsched.relaxation import FacilityPrices, FacilityRelaxation
 
 if TYPE_CHECKING:
     from lpsched.formulations.facility import Run
-    from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.columns import Generated
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 GAP: Final = 1e-6
 ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less
 DEARER: Final = (1e2, 1e4)  # times the first price of what breaks cap or air
+COARSE: Final = 1e-4
 NOTHING: Final = 1e-12  # a share of the time that is none
 COOLER: Final = 1e-9  # kelvin
 OVER: Final = 1e-7  # kilowatts above the cap, or kelvin too hot or too cold, that are the solver's rounding
@@ -78,7 +78,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     master = with_columns(program.master(), market.columns(runs))
     labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
     columns = ColumnGeneration(solver, master, program, labels, program)
-    found = columns.run(gap=gap, watch=watch)
+    found = columns.run(gap=gap, watch=watch, centre=centre_of(program, solver))
     for dearer in DEARER:  # a redline without any room may be worth more than the first price
         if found.solution["over"].max() <= OVER:
             break
@@ -93,6 +93,37 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     if pool is not None:
         pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
     return answer
+
+
+def centre_of(program: FixedOutlets, solver: Solver) -> Floats:
+    """Return multipliers near good ones: those of a facility whose nodes of a type are all alike."""
+    coarse = coarsened(program)
+    runs = list(enumerate(coarse.market.hungriest))
+    master = with_columns(coarse.master(), coarse.market.columns(runs))
+    labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
+    found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=COARSE)
+    types, kinds, nodes = len(program.market.flow), len(runs), len(program.market.overhead)
+    centre = np.zeros(types + 2 * nodes + 1)
+    centre[:types] = found.multipliers[:types]
+    centre[-1] = found.multipliers[types + 2 * kinds]
+    return centre
+
+
+def coarsened(program: FixedOutlets) -> FixedOutlets:
+    """Return the program with one node for all of a type, and no redlines of nodes."""
+    arrays, heat = program.market.arrays, program.heat
+    kinds = len(arrays.cores)
+    members = arrays.node_type[:, None] == np.arange(kinds)
+    copies = members.sum(axis=0).astype(float)
+    alike = replace(arrays, node_type=np.arange(kinds), redline=np.zeros(0))
+    air = HeatMap(
+        np.zeros((0, kinds)),
+        np.zeros((0, len(program.outlets))),
+        heat.crac_from_power @ members / np.maximum(copies, 1.0),
+        heat.crac_from_outlets,
+        heat.crac_watts_per_kelvin,
+    )
+    return FixedOutlets(NodeMarket(alike, copies), air, program.outlets)
 
 
 def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:

@@ -65,6 +65,8 @@ class Ascent:
     def climb(self, outlets: Floats, watch: Watch, heat: Floats | None = None) -> None:
         """Go up from some temperatures; `heat` (kilowatts) is where tangents touch if nothing is feasible."""
         point = self.judge(outlets, watch)
+        if point is not None:
+            self.boxes.begin_at(point)
         kelvin = FIRST_KELVIN
         while kelvin > LAST_KELVIN and not watch.is_over():
             if point is not None:

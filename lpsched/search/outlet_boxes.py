@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
+    from lpsched.relaxation import FacilityRelaxation
     from lpsched.watch import Watch
 
 
@@ -30,6 +31,7 @@ class BoxSolver:
     def __init__(self, market: NodeMarket, heat: HeatMap, solver: Solver) -> None:
         self.market = market
         self.centre: Floats | None = None
+        self._counted = 0
         self.program = OutletProgram(market, heat)
         runs = [(v, market.hungriest[j]) for v, j in enumerate(market.arrays.node_type.tolist())]
         master = self.program.master()
@@ -37,6 +39,27 @@ class BoxSolver:
         self.columns = ColumnGeneration(
             solver, with_columns(master, market.columns(runs)), self.program, labels, self.program, stage=None
         )
+
+    def begin_at(self, point: FacilityRelaxation) -> None:
+        """Take over patterns, hot places and prices of a point at fixed temperatures."""
+        program, master = self.program, self.columns.master
+        self._note()
+        runs = [(v, pattern) for v, own in enumerate(point.shares) for _, pattern in own]
+        fresh = [run for run in runs if (run[0], id(run[1])) not in program.known]
+        if fresh:
+            master.add_columns(self.market.columns(fresh))
+            self.columns.labels += fresh
+        air = np.concatenate((point.prices.redlines, point.prices.crac_redlines))
+        rows = program.air(np.flatnonzero(air), master.program)
+        if rows is not None:
+            master.add_rows(rows)
+        self.centre = program.centre(point)
+
+    def _note(self) -> None:
+        """Let the oracle know which columns are there."""
+        new = self.columns.labels[self._counted :]
+        self.program.known.update((run[0], id(run[1])) for run in new if run is not None)
+        self._counted = len(self.columns.labels)
 
     def solve(  # noqa: PLR0913 - a box, what to make large on it, and when to stop
         self,
@@ -62,6 +85,7 @@ class BoxSolver:
             if cost != master.program.costs[column]:
                 master.change_cost(column, float(cost))
         master.change_limits(*program.limits(master.program))
+        self._note()
         centre = None
         if program.goal.reward and self.centre is not None:
             centre = np.append(self.centre, np.zeros(len(master.program.row_names) - len(self.centre)))

@@ -1,4 +1,4 @@
-"""What a search over boxes has to remember so that its bound can be proved again: every step with its prices.
+"""What a search over boxes has to remember, so that its bound can be proved again: steps with their prices.
 
 A box that is looked at once more after its ranges were narrowed is still the same box; one that is cut has two
 others in its place.

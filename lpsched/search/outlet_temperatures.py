@@ -21,7 +21,7 @@ import numpy as np
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges, planes
 from lpsched.formulations.facility import NodeMarket
-from lpsched.heat import hottest_common_outlet
+from lpsched.heat import hottest_common_outlet, total_watts
 from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
@@ -41,6 +41,7 @@ FINE: Final = 0.02  # of the gap asked for: how exact the programs of boxes are
 POINT_GAP: Final = 1e-6
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
+HALVINGS: Final = 30
 CLIMBS: Final = 4  # from points of boxes
 
 
@@ -118,10 +119,8 @@ class BoxSearch:
 
     def run(self) -> None:
         """Work until the gap is closed or the watch is over."""
+        self.ascent.climb(even_outlets(self.arrays, self.heat), self.watch)
         self._push(self._bounded(self.boxes.program.largest, 0))
-        idle = self.arrays.overhead_watts[self.arrays.node_type]
-        hottest = hottest_common_outlet(self.arrays, self.heat, idle)
-        self.ascent.climb(np.clip(hottest, self.arrays.outlet_low, self.arrays.outlet_high), self.watch)
         if self.ascent.best is None:
             self._climb(self.leaves[0].solution)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
@@ -230,6 +229,22 @@ class BoxSearch:
         recorded.cut = bool(is_heat), unit, at, below, below + 1
         self.record += recorded.halves()
         return [self._bounded(half, below + above) for above, half in enumerate(halves)]
+
+
+def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
+    """Return one temperature for all units: the hottest if every node takes the same share of the cap."""
+    kinds = range(len(arrays.cores))
+    busiest = [arrays.cores[j] * arrays.watts[:, arrays.mode_type == j].max(initial=0.0) for j in kinds]
+    idle, busy = arrays.overhead_watts[arrays.node_type], np.array(busiest)[arrays.node_type]
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        powers = idle + share * busy
+        outlet = hottest_common_outlet(arrays, heat, powers)
+        outlets = np.clip(np.full(len(arrays.outlet_low), outlet), arrays.outlet_low, arrays.outlet_high)
+        fits = total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts
+        low, high = (share, high) if fits else (low, share)
+    return outlets
 
 
 def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[float, tuple[Ranges, Ranges]]:
