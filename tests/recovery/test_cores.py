@@ -68,6 +68,22 @@ def test_of_several_p_states_a_core_takes_the_one_that_does_most_at_their_power(
     assert allocation.nodes[0] == ((CoreFraction("render", pytest.approx(fraction, rel=1e-12), state),), ())
 
 
+def test_spare_time_is_given_away_only_once():
+    # With zip at 5 W in P2 both task types would like their thrifty state for longer: render 0.75 of the time, zip 0.7.
+    facility = small(watts=Table.of([[40.0, 10.0, 5.0], [30.0, None, 5.0]]))
+    shares = [share(0.15, RENDER), share(0.15, ("render", "P1")), share(0.1, ZIP), share(0.1, ("zip", "P2"))]
+    (first, second), idle = core_by_core(facility, gang(*shares)).nodes[0]
+    assert first == CoreFraction("render", pytest.approx(0.75), "P1")
+    assert second == CoreFraction("zip", pytest.approx(3.5 / 30.0), "P0")
+    assert idle == ()
+
+
+def test_power_is_kept_even_where_a_faster_state_would_draw_nothing():
+    facility = small(watts=Table.of([[0.0, 10.0, 5.0], [30.0, None, 20.0]]))
+    allocation = core_by_core(facility, gang(share(0.25, RENDER), share(0.25, ("render", "P1"))))
+    assert allocation.nodes[0][0] == (CoreFraction("render", 0.25, "P1"),)
+
+
 def test_tasks_that_draw_nothing_keep_their_time():
     facility = small(watts=Table.of([[0.0, 0.0, 0.0], [30.0, None, 20.0]]))
     allocation = core_by_core(facility, gang(share(0.25, RENDER), share(0.5, ("render", "P1"))))
