@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import InfeasibleError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges
 from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
@@ -56,7 +56,7 @@ class Ascent:
                 watch=watch,
                 pool=self.pool,
             )
-        except InfeasibleError:
+        except (InfeasibleError, NotFoundError):
             return None
         if self.best is None or point.value > self.best.value:
             self.best = point
