@@ -1,10 +1,10 @@
 """Cooling power over a box of heat and outlet temperature, from below, by planes.
 
-A CRAC unit that takes out Q watts at outlet temperature T draws  Q g(T),  g = 1 / CoP, convex in T. Over a box
-[Q1, Q2] x [l, h] this is not convex, but it is linear in Q: its convex envelope is the hull of the two edges
-Q = Q1 and Q = Q2. So for **any** slope b
+A CRAC unit that takes out Q watts at outlet temperature T draws Q g(T), with g = 1 / CoP convex in T. Over a
+box [Q1, Q2] x [l, h] this is not convex, but it is linear in Q: its convex envelope is the hull of the two
+edges Q = Q1 and Q = Q2. So for **any** slope b
 
-    Q g(T)  >=  b T  +  m1(b) + (m2(b) - m1(b)) (Q - Q1) / (Q2 - Q1),      m_e(b) = min over T of Q_e g(T) - b T,
+    Q g(T)  >=  b T  +  m1 + (m2 - m1) (Q - Q1) / (Q2 - Q1),      m_e = min over T of Q_e g(T) - b T,
 
 and the slope that makes the right side largest at a point gives the plane that touches the envelope there.
 Any slope is valid, so it need not be found exactly; only the two minima have to be.
@@ -105,16 +105,6 @@ class Ranges:
     high: Floats
     least: Floats  # heat
     most: Floats
-
-    def within(self, other: Ranges) -> Floats:
-        """Tell for each unit whether its box lies in that of the other."""
-        inside: Floats = (
-            (self.low >= other.low)
-            & (self.high <= other.high)
-            & (self.least >= other.least)
-            & (self.most <= other.most)
-        )
-        return inside
 
 
 def planes(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:

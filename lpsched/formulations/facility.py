@@ -15,8 +15,9 @@ Variables  z_i            the share of the arrivals that is done, x_vq the share
           G P + H T  <=  R,      T  <=  Gc P + Hc T  <=  R_u                (air, added when broken)
 
 What breaks cap or air is paid for at a price that nothing is worth (over), so that every program has a
-solution, and one that has none without paying is known by it. Time not in any pattern is idle. That a CRAC unit draws in air at least as warm as it blows out says that it
-cools. With multipliers y of demand, mu of cap and s of the air, every node sees one price of a watt,
+solution, and one that has none without paying is known by it. Time not in any pattern is idle. That a CRAC
+unit draws in air at least as warm as it blows out says that it cools. With multipliers y of demand, mu of cap
+and s of the air, every node sees one price of a watt,
 
     p_v  =  mu (1 + sum_u k_u Gc_uv / CoP_u)  +  sum of s over the rows of air times their coefficient at v,
 
@@ -27,7 +28,6 @@ so the multipliers of power are not asked for, and every reward rate is at most
 whatever the multipliers are, as long as their signs are right.
 
 Why it is real: a node can run its patterns one after the other, so every point of the program is a schedule.
-Units inside: kilowatts, and rewards in shares of what all arrivals together would bring.
 
 Source: Oxley and others, section III; patterns instead of fractions of independent cores.
 """
@@ -39,106 +39,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.formulations.node_patterns import NodeKind
+from lpsched.formulations.node_market import HOTTEST, KILO, PENALTY, SLACK
 from lpsched.heat import cop
 from lpsched.lp.builder import LpBuilder
 from lpsched.lp.columns import Priced
-from lpsched.lp.master import Columns, Rows
+from lpsched.lp.master import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats, Integers
-    from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.program import LinearProgram, LpSolution
-    from lpsched.relaxation import NodePattern
 
 NAME: Final = "facility"
-KILO: Final = 1000.0
 BROKEN: Final = 1e-9  # kelvin
 AT_ONCE: Final = 60  # rows of air added in a round
-SLACK: Final = 1.01  # between what a variable can be and its upper limit
-PENALTY: Final = 100.0  # times the largest worth of a kilowatt
-HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold
-NEIGHBOURS: Final = 1  # patterns on each side of the best that a node is offered as well
-
-Run = tuple[int, "NodePattern"] | None  # a node and its pattern; `None` for the columns of z and P
-
-
-class NodeMarket:
-    """The nodes as buyers of watts: what each does at its price. Shared by all programs of a facility."""
-
-    def __init__(self, arrays: FacilityArrays, copies: Floats | None = None) -> None:
-        self.arrays = arrays
-        self.copies = np.ones(len(arrays.node_type)) if copies is None else copies  # of each node, all alike
-        self.kinds = [NodeKind(arrays, j) for j in range(len(arrays.cores))]
-        self.members = [np.flatnonzero(arrays.node_type == j) for j in range(len(self.kinds))]
-        self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
-        self.earns = arrays.rewards * arrays.arrivals
-        self.unit = float(self.earns.sum()) or 1.0
-        self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
-        self.hungriest = [self._hungriest(kind) for kind in self.kinds]
-        hungry = np.array([q.watts for q in self.hungriest])[arrays.node_type] / KILO
-        self.most = self.overhead + self.copies * hungry
-
-    def _hungriest(self, kind: NodeKind) -> NodePattern:
-        envelope = kind.envelope(np.zeros_like(self.arrays.rewards), -1.0, -1.0)
-        return kind.pattern(envelope.codes[0])
-
-    def best(self, worths: Floats, prices: Floats) -> tuple[Floats, list[tuple[int, NodePattern]]]:
-        """Return what each node gains at its price of a kilowatt, and the patterns it would run there."""
-        gains = np.zeros(len(prices))
-        runs: list[tuple[int, NodePattern]] = []
-        for kind, nodes in zip(self.kinds, self.members, strict=True):
-            if not len(nodes):
-                continue
-            own = prices[nodes] / KILO
-            low, high = float(own.min()), float(own.max())
-            margin = 0.1 * (high - low) + 0.05 * max(abs(low), abs(high))
-            envelope = kind.envelope(worths, low - margin, high + margin)
-            piece = envelope.at(own)
-            gains[nodes] = envelope.worths[piece] - own * envelope.watts[piece]
-            last = len(envelope.worths) - 1
-            patterns = [kind.pattern(code) for code in envelope.codes]
-            for step in range(-NEIGHBOURS, NEIGHBOURS + 1):
-                near = piece + step
-                runs += [
-                    (v, patterns[q])
-                    for v, q in zip(nodes.tolist(), near.tolist(), strict=True)
-                    if 0 <= q <= last and patterns[q].runs
-                ]
-        return gains, runs
-
-    def dearest(self) -> float:
-        """Return what a kilowatt could be worth at most: a core's best reward for it."""
-        arrays = self.arrays
-        runs = (arrays.speeds > 0) & (arrays.watts > 0)
-        per_watt = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0) / np.where(
-            runs, arrays.watts, 1.0
-        )
-        return float(per_watt.max(initial=0.0)) * KILO / self.unit or 1.0
-
-    def columns(self, runs: Sequence[tuple[int, NodePattern]]) -> Columns:
-        """Return patterns of nodes as columns: rows are demand, node and power, in that order."""
-        types, nodes = len(self.flow), len(self.overhead)
-        rows, values, starts = [], [], [0]
-        cells: dict[int, tuple[list[int], list[float]]] = {}
-        for v, pattern in runs:
-            if id(pattern) not in cells:
-                use = np.flatnonzero(pattern.rates)
-                cells[id(pattern)] = (use.tolist(), (-pattern.rates[use] / self.flow[use]).tolist())
-            at, rates = cells[id(pattern)]
-            rows += [*at, types + v, types + nodes + v]
-            values += [*rates, 1.0, -pattern.watts / KILO]
-            starts.append(len(rows))
-        return Columns(
-            costs=np.zeros(len(runs)),
-            upper=SLACK * self.copies[[v for v, _ in runs]],
-            starts=np.array(starts, dtype=np.int32),
-            rows=np.array(rows, dtype=np.int32),
-            values=np.array(values, dtype=float),
-        )
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Outlet temperatures as variables: what no allocation exceeds while temperatures and heat stay in a box.
 
-The program of `facility.py` with T free from l to h; Q_u is the heat that unit u takes out, w_u what it draws:
+The program of `facility.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
 
     max   sum_i r_i a_i z_i
     s.t.  demand, node and power as there
@@ -30,31 +30,32 @@ least some value asked for, it proves how far that temperature or heat can go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.formulations.cooling_envelope import CoolingCurve, Planes, Ranges, planes
-from lpsched.formulations.facility import AT_ONCE, BROKEN, HOTTEST, KILO, PENALTY, SLACK
+from lpsched.formulations.cooling_envelope import Ranges
+from lpsched.formulations.node_market import HOTTEST, KILO, PENALTY, SLACK
+from lpsched.formulations.outlet_rows import OutletRows
 from lpsched.lp.builder import LpBuilder
 from lpsched.lp.columns import Priced
-from lpsched.lp.master import Rows
 
 if TYPE_CHECKING:
-    from lpsched.formulations.facility import NodeMarket, Run
+    from lpsched.formulations.cooling_envelope import Planes
+    from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.arrays import Floats
+    from lpsched.lp.master import Rows
     from lpsched.lp.program import LinearProgram, LpSolution
     from lpsched.relaxation import FacilityRelaxation
 
 NAME: Final = "outlet-box"
-BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is made as large as possible: reward, or some temperature or heat while reward is at least a value.
+    """What is made as large as possible: reward, or a temperature or heat while reward is at least a value.
 
     Rewards are in shares of what all arrivals bring.
     """
@@ -63,13 +64,6 @@ class Goal:
     outlets: Floats | None = None
     heat: Floats | None = None
     least_reward: float = -np.inf
-
-
-@dataclass(frozen=True, slots=True)
-class _Plane:
-    unit: int
-    of: Ranges | Planes  # the box on which it holds, or the tangents that it is one of
-    constant: float
 
 
 @dataclass(slots=True)
@@ -89,22 +83,15 @@ class OutletProgram:
 
     def __init__(self, market: NodeMarket, heat: HeatMap) -> None:
         arrays = market.arrays
-        self.market, self.curve = market, CoolingCurve(arrays)
+        self.market, self.rows = market, OutletRows(arrays, heat)
+        self.curve, self.floor = self.rows.curve, self.rows.floor
         self.nodes, self.units, self.types = len(arrays.node_type), len(arrays.cop), len(market.flow)
-        self.floor = arrays.outlet_low
-        self.per_kelvin = heat.crac_watts_per_kelvin / KILO
-        self.warms = heat.from_power * KILO  # G
-        self.mixes = heat.from_outlets  # H
-        self.heats = (
-            self.per_kelvin[:, None] * heat.crac_from_power * KILO
-        )  # of each unit by each node's watts
-        self.shifts = self.per_kelvin[:, None] * (heat.crac_from_outlets - np.eye(self.units))
-        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
-        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))  # for t = T - floor
+        per_kelvin = self.rows.per_kelvin[:, None]
+        self.heats = per_kelvin * heat.crac_from_power * KILO  # of each unit by each node's kilowatts
+        self.shifts = per_kelvin * (heat.crac_from_outlets - np.eye(self.units))  # by each outlet's kelvins
         self.cap = arrays.cap_watts / KILO
         self.goal = Goal()
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
-        self.rows: list[int | _Plane] = []  # of air or cooling, in the order in which they came
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
         self.box = Ranges(low, high, np.zeros(self.units), self._most_heat(low, high))
@@ -132,7 +119,8 @@ class OutletProgram:
         dear = PENALTY * market.dearest()
         lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
         lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
-        lp.at_most_each([f"node[{v}]" for v in range(nodes)], [], 1.0)
+        for v in range(nodes):
+            lp.at_most(f"node[{v}]", [], market.copies[v])
         for v in range(nodes):
             lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
         lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
@@ -164,15 +152,9 @@ class OutletProgram:
         lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
         heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
         lower[heat], upper[heat] = self.box.least, self.box.most
-        for row, what in enumerate(self.rows, start=self.first_row):
-            if isinstance(what, _Plane):
-                lower[row] = what.constant if self._holds(what) else -np.inf
+        late = slice(self.first_row, None)
+        lower[late] = self.rows.lower_limits(self.box, self.tangents)
         return program.upper, lower, upper
-
-    def _holds(self, plane: _Plane) -> bool:
-        if self.tangents is not None or isinstance(plane.of, Planes):
-            return plane.of is self.tangents
-        return bool(self.box.within(plane.of)[plane.unit])
 
     def price(self, multipliers: Floats) -> Priced[Run]:
         """Return the patterns that the nodes would run at these multipliers, and what those prove."""
@@ -187,7 +169,7 @@ class OutletProgram:
             float(np.maximum(left, 0.0)[market.earns > 0].sum())
             - asked
             + prices.cap * self.cap
-            + float(prices.air[on] @ self.redlines[on])
+            + float(prices.air[on] @ self.rows.redlines[on])
             + float(gains.sum() - prices.nodes @ market.overhead)
             + self.cooled(prices)
         )
@@ -203,11 +185,7 @@ class OutletProgram:
         reward = max(float(y[first + 1]), 0.0) if np.isfinite(self.goal.least_reward) else 0.0
         cap = max(-float(y[first]), 0.0)
         theta = y[first + 2 : first + 2 + units]
-        air = np.zeros(nodes + units)
-        for value, what in zip(y[self.first_row :].tolist(), self.rows, strict=False):
-            if not isinstance(what, _Plane):
-                air[what] = max(-value, 0.0)
-        air[~np.isfinite(self.room)] = 0.0
+        air = self.rows.air_prices(y[self.first_row :])
         hot = np.flatnonzero(air[:nodes])
         return BoxPrices(
             worths=np.maximum(-y[:types], 0.0) / market.flow,
@@ -215,15 +193,15 @@ class OutletProgram:
             cap=cap,
             air=air,
             heat=theta,
-            nodes=cap + air[hot] @ self.warms[hot] + theta @ self.heats,
+            nodes=cap + air[hot] @ self.rows.warms[hot] + theta @ self.heats,
         )
 
     def cooled(self, prices: BoxPrices) -> float:
-        """Return the most that all units together may add to the bound: heat and temperatures in their boxes."""
+        """Return the most that all units may add to the bound, with heat and temperatures in their boxes."""
         box, goal = self.box, self.goal
         air, units_air = prices.air[: self.nodes], prices.air[self.nodes :]
-        per_heat = prices.heat - units_air / self.per_kelvin
-        per_outlet = -(air @ self.mixes) - units_air - prices.heat @ self.shifts
+        per_heat = prices.heat - units_air / self.rows.per_kelvin
+        per_outlet = -(air @ self.rows.mixes) - units_air - prices.heat @ self.shifts
         if goal.heat is not None:
             per_heat = per_heat + goal.heat
         if goal.outlets is not None:
@@ -240,78 +218,16 @@ class OutletProgram:
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return rows of air and planes of cooling power that the point breaks most."""
-        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
-        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
-        excess = air - self.room - solution["over"][1]
-        known = [what for what in self.rows if not isinstance(what, _Plane)]
-        excess[known] = -np.inf
-        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
-        chosen = worst[excess[worst] > BROKEN]
-        outlets = self.floor + t
-        found = self.tangents
-        if found is None:
-            found = planes(self.curve, self.box, np.clip(heat, self.box.least, self.box.most), outlets)
-        missing = np.flatnonzero(found.at(heat, outlets) > watts + BELOW)
-        return self._written(chosen, found, missing, solution.program)
-
-    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
-        """Return rows of air at these places that are not there yet, and note them."""
-        fresh = places[~np.isin(places, [what for what in self.rows if not isinstance(what, _Plane)])]
-        none = np.zeros(self.units)
-        return self._written(fresh, Planes(none, none, none), np.zeros(0, dtype=np.int64), program)
+        return self.rows.broken(solution, self.box, self.tangents)
 
     def centre(self, point: FacilityRelaxation) -> Floats:
         """Return the multipliers of a point at fixed temperatures, as those of this program."""
         prices, unit = point.prices, self.market.unit
-        y = np.zeros(self.first_row + len(self.rows))
+        heat = (prices.cap * self.curve.at(point.outlets) - prices.cooling) * KILO
         first = self.types + 2 * self.nodes
-        y[: self.types] = -prices.tasks * self.market.flow / unit
-        y[first] = -prices.cap * KILO / unit
-        heat = prices.cap * self.curve.at(point.outlets) - prices.cooling
-        y[first + 2 : first + 2 + self.units] = (
-            heat * KILO + prices.crac_redlines / self.per_kelvin
-        ) / unit
-        air = np.concatenate((prices.redlines, prices.crac_redlines)) / unit
-        for row, what in enumerate(self.rows, start=self.first_row):
-            if not isinstance(what, _Plane):
-                y[row] = -air[what]
-        return y
-
-    def _written(
-        self, air: Integers, found: Planes, missing: Integers, program: LinearProgram
-    ) -> Rows | None:
-        """Return rows of the master, and note which they are."""
-        blocks = program.blocks
-        cells: list[tuple[list[int], list[float]]] = []
-        lower, upper, names = [], [], []
-        for place in air.tolist():
-            if place < self.nodes:
-                use = np.flatnonzero(self.warms[place])
-                columns = [*blocks["P"][use].tolist(), *blocks["t"].tolist()]
-                values = [*self.warms[place, use].tolist(), *self.mixes[place].tolist()]
-            else:
-                u = place - self.nodes
-                columns, values = [int(blocks["Q"][u]), int(blocks["t"][u])], [1.0 / self.per_kelvin[u], 1.0]
-            cells.append(([*columns, int(blocks["over"][1])], [*values, -1.0]))
-            names.append(f"air[{place}]")
-            lower.append(-np.inf)
-            upper.append(float(self.room[place]))
-            self.rows.append(place)
-        for u in missing.tolist():
-            constant = float(found.constant[u] + found.outlet[u] * self.floor[u])
-            columns = [int(blocks["w"][u]), int(blocks["Q"][u]), int(blocks["t"][u])]
-            cells.append((columns, [1.0, -float(found.heat[u]), -float(found.outlet[u])]))
-            names.append(f"cooling[{u}]")
-            lower.append(constant)
-            upper.append(np.inf)
-            self.rows.append(_Plane(u, self.tangents or self.box, constant))
-        if not cells:
-            return None
-        return Rows(
-            names=tuple(names),
-            lower=np.array(lower),
-            upper=np.array(upper),
-            starts=np.cumsum([0, *(len(columns) for columns, _ in cells)]).astype(np.int32),
-            columns=np.array([each for columns, _ in cells for each in columns], dtype=np.int32),
-            values=np.array([each for _, values in cells for each in values]),
-        )
+        y = np.zeros(self.first_row)
+        y[: self.types] = -prices.tasks * self.market.flow
+        y[first] = -prices.cap * KILO
+        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.rows.per_kelvin
+        late = self.rows.multipliers(np.concatenate((prices.redlines, prices.crac_redlines)))
+        return np.concatenate((y, late)) / unit

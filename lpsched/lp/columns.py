@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lpsched.errors import SolverError
 from lpsched.lp.program import LpSolution, LpStatus
 from lpsched.watch import Watch
 
@@ -103,7 +104,7 @@ class ColumnGeneration(Generic[Label]):
         self.master = self.solver.master(self.program)
         self.size = float(np.abs(self.program.costs).max(initial=0.0)) or 1.0
 
-    def run(
+    def run(  # noqa: PLR0913 - when to begin and when to stop
         self,
         *,
         gap: float,
@@ -129,18 +130,17 @@ class ColumnGeneration(Generic[Label]):
             priced = self.oracle.price(centre)
             best.note(centre, priced.bound)
             self._add(priced)
-        was_cold, asked = False, 0
+        was_cold, asked, last = False, 0, None
         for rounds in range(1, MOST_ROUNDS):
-            solution = self.master.solve(watch)
+            solution = self._solved(watch)
             status = solution.status
-            if status not in {LpStatus.OPTIMAL, LpStatus.LIMIT} and not was_cold:
-                was_cold = True  # a hot start may have gone wrong
-                self.master = self.solver.master(self.master.program)
-                continue
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
             asked += 1
+            if status is LpStatus.LIMIT and last is not None:
+                solution = last  # where the solver was stopped may be no point of the program
+            last = solution
             if self.stage is not None:
                 watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
@@ -150,10 +150,21 @@ class ColumnGeneration(Generic[Label]):
                 ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
                 return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
-            if not fresh:  # likewise
+            if not fresh:  # a hot start may have gone wrong
                 was_cold = True
                 self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
+
+    def _solved(self, watch: Watch) -> LpSolution:
+        """Solve the master; once more from cold if a hot start fails."""
+        try:
+            solution = self.master.solve(watch)
+            if solution.status in {LpStatus.OPTIMAL, LpStatus.LIMIT}:
+                return solution
+        except SolverError:
+            pass  # HiGHS has been seen to give up at the first step of a hot start
+        self.master = self.solver.master(self.master.program)
+        return self.master.solve(watch)
 
     def _improve(self, solution: LpSolution, best: _Best, gap: float) -> int:
         """Ask the oracle, first between the master's multipliers and the best; return how many came."""

@@ -21,7 +21,7 @@ import numpy as np
 from lpsched.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, proved
 from lpsched.certificate.facility import Prices, Proof
 from lpsched.errors import SolverError
-from lpsched.formulations.facility import KILO
+from lpsched.formulations.node_market import KILO
 from lpsched.formulations.outlet_box import BoxPrices
 from lpsched.heat import cop, inlet_mix
 

@@ -20,11 +20,14 @@ MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 
 def facility_tables(instance: Facility, result: FacilityResult) -> list[Table | Text]:
     """Return value and bound, outlets and heat of the CRAC units, and the worths."""
-    cores = sum(instance.node_types[j].cores for j in instance.nodes)
-    heading = f"{instance.name}: {len(instance.nodes):,} nodes, {cores:,} cores, "
-    heading += f"{len(instance.crac_units):,} CRAC unit{'s' if len(instance.crac_units) > 1 else ''}"
+    counts = (
+        (len(instance.nodes), "node"),
+        (instance.cores, "core"),
+        (len(instance.crac_units), "CRAC unit"),
+    )
+    sizes = ", ".join(f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counts)
     return [
-        Text(heading),
+        Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(result),
         table(("one more", "brings", ""), _limits(result)),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import InfeasibleError
-from lpsched.formulations.facility import FixedOutlets, NodeMarket
+from lpsched.formulations.facility import FixedOutlets
+from lpsched.formulations.node_market import NodeMarket
 from lpsched.heat import HeatMap, crac_inlets, inlets, total_watts
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.master import with_columns
@@ -20,7 +21,7 @@ from lpsched.lp.program import LpStatus, require_optimal
 from lpsched.relaxation import FacilityPrices, FacilityRelaxation
 
 if TYPE_CHECKING:
-    from lpsched.formulations.facility import Run
+    from lpsched.formulations.node_market import Run
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.columns import Generated
@@ -72,7 +73,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     market = NodeMarket(arrays) if pool is None else pool.market
     _refuse_what_idling_breaks(arrays, heat, outlets)
     program = FixedOutlets(market, heat, outlets)
-    runs = [(v, market.hungriest[j]) for v, j in enumerate(arrays.node_type.tolist())]
+    runs = market.first_runs()
     if pool is not None:
         runs += pool.runs.values()
     master = with_columns(program.master(), market.columns(runs))
@@ -98,7 +99,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
 def centre_of(program: FixedOutlets, solver: Solver) -> Floats:
     """Return multipliers near good ones: those of a facility whose nodes of a type are all alike."""
     coarse = coarsened(program)
-    runs = list(enumerate(coarse.market.hungriest))
+    runs = coarse.market.first_runs()
     master = with_columns(coarse.master(), coarse.market.columns(runs))
     labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
     found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=COARSE)

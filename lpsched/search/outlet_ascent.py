@@ -1,4 +1,4 @@
-"""Better outlet temperatures, step by step: the cooling power made linear, and every step judged by the truth.
+"""Better outlet temperatures, step by step: cooling power made linear, and every step judged by the truth.
 
 Where node powers P and temperatures T are known, Q g(T) is replaced by its tangent there, and the program of
 `formulations/outlet_box.py` with T free within some kelvin of where it is says where to go. The temperatures
@@ -15,7 +15,7 @@ import numpy as np
 
 from lpsched.errors import InfeasibleError
 from lpsched.formulations.cooling_envelope import Ranges
-from lpsched.formulations.facility import KILO
+from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
 from lpsched.search.fixed_outlets import best_at, node_watts
 

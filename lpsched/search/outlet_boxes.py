@@ -16,7 +16,7 @@ from lpsched.lp.master import with_columns
 
 if TYPE_CHECKING:
     from lpsched.formulations.cooling_envelope import Planes, Ranges
-    from lpsched.formulations.facility import NodeMarket, Run
+    from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats
     from lpsched.lp.columns import Generated
@@ -33,7 +33,7 @@ class BoxSolver:
         self.centre: Floats | None = None
         self._counted = 0
         self.program = OutletProgram(market, heat)
-        runs = [(v, market.hungriest[j]) for v, j in enumerate(market.arrays.node_type.tolist())]
+        runs = market.first_runs()
         master = self.program.master()
         labels: list[Run] = [*[None] * len(master.costs), *runs]
         self.columns = ColumnGeneration(
@@ -50,7 +50,7 @@ class BoxSolver:
             master.add_columns(self.market.columns(fresh))
             self.columns.labels += fresh
         air = np.concatenate((point.prices.redlines, point.prices.crac_redlines))
-        rows = program.air(np.flatnonzero(air), master.program)
+        rows = program.rows.air(np.flatnonzero(air), master.program)
         if rows is not None:
             master.add_rows(rows)
         self.centre = program.centre(point)

@@ -1,7 +1,7 @@
 """What a search over boxes has to remember, so that its bound can be proved again: steps with their prices.
 
-A box that is looked at once more after its ranges were narrowed is still the same box; one that is cut has two
-others in its place.
+A box that is looked at once more after its ranges were narrowed is still the same box; one that is cut has
+two others in its place.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ Real values come from ascents (`outlet_ascent.py`), bounds from boxes of tempera
     the box with the largest bound is narrowed (`outlet_ranges.py`) as long as that lowers its bound well,
     then halved where the cooling power of its point is furthest below the truth.
 
-Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one known;
-so the largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at any time.
+Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one
+known; so the largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at
+any time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges, planes
-from lpsched.formulations.facility import NodeMarket
+from lpsched.formulations.node_market import NodeMarket
 from lpsched.heat import hottest_common_outlet, total_watts
 from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
@@ -237,11 +238,11 @@ def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
     busiest = [arrays.cores[j] * arrays.watts[:, arrays.mode_type == j].max(initial=0.0) for j in kinds]
     idle, busy = arrays.overhead_watts[arrays.node_type], np.array(busiest)[arrays.node_type]
     low, high = 0.0, 1.0
+    outlets: Floats = arrays.outlet_low
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
         powers = idle + share * busy
-        outlet = hottest_common_outlet(arrays, heat, powers)
-        outlets = np.clip(np.full(len(arrays.outlet_low), outlet), arrays.outlet_low, arrays.outlet_high)
+        outlets = np.clip(hottest_common_outlet(arrays, heat, powers), arrays.outlet_low, arrays.outlet_high)
         fits = total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts
         low, high = (share, high) if fits else (low, share)
     return outlets
@@ -266,6 +267,6 @@ def _holds(box: Ranges, unit: int, heat: Floats, outlets: Floats) -> bool:
 def _impossible(arrays: FacilityArrays) -> str:
     return (
         f"no outlet temperatures between {arrays.outlet_low.min():g} and {arrays.outlet_high.max():g} C keep "
-        f"redlines, cooling and the cap of {arrays.cap_watts:g} W, even if all nodes are idle; raise the cap or "
-        "the redlines, or widen the range of the outlet temperatures"
+        f"redlines, cooling and the cap of {arrays.cap_watts:g} W, even if all nodes are idle; raise the cap "
+        "or the redlines, or widen the range of the outlet temperatures"
     )
