@@ -99,7 +99,8 @@ def _read_csv(contract: _Contract) -> SparseMatrix:
             try:
                 own.append((u, contract.check(resolve(cell.strip()))))
             except PydanticCustomError as refused:
-                faults.append(contract.fault(**(refused.context or {}), line=number))
+                why = refused.context or {}
+                faults.append(contract.fault(why["found"], why["needed"], why["do"], v, u, line=number))
         rows.append(own)
         if len(faults) >= MOST_FAULTS:
             break

@@ -101,7 +101,7 @@ def air_mixing(flow: Floats, unit_flow: Floats, recirculation: float, rack: int)
     flow, unit_flow
         Airflow of the nodes and of the CRAC units; their sums are equal.
     recirculation
-        The share of the nodes' air that comes straight from nodes, from 0 to 0.6.
+        The share of the nodes' air that comes straight from nodes: 0, or from 0.001 to 0.6.
     rack
         How many nodes stand in a rack.
     """
