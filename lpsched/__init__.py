@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from lpsched.auditing import audit
+    from lpsched.certificate.boxes import check as check_proof
     from lpsched.certificate.claim import Certificate
     from lpsched.certificate.claim import check as check_certificate
     from lpsched.compare import validate
@@ -37,25 +38,41 @@ if TYPE_CHECKING:
         OutputError,
         SolverError,
     )
+    from lpsched.files.allocations import read_allocation, write_allocation
     from lpsched.files.certificates import read_certificate, write_certificate
     from lpsched.files.instances import read_instance as read
     from lpsched.files.instances import write_instance as write
+    from lpsched.files.proofs import read_proof, write_proof
     from lpsched.files.schedules import read_schedule, write_schedule
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_door import facility_from_dict
-    from lpsched.pipeline import certify, export, front, price_curve, solve, solver_named
+    from lpsched.pipeline import certify, export, facility, front, price_curve, solve, solver_named
     from lpsched.relaxation import Regime
-    from lpsched.result import FrontResult, PriceCurve, Result, Status, Validation, Worth
+    from lpsched.result import (
+        FacilityResult,
+        FacilityWorth,
+        FrontResult,
+        PriceCurve,
+        Result,
+        Status,
+        Validation,
+        Worth,
+    )
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
+    from lpsched.schedule.facility import CoreAllocation, GangAllocation
     from lpsched.schedule.tasks import expand
 
 _PLACES: Final = {
     "Bag": "instance",
     "Certificate": "certificate.claim",
+    "CoreAllocation": "schedule.facility",
     "Facility": "instance.facility",
+    "FacilityResult": "result",
+    "FacilityWorth": "result",
     "Fault": "errors",
     "FrontResult": "result",
+    "GangAllocation": "schedule.facility",
     "InfeasibleError": "errors",
     "InstanceError": "errors",
     "InvalidScheduleError": "errors",
@@ -83,28 +100,38 @@ _PLACES: Final = {
     "bag_from_dict": "instance",
     "certify": "pipeline",
     "check_certificate": "certificate.claim:check",
+    "check_proof": "certificate.boxes:check",
     "expand": "schedule.tasks",
     "export": "pipeline",
+    "facility": "pipeline",
     "facility_from_dict": "instance.facility_door",
     "front": "pipeline",
     "price_curve": "pipeline",
     "read": "files.instances:read_instance",
+    "read_allocation": "files.allocations",
     "read_certificate": "files.certificates",
+    "read_proof": "files.proofs",
     "read_schedule": "files.schedules",
     "solve": "pipeline",
     "solver_named": "pipeline",
     "validate": "compare",
     "write": "files.instances:write_instance",
+    "write_allocation": "files.allocations",
     "write_certificate": "files.certificates",
+    "write_proof": "files.proofs",
     "write_schedule": "files.schedules",
 }
 
 __all__ = [
     "Bag",
     "Certificate",
+    "CoreAllocation",
     "Facility",
+    "FacilityResult",
+    "FacilityWorth",
     "Fault",
     "FrontResult",
+    "GangAllocation",
     "InfeasibleError",
     "InstanceError",
     "InvalidScheduleError",
@@ -132,19 +159,25 @@ __all__ = [
     "bag_from_dict",
     "certify",
     "check_certificate",
+    "check_proof",
     "expand",
     "export",
+    "facility",
     "facility_from_dict",
     "front",
     "price_curve",
     "read",
+    "read_allocation",
     "read_certificate",
+    "read_proof",
     "read_schedule",
     "solve",
     "solver_named",
     "validate",
     "write",
+    "write_allocation",
     "write_certificate",
+    "write_proof",
     "write_schedule",
 ]
 

@@ -1,7 +1,9 @@
-"""Check certificates and schedule files against a bag, with no solver anywhere near.
+"""Check certificates and schedules against a bag, or proofs and allocations against a facility.
 
-audit      the verdict on each file: a certificate is derived again, a schedule checked and measured
-examined   one schedule file, of either form
+audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
+examined   one schedule file of a bag, of either form
+
+There is no solver anywhere near.
 """
 
 from __future__ import annotations
@@ -9,15 +11,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lpsched.certificate import boxes
 from lpsched.certificate.bounds import rounded_down, rounded_up
 from lpsched.certificate.claim import FORMAT, check
 from lpsched.errors import InstanceError
+from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
 from lpsched.files.documents import read_document
+from lpsched.files.proofs import proof_from_dict
 from lpsched.files.schedules import schedule_from_dict
 from lpsched.files.task_rows import SUFFIXES, read_rows
+from lpsched.instance.facility import Facility
 from lpsched.result.audit import Audit, Checked
+from lpsched.result.facility import UNIT as REWARD_UNIT
 from lpsched.result.provenance import version_of_lpsched
+from lpsched.verify import facility as facilities
 from lpsched.verify.bag import Examined, Violation, examine
 from lpsched.verify.tasks import gather
 
@@ -28,13 +36,18 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
 
 
-def audit(bag: Bag, files: Sequence[Path | str]) -> Audit:
-    """Check each file against the bag; whatever is wrong with one is its verdict, not an error.
+def audit(instance: Bag | Facility, files: Sequence[Path | str]) -> Audit:
+    """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
     """
-    verdicts = tuple(_checked(bag, Path(file)) for file in files)
-    return Audit(bag.name, bag.content_hash, version_of_lpsched(), verdicts)
+    verdicts = tuple(
+        _of_facility(instance, Path(file))
+        if isinstance(instance, Facility)
+        else _checked(instance, Path(file))
+        for file in files
+    )
+    return Audit(instance.name, instance.content_hash, version_of_lpsched(), verdicts)
 
 
 def examined(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
@@ -71,10 +84,31 @@ def _checked(bag: Bag, path: Path) -> Checked:
                 return _certificate(bag, name, document)
             found = _examined_document(bag, name, document, may_wait=may_wait)
     except InstanceError as error:
-        reasons = tuple(str(fault) for fault in error.faults)
-        return Checked(name, "unreadable", None, None, None, None, None, reasons)
+        return _unreadable(name, error)
     reasons = tuple(each.sentence for each in found.violations)
     return Checked(name, "schedule", None, None, None, None, found.measured, reasons)
+
+
+def _of_facility(facility: Facility, path: Path) -> Checked:
+    """Check a proof or an allocation."""
+    name = str(path)
+    try:
+        document = read_document(path)
+        if isinstance(document.value, dict) and document.value.get("format") == boxes.FORMAT:
+            proof = proof_from_dict(document.value, name, document.faults)
+            verdict = boxes.check(facility, proof)
+            proved = None if verdict.proved is None else float(verdict.proved)
+            return Checked(name, "proof", "reward", REWARD_UNIT, proof.bound, proved, None, verdict.reasons)
+        found = facilities.examine(facility, allocation_from_dict(document.value, name, document.faults))
+    except InstanceError as error:
+        return _unreadable(name, error)
+    reasons = tuple(each.sentence for each in found.violations)
+    return Checked(name, "allocation", None, None, None, None, found.measured, reasons)
+
+
+def _unreadable(name: str, error: InstanceError) -> Checked:
+    reasons = tuple(str(fault) for fault in error.faults)
+    return Checked(name, "unreadable", None, None, None, None, None, reasons)
 
 
 def _certificate(bag: Bag, name: str, document: Document) -> Checked:

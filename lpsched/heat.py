@@ -42,7 +42,7 @@ class HeatMap:
 def heat_map(facility: Facility) -> HeatMap:
     """Solve the mixing once for all powers and temperatures."""
     arrays = facility_arrays(facility)
-    nodes, units = len(arrays.node_type), len(arrays.crac_airflow)
+    nodes = len(arrays.node_type)
     per_kelvin = arrays.joules_per_m3_kelvin * arrays.airflow[arrays.node_type]
     crac_per_kelvin = arrays.joules_per_m3_kelvin * arrays.crac_airflow
     if facility.mixing.form == "recirculation":  # all air comes from one supply, all heat goes back to it
@@ -56,7 +56,8 @@ def heat_map(facility: Facility) -> HeatMap:
     mix = inlet_mix(facility, arrays)
     among, supply = mix[:nodes, :nodes], mix[:nodes, nodes:]
     back, bypass = mix[nodes:, :nodes], mix[nodes:, nodes:]
-    solved = np.linalg.solve(np.eye(nodes) - among, np.hstack((among / per_kelvin, supply)))
+    sources = np.hstack((among / per_kelvin, supply))
+    solved: Floats = np.linalg.solve(np.eye(nodes) - among, sources).astype(np.float64, copy=False)
     from_power, from_outlets = solved[:, :nodes], solved[:, nodes:]
     outlets_from_power = from_power.copy()
     outlets_from_power[np.arange(nodes), np.arange(nodes)] += 1.0 / per_kelvin
@@ -107,7 +108,7 @@ def total_watts(arrays: FacilityArrays, heat: HeatMap, powers: Floats, outlets: 
 
 
 def hottest_common_outlet(arrays: FacilityArrays, heat: HeatMap, powers: Floats) -> float:
-    """Return the highest temperature that all units may blow at while the redlines hold; may be out of range."""
+    """Return the highest temperature at which all units may blow by the redlines; may be out of range."""
     room = (arrays.redline - heat.from_power @ powers) / heat.from_outlets.sum(axis=1)
     crac_room = (arrays.crac_redline - heat.crac_from_power @ powers) / heat.crac_from_outlets.sum(axis=1)
     return float(min(room.min(), crac_room.min(), arrays.outlet_high.min()))

@@ -21,6 +21,7 @@ from lpsched.cli.certify import certify
 from lpsched.cli.convert import convert
 from lpsched.cli.expand import expand
 from lpsched.cli.export import export
+from lpsched.cli.facility import facility
 from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
@@ -47,7 +48,21 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (solve, front, price, validate, certify, verify, expand, export, show, convert, new, schema):
+for command in (
+    solve,
+    facility,
+    front,
+    price,
+    validate,
+    certify,
+    verify,
+    expand,
+    export,
+    show,
+    convert,
+    new,
+    schema,
+):
     app.command(epilog=EPILOG)(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(import_app, name="import")

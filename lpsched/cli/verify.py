@@ -7,21 +7,28 @@ from typing import Annotated
 
 import typer
 
-from lpsched.cli.options import BagFile
 from lpsched.cli.talk import talk_of
 
 
 def verify(
     context: typer.Context,
-    bag: BagFile,
-    files: Annotated[list[Path], typer.Argument(help="Certificates and schedules to check.", readable=False)],
+    instance: Annotated[
+        Path, typer.Argument(help="A bag or a facility: a .yaml or .json file.", readable=False)
+    ],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Certificates and schedules of the bag, proofs and allocations of the facility.",
+            readable=False,
+        ),
+    ],
 ) -> None:
-    """Check certificates and schedules against the bag, without any solver."""
+    """Check certificates, schedules, proofs and allocations, without any solver."""
     from lpsched.auditing import audit
-    from lpsched.files.bags import read_bag
+    from lpsched.files.instances import read_instance
     from lpsched.reports.answers import audit_tables
 
-    result = audit(read_bag(bag), files)
+    result = audit(read_instance(instance), files)
     talk_of(context).answer(result.to_dict(), audit_tables(result))
     if not result.accepted:
         raise typer.Exit(1)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place
 from lpsched.files.documents import read_document
+from lpsched.files.entries import items, mapping, name, whole
 from lpsched.files.writing import write_files
-from lpsched.instance.fields import describe, nearest
+from lpsched.instance.fields import describe
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _schedule(content: object, faults: list[Fault]) -> Schedule:
         found = describe(content["format"])
         faults.append(Fault(("format",), found, repr(FORMAT), "name a schedule file"))
         return Schedule(())  # what else it says is not for a schedule to judge
-    top = _mapping((), content, _TOP, ("format", "groups"), faults)
+    top = mapping((), content, _TOP, ("format", "groups"), faults)
     end = top.get("makespan_seconds")
     if end is not None and not _is_number(end):
         faults.append(
@@ -98,76 +99,35 @@ def _schedule(content: object, faults: list[Fault]) -> Schedule:
     return Schedule(
         tuple(
             _group(("groups", place), group, faults)
-            for place, group in enumerate(_list(("groups",), top.get("groups", []), faults))
+            for place, group in enumerate(items(("groups",), top.get("groups", []), faults))
         ),
         None if end is None else float(end),
     )
 
 
 def _group(path: Place, content: object, faults: list[Fault]) -> MachineGroup:
-    group = _mapping(path, content, _GROUP, _GROUP, faults)
-    runs = _list((*path, "runs"), group.get("runs", []), faults)
+    group = mapping(path, content, _GROUP, _GROUP, faults)
+    runs = items((*path, "runs"), group.get("runs", []), faults)
     return MachineGroup(
-        _name((*path, "machine_type"), group.get("machine_type", ""), faults),
-        _count((*path, "machines"), group.get("machines", 1), faults),
+        name((*path, "machine_type"), group.get("machine_type", ""), faults),
+        whole((*path, "machines"), group.get("machines", 1), faults),
         tuple(_run((*path, "runs", place), run, faults) for place, run in enumerate(runs)),
     )
 
 
 def _run(path: Place, content: object, faults: list[Fault]) -> Run:
-    run = _mapping(path, content, _RUN, ("task_type", "count"), faults)
+    run = mapping(path, content, _RUN, ("task_type", "count"), faults)
     state = run.get("p_state")
     return Run(
-        _name((*path, "task_type"), run.get("task_type", ""), faults),
-        _count((*path, "count"), run.get("count", 1), faults),
-        None if state is None else _name((*path, "p_state"), state, faults),
+        name((*path, "task_type"), run.get("task_type", ""), faults),
+        whole((*path, "count"), run.get("count", 1), faults),
+        None if state is None else name((*path, "p_state"), state, faults),
     )
 
 
 def _run_as_dict(run: Run) -> dict[str, Any]:
     plain: dict[str, Any] = {"task_type": run.task_type, "count": run.count}
     return plain if run.p_state is None else plain | {"p_state": run.p_state}
-
-
-def _mapping(
-    path: Place, value: object, known: tuple[str, ...], needed: tuple[str, ...], faults: list[Fault]
-) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        faults.append(
-            Fault(path, describe(value), f"a mapping with the keys {', '.join(needed)}", "correct it")
-        )
-        return {}
-    missing = (key for key in needed if key not in value)
-    faults += [Fault((*path, key), "nothing", f"the key {key!r}", "add it") for key in missing]
-    for key in value:
-        if key not in known:
-            do = nearest(str(key), known) or "remove it"
-            faults.append(Fault((*path, str(key)), "an unknown key", ", ".join(known), do))
-    return value
-
-
-def _list(path: Place, value: object, faults: list[Fault]) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    faults.append(Fault(path, describe(value), "a list", "correct it"))
-    return []
-
-
-def _name(path: Place, value: object, faults: list[Fault]) -> str:
-    if isinstance(value, str):
-        return value
-    faults.append(Fault(path, describe(value), "a name", "put it in quotes"))
-    return ""
-
-
-def _count(path: Place, value: object, faults: list[Fault]) -> int:
-    """Return a whole number; whether it is one that makes sense is for the verifier to say."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    faults.append(Fault(path, describe(value), "a whole number", "correct it"))
-    return 1
 
 
 def _is_number(value: object) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lpsched.errors import SolverError
 from lpsched.lp.program import LpSolution, LpStatus
 from lpsched.watch import Watch
 
@@ -103,17 +104,20 @@ class ColumnGeneration(Generic[Label]):
         self.master = self.solver.master(self.program)
         self.size = float(np.abs(self.program.costs).max(initial=0.0)) or 1.0
 
-    def run(
+    def run(  # noqa: PLR0913 - when to begin and when to stop
         self,
         *,
         gap: float,
         watch: Watch | None = None,
         centre: Floats | None = None,
         enough: float = np.inf,
+        slack: float = 0.0,
+        most: int = MOST_ROUNDS,
     ) -> Generated[Label]:
         """Return an answer within the relative gap, or the best at the time when the watch is over.
 
-        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too.
+        `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too, and so
+        does a difference of `slack` between value and bound, or the oracle's answer number `most`.
 
         Raises
         ------
@@ -126,18 +130,23 @@ class ColumnGeneration(Generic[Label]):
             priced = self.oracle.price(centre)
             best.note(centre, priced.bound)
             self._add(priced)
-        was_cold = False
+        was_cold, asked, last = False, 0, None
         for rounds in range(1, MOST_ROUNDS):
-            solution = self.master.solve(watch)
+            solution = self._solved(watch)
             status = solution.status
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
             fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
+            asked += 1
+            if status is LpStatus.LIMIT and last is not None:
+                solution = last  # where the solver was stopped may be no point of the program
+            last = solution
             if self.stage is not None:
                 watch.tell(self.stage, (solution.value - best.bound) / (abs(solution.value) or 1.0))
             met = best.bound >= enough or _is_closed(solution, best.bound, gap)
+            met |= solution.value - best.bound <= slack
             closed = met or (was_cold and not fresh)  # no closer, as the solver's tolerances let us come
-            if status is not LpStatus.OPTIMAL or closed or watch.is_over():
+            if status is not LpStatus.OPTIMAL or closed or asked >= most or watch.is_over():
                 ended = LpStatus.LIMIT if status is LpStatus.OPTIMAL and not closed else status
                 multipliers = solution.multipliers if best.multipliers is None else best.multipliers
                 return Generated(solution, self.labels, multipliers, best.bound, ended, rounds)
@@ -145,6 +154,17 @@ class ColumnGeneration(Generic[Label]):
                 was_cold = True
                 self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
+
+    def _solved(self, watch: Watch) -> LpSolution:
+        """Solve the master; once more from cold if a hot start fails."""
+        try:
+            solution = self.master.solve(watch)
+            if solution.status in {LpStatus.OPTIMAL, LpStatus.LIMIT}:
+                return solution
+        except SolverError:
+            pass  # HiGHS has been seen to give up at the first step of a hot start
+        self.master = self.solver.master(self.master.program)
+        return self.master.solve(watch)
 
     def _improve(self, solution: LpSolution, best: _Best, gap: float) -> int:
         """Ask the oracle, first between the master's multipliers and the best; return how many came."""

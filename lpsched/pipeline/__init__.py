@@ -2,9 +2,10 @@
 
 from lpsched.pipeline.certifying import certify
 from lpsched.pipeline.exporting import export
+from lpsched.pipeline.facilities import facility
 from lpsched.pipeline.fronts import front
 from lpsched.pipeline.pricing import price_curve
 from lpsched.pipeline.solvers import solver_named
 from lpsched.pipeline.solving import solve
 
-__all__ = ["certify", "export", "front", "price_curve", "solve", "solver_named"]
+__all__ = ["certify", "export", "facility", "front", "price_curve", "solve", "solver_named"]

@@ -1,8 +1,19 @@
 """Answers: typed, immutable, built after verification; each shows itself as a table in a notebook."""
 
+from lpsched.result.facility import FacilityResult, FacilityWorth
 from lpsched.result.front import FrontResult
 from lpsched.result.price_curve import PriceCurve
 from lpsched.result.solve import Result, Status, Worth, relative_gap
 from lpsched.result.validation import Validation
 
-__all__ = ["FrontResult", "PriceCurve", "Result", "Status", "Validation", "Worth", "relative_gap"]
+__all__ = [
+    "FacilityResult",
+    "FacilityWorth",
+    "FrontResult",
+    "PriceCurve",
+    "Result",
+    "Status",
+    "Validation",
+    "Worth",
+    "relative_gap",
+]

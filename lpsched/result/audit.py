@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lpsched.display import html_table, number
-
-if TYPE_CHECKING:
-    from lpsched.verify.bag import Measurement
+from lpsched.verify import bag, facility
 
 FORMAT: Final = "lpsched-verify/1"
 MOST_DIGITS: Final = 17  # tell any two doubles apart
@@ -17,15 +15,15 @@ HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One file: a certificate with claim and proof, or a schedule with its measures."""
+    """One file: a claim and what is proved of it, or a schedule or allocation with its measures."""
 
     name: str
-    kind: str  # "certificate" or "schedule"
+    kind: str  # of a bag "certificate" or "schedule", of a facility "proof" or "allocation"; or "unreadable"
     objective: str | None
     unit: str | None
     claimed: float | None
     proved: float | None
-    measured: Measurement | None
+    measured: bag.Measurement | facility.Measurement | None
     reasons: tuple[str, ...]
 
     @property
@@ -35,7 +33,8 @@ class Checked:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the file's verdict as it appears in JSON."""
-        measured = self.measured
+        of_bag = self.measured if isinstance(self.measured, bag.Measurement) else None
+        of_facility = self.measured if isinstance(self.measured, facility.Measurement) else None
         return {
             "name": self.name,
             "kind": self.kind,
@@ -44,9 +43,11 @@ class Checked:
             "unit": self.unit,
             "claimed": self.claimed,
             "proved": self.proved,
-            "makespan_seconds": None if measured is None else measured.makespan_seconds,
-            "energy_joules": None if measured is None else measured.energy_joules,
-            "profit_per_hour": None if measured is None else measured.profit_per_hour,
+            "makespan_seconds": None if of_bag is None else of_bag.makespan_seconds,
+            "energy_joules": None if of_bag is None else of_bag.energy_joules,
+            "profit_per_hour": None if of_bag is None else of_bag.profit_per_hour,
+            "reward_rate": None if of_facility is None else of_facility.reward_rate,
+            "power_watts": None if of_facility is None else of_facility.total_watts,
             "reasons": list(self.reasons),
         }
 
@@ -63,6 +64,8 @@ class Checked:
             return f"{self._digits(self.proved)} {self.unit}"
         if self.measured is None:
             return "-"
+        if isinstance(self.measured, facility.Measurement):
+            return f"{number(self.measured.reward_rate)} reward/second, {number(self.measured.total_watts)} W"
         seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
         parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
         return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from lpsched.instance import Bag
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +27,21 @@ class Provenance:
         }
 
 
-def provenance_of(bag: Bag, solver: str) -> Provenance:
-    """Return where an answer about this bag comes from."""
-    return Provenance(version_of_lpsched(), solver, bag.name, bag.content_hash)
+class Named(Protocol):
+    """An instance of any kind."""
+
+    @property
+    def name(self) -> str:
+        """What its file calls it."""
+
+    @property
+    def content_hash(self) -> str:
+        """The SHA-256 of everything it says."""
+
+
+def provenance_of(instance: Named, solver: str) -> Provenance:
+    """Return where an answer about this instance comes from."""
+    return Provenance(version_of_lpsched(), solver, instance.name, instance.content_hash)
 
 
 @cache

@@ -1,0 +1,189 @@
+"""Allocation files of a facility, as JSON or YAML: outlet temperatures, and what the cores of each node run.
+
+    form: gang      patterns of a node: what its cores run at once, and for which share of the time
+    form: cores     for each core what it divides its time between
+
+Neighbours often do the same, so an entry of `nodes` speaks for `count` nodes in a row.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.files.documents import read_document
+from lpsched.files.entries import items, mapping, name, number, whole
+from lpsched.files.writing import write_files
+from lpsched.instance.fields import describe
+from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+
+if TYPE_CHECKING:
+    from lpsched.errors import Place
+    from lpsched.instance.facility import Facility
+
+FORMAT: Final = "lpsched-allocation/1"
+MOST_NODES: Final = 10**6  # an entry speaks for many nodes; a slip of the keyboard must not fill the memory
+_TOP: Final = ("format", "lpsched", "instance", "form", "outlets_celsius", "nodes")
+_INSIDE: Final = {"gang": "patterns", "cores": "cores"}
+_PATTERN: Final = ("share", "runs")
+_RUN: Final = ("task_type", "cores", "p_state")
+_PART: Final = ("task_type", "fraction", "p_state")
+
+
+def as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, version: str) -> dict[str, Any]:
+    """Return what the file says."""
+    nodes: list[list[Any]]
+    if isinstance(allocation, GangAllocation):
+        form, nodes = "gang", [[_pattern_as_dict(each) for each in node] for node in allocation.nodes]
+    else:
+        form = "cores"
+        nodes = [[[_part_as_dict(part) for part in core] for core in node] for node in allocation.nodes]
+    rows = [(what, len(list(alike))) for what, alike in groupby(nodes)]
+    return {
+        "format": FORMAT,
+        "lpsched": version,
+        "instance": {"name": facility.name, "hash": facility.content_hash},
+        "form": form,
+        "outlets_celsius": list(allocation.outlets_celsius),
+        "nodes": [{"count": count, _INSIDE[form]: what} for what, count in rows],
+    }
+
+
+def write_allocation(
+    allocation: GangAllocation | CoreAllocation, facility: Facility, path: Path | str, version: str
+) -> None:
+    """Write an allocation; an entry of `nodes` to a line.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    content = as_dict(allocation, facility, version)
+    nodes = ",\n".join(f"    {json.dumps(node, ensure_ascii=False)}" for node in content.pop("nodes"))
+    head = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
+    write_files({Path(path): f'{head},\n  "nodes": [\n{nodes}\n  ]\n}}\n'.encode()})
+
+
+def read_allocation(path: Path | str) -> GangAllocation | CoreAllocation:
+    """Read an allocation; whether it fits a facility is for the verifier to say.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not one.
+    """
+    path = Path(path)
+    document = read_document(path)
+    return allocation_from_dict(document.value, str(path), document.faults)
+
+
+def allocation_from_dict(
+    content: object, source: str, faults: tuple[Fault, ...] = ()
+) -> GangAllocation | CoreAllocation:
+    """Make an allocation of what a file says.
+
+    Raises
+    ------
+    InstanceError
+        If it is not one; the error lists every fault.
+    """
+    found = list(faults)
+    allocation = _allocation(content, found)
+    if found or allocation is None:
+        raise InstanceError(source, tuple(found[:MOST_FAULTS]))
+    return allocation
+
+
+def _allocation(content: object, faults: list[Fault]) -> GangAllocation | CoreAllocation | None:
+    if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+        faults.append(
+            Fault(("format",), describe(content["format"]), repr(FORMAT), "name an allocation file")
+        )
+        return None  # what else it says is not for an allocation to judge
+    top = mapping((), content, _TOP, ("format", "form", "outlets_celsius", "nodes"), faults)
+    form = top.get("form")
+    if not isinstance(form, str) or form not in _INSIDE:
+        if "form" in top:
+            faults.append(Fault(("form",), describe(form), "'gang' or 'cores'", "say which of the two it is"))
+        return None
+    outlets = tuple(
+        number(("outlets_celsius", u), outlet, faults)
+        for u, outlet in enumerate(items(("outlets_celsius",), top.get("outlets_celsius", []), faults))
+    )
+    nodes: list[list[Any]] = []
+    for place, entry in enumerate(items(("nodes",), top.get("nodes", []), faults)):
+        count, node = _node(("nodes", place), form, entry, faults)
+        if not 1 <= count <= MOST_NODES - len(nodes):
+            needed = f"a whole number from 1 up, and at most {MOST_NODES} nodes in all"
+            faults.append(Fault(("nodes", place, "count"), describe(count), needed, "correct it"))
+            break
+        nodes += [node] * count
+    made = GangAllocation if form == "gang" else CoreAllocation
+    return made(outlets, tuple(map(tuple, nodes)))
+
+
+def _node(path: Place, form: str, content: object, faults: list[Fault]) -> tuple[int, list[Any]]:
+    """Return how many nodes an entry speaks for, and what each of them does."""
+    inside = _INSIDE[form]
+    entry = mapping(path, content, ("count", inside), ("count", inside), faults)
+    read = _pattern if form == "gang" else _core
+    what = items((*path, inside), entry.get(inside, []), faults)
+    return (
+        whole((*path, "count"), entry.get("count", 1), faults),
+        [read((*path, inside, place), each, faults) for place, each in enumerate(what)],
+    )
+
+
+def _pattern(path: Place, content: object, faults: list[Fault]) -> PatternShare:
+    pattern = mapping(path, content, _PATTERN, _PATTERN, faults)
+    runs = items((*path, "runs"), pattern.get("runs", []), faults)
+    return PatternShare(
+        number((*path, "share"), pattern.get("share", 0.0), faults),
+        tuple(_run((*path, "runs", at), run, faults) for at, run in enumerate(runs)),
+    )
+
+
+def _run(path: Place, content: object, faults: list[Fault]) -> CoreRun:
+    run = mapping(path, content, _RUN, ("task_type", "cores"), faults)
+    return CoreRun(
+        name((*path, "task_type"), run.get("task_type", ""), faults),
+        whole((*path, "cores"), run.get("cores", 1), faults),
+        _state(path, run, faults),
+    )
+
+
+def _core(path: Place, content: object, faults: list[Fault]) -> tuple[CoreFraction, ...]:
+    return tuple(_part((*path, at), part, faults) for at, part in enumerate(items(path, content, faults)))
+
+
+def _part(path: Place, content: object, faults: list[Fault]) -> CoreFraction:
+    part = mapping(path, content, _PART, ("task_type", "fraction"), faults)
+    return CoreFraction(
+        name((*path, "task_type"), part.get("task_type", ""), faults),
+        number((*path, "fraction"), part.get("fraction", 0.0), faults),
+        _state(path, part, faults),
+    )
+
+
+def _state(path: Place, run: dict[str, Any], faults: list[Fault]) -> str | None:
+    state = run.get("p_state")
+    return None if state is None else name((*path, "p_state"), state, faults)
+
+
+def _pattern_as_dict(pattern: PatternShare) -> dict[str, Any]:
+    runs = [
+        _with_state({"task_type": run.task_type, "cores": run.cores}, run.p_state) for run in pattern.runs
+    ]
+    return {"share": pattern.share, "runs": runs}
+
+
+def _part_as_dict(part: CoreFraction) -> dict[str, Any]:
+    return _with_state({"task_type": part.task_type, "fraction": part.fraction}, part.p_state)
+
+
+def _with_state(plain: dict[str, Any], state: str | None) -> dict[str, Any]:
+    return plain if state is None else plain | {"p_state": state}

@@ -1,0 +1,233 @@
+"""Outlet temperatures as variables: what no allocation exceeds while temperatures and heat stay in a box.
+
+The program of `facility.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
+
+    max   sum_i r_i a_i z_i
+    s.t.  demand, node and power as there
+          sum_v P_v + sum_u w_u  <=  cap                                    (cap)
+          Q_u  =  k_u (Gc P + Hc T - T)_u                                   (heat)
+          l_u <= T_u <= h_u,   Q1_u <= Q_u <= Q2_u                          (outlet, range)
+          G P + H T  <=  R,    Q_u / k_u + T_u  <=  R_u                     (air, added when broken)
+          w_u  >=  planes below Q_u g_u(T_u) on the box                     (cooling, added when broken)
+
+All rows but the last are exact, and the last are below the truth (`cooling_envelope.py`), so it bounds. That
+a unit cools is Q1 >= 0. What breaks cap, air or heat is paid for at a price that nothing is worth, so that
+the program of every box has a solution; one without any shows by a bound below what is known.
+
+With multipliers y of demand, mu of cap, s of air, c of the units' air and theta of heat, a node pays
+
+    p_v  =  mu + sum of s over rows times G + sum_u theta_u k_u Gc_uv      for a watt,
+
+and what is left for each unit is a problem of two variables. It is solved over the truth, not over planes,
+
+    max over its box of   theta_u Q - mu Q g_u(T) - c_u (Q / k_u + T) - (the rest of T_u's coefficient) T,
+
+which for a given T is linear in Q and for a given Q concave in T: two searches. So the bound does not depend
+on which planes the program has; it is valid for any multipliers of the right signs. The same holds for other
+goals than reward: with lambda times reward, plus the weight of one outlet or one heat, and a reward of at
+least some value asked for, it proves how far that temperature or heat can go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.formulations.cooling_envelope import Ranges
+from lpsched.formulations.node_market import HOTTEST, KILO, PENALTY, SLACK
+from lpsched.formulations.outlet_rows import OutletRows
+from lpsched.lp.builder import LpBuilder
+from lpsched.lp.columns import Priced
+
+if TYPE_CHECKING:
+    from lpsched.formulations.cooling_envelope import Planes
+    from lpsched.formulations.node_market import NodeMarket, Run
+    from lpsched.heat import HeatMap
+    from lpsched.instance.arrays import Floats
+    from lpsched.lp.master import Rows
+    from lpsched.lp.program import LinearProgram, LpSolution
+    from lpsched.relaxation import FacilityRelaxation
+
+NAME: Final = "outlet-box"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is made as large as possible: reward, or a temperature or heat while reward is at least a value.
+
+    Rewards are in shares of what all arrivals bring.
+    """
+
+    reward: float = 1.0
+    outlets: Floats | None = None
+    heat: Floats | None = None
+    least_reward: float = -np.inf
+
+
+@dataclass(slots=True)
+class BoxPrices:
+    """Multipliers of the box program, of the right sign, in shares of reward and kilowatts."""
+
+    worths: Floats
+    reward: float
+    cap: float
+    air: Floats  # N + U
+    heat: Floats  # theta, U
+    nodes: Floats  # p, N
+
+
+class OutletProgram:
+    """The program on a box, which may be changed; its oracle and its separator."""
+
+    def __init__(self, market: NodeMarket, heat: HeatMap) -> None:
+        arrays = market.arrays
+        self.market, self.rows = market, OutletRows(arrays, heat)
+        self.curve, self.floor = self.rows.curve, self.rows.floor
+        self.nodes, self.units, self.types = len(arrays.node_type), len(arrays.cop), len(market.flow)
+        per_kelvin = self.rows.per_kelvin[:, None]
+        self.heats = per_kelvin * heat.crac_from_power * KILO  # of each unit by each node's kilowatts
+        self.shifts = per_kelvin * (heat.crac_from_outlets - np.eye(self.units))  # by each outlet's kelvins
+        self.cap = arrays.cap_watts / KILO
+        self.goal = Goal()
+        self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
+        self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
+        low, high = arrays.outlet_low, arrays.outlet_high
+        self.box = Ranges(low, high, np.zeros(self.units), self._most_heat(low, high))
+        self.largest = self.box
+        self.first_row = self.types + 2 * self.nodes + 2 + 3 * self.units
+
+    def _most_heat(self, low: Floats, high: Floats) -> Floats:
+        """Return what each unit may have to take out at most: never more than the cap."""
+        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
+        most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
+        return most
+
+    def master(self) -> LinearProgram:
+        """Return the program without patterns, air and planes."""
+        market, lp = self.market, LpBuilder(NAME)
+        types, nodes, units = self.types, self.nodes, self.units
+        width = self.largest.high - self.floor
+        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
+        power = lp.variables("P", upper=SLACK * market.most)
+        t = lp.variables("t", upper=width)
+        q = lp.variables("Q", upper=SLACK * self.largest.most)
+        w = lp.variables("w", upper=np.full(units, self.cap))
+        over = lp.variables("over", upper=np.array([self.cap, HOTTEST]))  # kilowatts, kelvin
+        apart = lp.variables("apart", upper=np.full((2, units), SLACK * self.largest.most.max()))
+        dear = PENALTY * market.dearest()
+        lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
+        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
+        for v in range(nodes):
+            lp.at_most(f"node[{v}]", [], market.copies[v])
+        for v in range(nodes):
+            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
+        lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
+        lp.between("reward", [(z, market.earns / market.unit)], -np.inf, np.inf)
+        for u in range(units):
+            terms = [(q[u : u + 1], 1.0), (power, -self.heats[u]), (t, -self.shifts[u])]
+            terms += [(apart[0, u : u + 1], 1.0), (apart[1, u : u + 1], -1.0)]
+            lp.equal(f"heat[{u}]", terms, float(self.shifts[u] @ self.floor))
+        for u in range(units):
+            lp.between(f"outlet[{u}]", [(t[u : u + 1], 1.0)], 0.0, float(width[u]))
+        for u in range(units):
+            lp.between(f"range[{u}]", [(q[u : u + 1], 1.0)], 0.0, float(self.largest.most[u]))
+        return lp.build()
+
+    def costs(self, program: LinearProgram) -> Floats:
+        """Return the costs of the goal, which is minimised with its sign turned."""
+        costs = program.costs.copy()
+        costs[program.blocks["z"]] = -self.goal.reward * self.market.earns / self.market.unit
+        for block, weights in (("t", self.goal.outlets), ("Q", self.goal.heat)):
+            costs[program.blocks[block]] = 0.0 if weights is None else -weights
+        return costs
+
+    def limits(self, program: LinearProgram) -> tuple[Floats, Floats, Floats]:
+        """Return the limits of variables and rows for the box and the goal; planes of other boxes are off."""
+        lower, upper = program.row_lower.copy(), program.row_upper.copy()
+        first = self.types + 2 * self.nodes + 1
+        lower[first] = self.goal.least_reward
+        outlet = slice(first + 1 + self.units, first + 1 + 2 * self.units)
+        lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
+        heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
+        lower[heat], upper[heat] = self.box.least, self.box.most
+        late = slice(self.first_row, None)
+        lower[late] = self.rows.lower_limits(self.box, self.tangents)
+        return program.upper, lower, upper
+
+    def price(self, multipliers: Floats) -> Priced[Run]:
+        """Return the patterns that the nodes would run at these multipliers, and what those prove."""
+        market, prices = self.market, self.prices(multipliers)
+        gains, runs = market.best(prices.worths, prices.nodes)
+        runs = [run for run in runs if (run[0], id(run[1])) not in self.known]
+        share = market.earns / market.unit
+        left = (self.goal.reward + prices.reward) * share - prices.worths * market.flow
+        asked = prices.reward * self.goal.least_reward if prices.reward else 0.0
+        on = prices.air > 0
+        bound = (
+            float(np.maximum(left, 0.0)[market.earns > 0].sum())
+            - asked
+            + prices.cap * self.cap
+            + float(prices.air[on] @ self.rows.redlines[on])
+            + float(gains.sum() - prices.nodes @ market.overhead)
+            + self.cooled(prices)
+        )
+        if self.goal.outlets is not None:  # the program counts them from the floor
+            bound -= float(self.goal.outlets @ self.floor)
+        return Priced(market.columns(runs), runs, -bound)
+
+    def prices(self, multipliers: Floats) -> BoxPrices:
+        """Return multipliers by their names."""
+        market, types, nodes, units = self.market, self.types, self.nodes, self.units
+        y = np.where(np.isfinite(multipliers), multipliers, 0.0)
+        first = types + 2 * nodes
+        reward = max(float(y[first + 1]), 0.0) if np.isfinite(self.goal.least_reward) else 0.0
+        cap = max(-float(y[first]), 0.0)
+        theta = y[first + 2 : first + 2 + units]
+        air = self.rows.air_prices(y[self.first_row :])
+        hot = np.flatnonzero(air[:nodes])
+        return BoxPrices(
+            worths=np.maximum(-y[:types], 0.0) / market.flow,
+            reward=reward,
+            cap=cap,
+            air=air,
+            heat=theta,
+            nodes=cap + air[hot] @ self.rows.warms[hot] + theta @ self.heats,
+        )
+
+    def cooled(self, prices: BoxPrices) -> float:
+        """Return the most that all units may add to the bound, with heat and temperatures in their boxes."""
+        box, goal = self.box, self.goal
+        air, units_air = prices.air[: self.nodes], prices.air[self.nodes :]
+        per_heat = prices.heat - units_air / self.rows.per_kelvin
+        per_outlet = -(air @ self.rows.mixes) - units_air - prices.heat @ self.shifts
+        if goal.heat is not None:
+            per_heat = per_heat + goal.heat
+        if goal.outlets is not None:
+            per_outlet = per_outlet + goal.outlets
+        if self.tangents is not None:
+            per_heat = per_heat - prices.cap * self.tangents.heat
+            per_outlet = per_outlet - prices.cap * self.tangents.outlet
+            ends = np.maximum(per_heat * box.least, per_heat * box.most)
+            ends += np.maximum(per_outlet * box.low, per_outlet * box.high)
+            return float(ends.sum() - prices.cap * self.tangents.constant.sum())
+        both = np.stack((box.least, box.most))
+        lost = self.curve.lowest(prices.cap * both, per_outlet, box.low, box.high)
+        return float((per_heat * both - lost).max(axis=0).sum())
+
+    def broken(self, solution: LpSolution) -> Rows | None:
+        """Return rows of air and planes of cooling power that the point breaks most."""
+        return self.rows.broken(solution, self.box, self.tangents)
+
+    def centre(self, point: FacilityRelaxation) -> Floats:
+        """Return the multipliers of a point at fixed temperatures, as those of this program."""
+        prices, unit = point.prices, self.market.unit
+        heat = (prices.cap * self.curve.at(point.outlets) - prices.cooling) * KILO
+        first = self.types + 2 * self.nodes
+        y = np.zeros(self.first_row)
+        y[: self.types] = -prices.tasks * self.market.flow
+        y[first] = -prices.cap * KILO
+        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.rows.per_kelvin
+        late = self.rows.multipliers(np.concatenate((prices.redlines, prices.crac_redlines)))
+        return np.concatenate((y, late)) / unit

@@ -1,0 +1,140 @@
+"""What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import html_table, number, percent
+
+if TYPE_CHECKING:
+    from lpsched.certificate.boxes import FacilityCertificate
+    from lpsched.instance.frozen import FrozenDict
+    from lpsched.result.provenance import Provenance
+    from lpsched.result.solve import Status
+    from lpsched.schedule.facility import CoreAllocation, GangAllocation
+    from lpsched.verify.facility import Measurement
+
+FORMAT: Final = "lpsched-facility-result/1"
+UNIT: Final = "reward/second"
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityWorth:
+    """What one more of something is worth, in reward: the prices at the outlet temperatures found.
+
+    They hold for small changes. A node brings its cores and its overhead, in the place of a node of its type,
+    on average; below 0 it costs more of the cap and of the redlines than its cores earn.
+    """
+
+    kilowatt: float  # under the cap, per second
+    redline_kelvin: float  # all node redlines one kelvin higher, per second
+    node_types: FrozenDict[str, float]  # one more node, per second
+    task_types: FrozenDict[str, float]  # one more arriving task
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the worths as they appear in JSON."""
+        return {
+            "kilowatt": self.kilowatt,
+            "redline_kelvin": self.redline_kelvin,
+            "node_types": dict(self.node_types),
+            "task_types": dict(self.task_types),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityResult:
+    """A verified allocation, what it was measured to bring and take, and the bound that none can pass."""
+
+    method: str
+    colocation: bool
+    status: Status
+    reward_rate: float
+    bound: float
+    gap: float | None
+    fixed_outlets: bool  # whether value and bound are for given temperatures only
+    boxes: int  # of outlet temperatures that the bound rests on
+    certificate: FacilityCertificate | None  # of the bound in exact arithmetic, where it was asked for
+    measured: Measurement
+    cap_watts: float
+    unit_names: tuple[str, ...]
+    allocation: GangAllocation
+    cores: CoreAllocation
+    cores_reward_rate: float
+    worth: FacilityWorth
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched facility --json` prints; its keys are stable."""
+        measured = self.measured
+        return self.provenance.header(FORMAT) | {
+            "method": self.method,
+            "colocation": self.colocation,
+            "status": self.status.value,
+            "reward_rate": self.reward_rate,
+            "colocated_reward_rate": measured.reward_rate,
+            "plain_reward_rate": measured.plain_reward_rate,
+            "bound": self.bound,
+            "unit": UNIT,
+            "gap": self.gap,
+            "fixed_outlets": self.fixed_outlets,
+            "boxes": self.boxes,
+            "exactly_proved": self.certificate is not None,
+            "power_watts": measured.total_watts,
+            "power_cap_watts": self.cap_watts,
+            "cooling_watts": sum(measured.cooling_watts),
+            "outlet_celsius": list(self.allocation.outlets_celsius),
+            "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
+            "cores_reward_rate": self.cores_reward_rate,
+            "task_rates_per_second": list(self.rates),
+            "worth": self.worth.to_dict(),
+            "timings": dict(self.timings),
+        }
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Tasks of each type done in a second, co-location counted as the question does."""
+        return self.measured.rates if self.colocation else self.measured.plain_rates
+
+    def facts(self) -> list[tuple[str, str, str]]:
+        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        measured = self.measured
+        at = "at these outlet temperatures" if self.fixed_outlets else "at any outlet temperatures"
+        cooling, margin = sum(measured.cooling_watts), measured.hottest_inlet_margin_celsius
+        inlet = measured.node_inlets_celsius[measured.hottest_node]
+        rows = [
+            ("bound", f"{number(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
+            ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
+            ("gap", percent(self.gap), self.status.value),
+            (
+                "power",
+                f"{number(measured.total_watts)} W",
+                (
+                    f"measured: {percent(measured.total_watts / self.cap_watts)} of the cap of "
+                    f"{number(self.cap_watts)} W; {number(cooling)} W of it cools"
+                ),
+            ),
+            (
+                "hottest inlet",
+                f"{number(inlet)} C",
+                (
+                    f"measured: node {measured.hottest_node}, {number(margin, 3)} K below its redline of "
+                    f"{number(inlet + margin)} C"
+                ),
+            ),
+            (
+                "core by core",
+                f"{number(self.cores_reward_rate)} {UNIT}",
+                "verified: every core divides its time on its own",
+            ),
+        ]
+        if not self.colocation:
+            real = f"{number(measured.reward_rate)} {UNIT}"
+            rows.insert(
+                2, ("co-located", real, "verified: the same allocation, with cores slowing each other")
+            )
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table((self.provenance.instance_name, "", ""), self.facts())

@@ -1,0 +1,106 @@
+"""Better outlet temperatures, step by step: cooling power made linear, and every step judged by the truth.
+
+Where node powers P and temperatures T are known, Q g(T) is replaced by its tangent there, and the program of
+`formulations/outlet_box.py` with T free within some kelvin of where it is says where to go. The temperatures
+that it finds are judged by the program with fixed temperatures, whose cooling power is the true one. A step
+that brings less than it should is tried again with fewer kelvin. Ends in a point that no small step betters;
+others may be better, so it is begun from several places, and it proves nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.errors import InfeasibleError
+from lpsched.formulations.cooling_envelope import Ranges
+from lpsched.formulations.node_market import KILO
+from lpsched.heat import heat_removed
+from lpsched.search.fixed_outlets import best_at, node_watts
+
+if TYPE_CHECKING:
+    from lpsched.heat import HeatMap
+    from lpsched.instance.arrays import Floats
+    from lpsched.lp.program import Solver
+    from lpsched.relaxation import FacilityRelaxation
+    from lpsched.search.fixed_outlets import Pool
+    from lpsched.search.outlet_boxes import BoxSolver
+    from lpsched.watch import Watch
+
+FIRST_KELVIN: Final = 2.0
+LAST_KELVIN: Final = 0.02
+SHORTER: Final = 0.3
+LONGER: Final = 2.0
+GOOD: Final = 0.5  # of what the tangents promise: then the next step may be longer
+LITTLE: Final = 1e-6  # of the value: a promise that is not worth a step
+
+
+class Ascent:
+    """Climbs from one place after the other; remembers the best."""
+
+    def __init__(self, boxes: BoxSolver, heat: HeatMap, pool: Pool, solver: Solver, *, gap: float) -> None:
+        self.boxes, self.heat, self.pool, self.solver, self.gap = boxes, heat, pool, solver, gap
+        self.best: FacilityRelaxation | None = None
+        self.steps = 0
+
+    def judge(self, outlets: Floats, watch: Watch) -> FacilityRelaxation | None:
+        """Return the best allocation at these temperatures, `None` if there is none."""
+        try:
+            point = best_at(
+                self.pool.market.arrays,
+                self.heat,
+                outlets,
+                solver=self.solver,
+                gap=self.gap,
+                watch=watch,
+                pool=self.pool,
+            )
+        except InfeasibleError:
+            return None
+        if self.best is None or point.value > self.best.value:
+            self.best = point
+        return point
+
+    def climb(self, outlets: Floats, watch: Watch, heat: Floats | None = None) -> None:
+        """Go up from some temperatures; `heat` (kilowatts) is where tangents touch if nothing is feasible."""
+        point = self.judge(outlets, watch)
+        if point is not None:
+            self.boxes.begin_at(point)
+        kelvin = FIRST_KELVIN
+        while kelvin > LAST_KELVIN and not watch.is_over():
+            if point is not None:
+                heat, outlets = self._heat(point), point.outlets
+            elif heat is None:
+                return
+            promised, place = self._step(outlets, heat, kelvin, watch)
+            self.steps += 1
+            value = 0.0 if point is None else point.value
+            if point is not None and promised - value <= LITTLE * abs(value):
+                return
+            found = self.judge(place, watch)
+            if found is not None and (point is None or found.value > value):
+                good = found.value - value >= GOOD * (promised - value)
+                kelvin *= LONGER if good else 1.0
+                point = found
+            else:
+                kelvin *= SHORTER
+
+    def _heat(self, point: FacilityRelaxation) -> Floats:
+        powers = node_watts(self.pool.market.arrays, point)
+        return np.maximum(heat_removed(self.heat, powers, point.outlets), 0.0) / KILO
+
+    def _step(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> tuple[float, Floats]:
+        """Return what the tangents promise within some kelvin, and where."""
+        program = self.boxes.program
+        largest = program.largest
+        box = Ranges(
+            np.clip(outlets - kelvin, largest.low, largest.high),
+            np.clip(outlets + kelvin, largest.low, largest.high),
+            largest.least,
+            largest.most,
+        )
+        tangents = program.curve.tangents(heat, outlets)
+        solution = self.boxes.solve(box, gap=self.gap, tangents=tangents, watch=watch).solution
+        place: Floats = np.clip(program.floor + solution["t"], box.low, box.high)
+        return -solution.value * program.market.unit, place

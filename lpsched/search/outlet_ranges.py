@@ -1,0 +1,86 @@
+"""How far outlet temperatures and heat can go in a box, if the reward has to be at least some value.
+
+For one unit after the other the program of the box is asked for the highest and the lowest T_u and Q_u. What
+counts is the bound that its multipliers prove, not the point it finds, so few rounds of columns are enough
+and the new range is valid whatever the solver did. A limit that some point of the box nearly reaches is not
+asked for. Narrower ranges make higher planes of cooling power, which make narrower ranges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.formulations.outlet_box import Goal
+
+if TYPE_CHECKING:
+    from lpsched.formulations.cooling_envelope import Ranges
+    from lpsched.instance.arrays import Floats
+    from lpsched.lp.program import LpSolution
+    from lpsched.search.outlet_boxes import BoxSolver
+    from lpsched.search.outlet_record import Limit, RecordedBox
+    from lpsched.watch import Watch
+
+GAP: Final = 1e-3
+ROUNDS: Final = 3  # of columns for one limit
+NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for
+LIMITS: Final[tuple[Limit, ...]] = ("most", "least", "high", "low")
+OUTWARD: Final = 1e-6  # kelvin or kilowatts, for rounding
+
+
+@dataclass(slots=True)
+class Tightening:
+    """One pass over the limits of a box."""
+
+    boxes: BoxSolver
+    box: Ranges
+    least_reward: float  # in shares of what all arrivals bring
+    record: RecordedBox
+    points: list[tuple[Floats, Floats]] = field(default_factory=list)  # temperatures and heat that were met
+
+    def note(self, solution: LpSolution) -> None:
+        """Remember a point of the program."""
+        if solution["over"].max() <= OUTWARD:
+            self.points.append((self.boxes.program.floor + solution["t"], solution["Q"]))
+
+    def run(self, units: list[int], watch: Watch) -> Ranges | None:
+        """Return the box with narrower limits; `None` if it turns out empty."""
+        for unit in units:
+            for limit in LIMITS:
+                if watch.is_over():
+                    return self.box
+                if not self._is_near(unit, limit):
+                    self._tighten(unit, limit, watch)
+                    if self.box.low[unit] > self.box.high[unit] or self.box.least[unit] > self.box.most[unit]:
+                        return None
+        return self.box
+
+    def _is_near(self, unit: int, limit: Limit) -> bool:
+        """Tell whether some known point comes near a limit, or there is nothing left to narrow."""
+        box, is_heat = self.box, limit in {"most", "least"}
+        low, high = (box.least[unit], box.most[unit]) if is_heat else (box.low[unit], box.high[unit])
+        near = NEARLY * (high - low)
+        place = high if limit in {"most", "high"} else low
+        return high - low <= OUTWARD or any(
+            abs(point[is_heat][unit] - place) <= near for point in self.points
+        )
+
+    def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
+        sign = 1.0 if limit in {"most", "high"} else -1.0
+        weights = np.zeros(self.boxes.program.units)
+        weights[unit] = sign
+        is_heat = limit in {"most", "least"}
+        goal = Goal(0.0, None if is_heat else weights, weights if is_heat else None, self.least_reward)
+        found = self.boxes.solve(self.box, gap=GAP, goal=goal, watch=watch, most=ROUNDS)
+        self.note(found.solution)
+        proved = -found.bound + OUTWARD
+        if not is_heat:
+            proved += sign * self.boxes.program.floor[unit]
+        limits = getattr(self.box, limit).copy()
+        before = limits[unit]
+        limits[unit] = min(before, proved) if sign > 0 else max(before, -proved)
+        if limits[unit] != before:
+            self.box = replace(self.box, **{limit: limits})
+            self.record.steps.append((limit, unit, self.boxes.program.prices(found.multipliers)))

@@ -1,0 +1,251 @@
+"""Proofs about facilities: by hand on one node, and against allocations of random facilities."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lpsched.certificate.cooling import Cooler
+from lpsched.certificate.facility import Prices, Proof, Ranges
+from lpsched.certificate.fixed_point import ONE, fixed, float_down, float_up, product_down, product_up
+from lpsched.certificate.node_patterns import NodeGains
+from lpsched.errors import InstanceError
+from lpsched.heat import heat_map, hottest_common_outlet
+from lpsched.instance.facility import CracUnit
+from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.recovery.gangs import gang
+from lpsched.relaxation import FacilityRelaxation, NodePattern
+from lpsched.verify.facility import examine
+from tests.paper_facility import paper_facility
+from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
+from tests.recovery.test_gangs import NO_PRICES
+
+NUDGED = (
+    1 + 1e-14
+)  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
+AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,))
+
+
+def balanced(mu, cop=2.5):
+    """Return prices of the paper facility without any redline's price.
+
+    A watt of heat at the unit costs mu / CoP: kappa = 1000 mu / CoP there. The node's balance takes nothing from
+    its own redline if 0.1 kappa_v = 0.02 kappa_v + 0.08 kappa_u, so both are the same.
+    """
+    kappa = 1000.0 * mu / cop
+    return Prices((1.0,), mu, (NUDGED * kappa, kappa), (0.0,))
+
+
+def test_the_price_at_which_one_and_two_cores_gain_the_same_proves_the_optimum():
+    # p = 1.4 mu = 1/150 a watt: one core gains 1 - 50/150 = 2/3, two 4/3 - 100/150 = 2/3; overhead 120/150 = 0.8;
+    # the cap is worth 280 mu = 280/210 = 4/3. Together 4/3 + 2/3 - 0.8 = 1.2.
+    assert Proof(paper_facility()).reward(AT_25, balanced(1 / 210)) == pytest.approx(1.2, rel=1e-12)
+
+
+def test_a_task_that_hardly_arrives_counts_by_its_arrivals():
+    # Worth 1, all arrivals are left out of the sum; worth 0, they are all of it: 0.01 a second.
+    free = replace(balanced(0.0), tasks=(0.0,))
+    assert Proof(paper_facility(arrivals=0.01)).reward(AT_25, free) == pytest.approx(0.01)
+
+
+def test_a_redline_has_its_price_too():
+    # A kelvin at the node's inlet costs rho: 0.08 kappa_v - 0.08 kappa_u = rho. A watt takes rho / 400 from it. With
+    # mu = 0 and rho = 400/150 one and two cores gain 2/3 again; the redline leaves (25.5 - 25) rho = 200/150.
+    kappa = (400 / 150) / 0.08
+    only_redline = Prices((1.0,), 0.0, (kappa, 0.0), (0.0,))
+    assert Proof(paper_facility()).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
+
+
+def test_without_colocation_two_cores_gain_twice_as_much_as_one():
+    # 2 - 100/150 = 4/3 in place of 2/3: the bound is 1.2 + 2/3.
+    plain = Proof(paper_facility(), colocation=False).reward(AT_25, balanced(1 / 210))
+    assert plain == pytest.approx(1.2 + 2 / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"cap": -1e-9}, id="cap"),
+        pytest.param({"tasks": (-1e-9,)}, id="task"),
+        pytest.param({"reward": -1e-9}, id="reward"),
+        pytest.param({"unit_redlines": (-1e-9,)}, id="unit-redline"),
+        pytest.param({"unit_redlines": (1e-9,)}, id="a-redline-that-the-unit-has-not"),
+        pytest.param({"air": (1.0, 1.1)}, id="a-redline-below-0"),
+    ],
+)
+def test_prices_of_the_wrong_sign_prove_nothing(wrong):
+    proof = Proof(paper_facility())
+    assert proof.reward(AT_25, replace(balanced(1 / 210), **wrong)) is None
+    assert proof.narrowed(AT_25, "most", 0, replace(balanced(1 / 210), **wrong), 0.0) is None
+
+
+def test_heat_is_at_most_what_the_cap_leaves():
+    # All heat comes from the node: Q = P, for kappa = -1000 everywhere. P (1 + 10 / T) <= 280 and T <= 30 give
+    # Q <= 280 - Q / 3, that is 210; with mu = 1 the prices prove 280 - Q / 3 at the largest Q known, again and again.
+    proof = Proof(paper_facility())
+    conserved = Prices((0.0,), 1.0, (-1000.0, -NUDGED * 1000.0), (0.0,))
+    ranges = proof.ranges
+    assert ranges.most[0] == pytest.approx(280.0 * 3.0)  # cap times the CoP at 30 C
+    first = proof.narrowed(ranges, "most", 0, conserved, 0.0)
+    assert first.most[0] == pytest.approx(280.0)  # at Q = 0: mu cap
+    assert first.least == (0.0,)
+
+
+def test_heat_is_at_least_the_overhead():
+    # -Q = -P: with kappa = 1000 everywhere a watt of the node costs 1, which is more than tasks of no worth bring.
+    proof = Proof(paper_facility())
+    narrowed = proof.narrowed(
+        proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0
+    )
+    assert narrowed.least[0] == pytest.approx(120.0, rel=1e-12)
+
+
+def test_an_outlet_is_at_most_what_the_redline_allows():
+    # T = t - P / 400 <= 25.5 - 120 / 400 = 25.2: rho = 1 is kappa_v = 1 / 0.08, A = -0.08 kappa_v = -1.
+    proof = Proof(paper_facility())
+    narrowed = proof.narrowed(proof.ranges, "high", 0, Prices((0.0,), 0.0, (12.5, 0.0), (0.0,)), 0.0)
+    assert narrowed.high[0] == pytest.approx(25.2, rel=1e-12)
+    assert narrowed.low == (10.0,)
+
+
+def test_a_floor_of_reward_narrows_further():
+    # To earn 1.2 the node needs 80 W above its overhead: T <= 25.5 - 200 / 400 = 25. A reward costs 150 W / 400 each,
+    # so lambda = 0.375 = the worth of a task, and 0.375 x 1.2 = 0.45: 25.2 + 0.375 x 2/3 - 0.45 = 25.
+    proof = Proof(paper_facility())
+    prices = Prices((0.375,), 0.0, (12.5, 0.0), (0.0,), reward=0.375)
+    assert proof.narrowed(proof.ranges, "high", 0, prices, 1.2).high[0] == pytest.approx(25.0, rel=1e-12)
+
+
+def test_a_reciprocal_of_the_cop_that_is_not_convex_is_refused():
+    usual = CracUnit(name="u", airflow_m3_per_second=1.0, outlet_celsius=(4.5, 25.0))
+    assert not Cooler(usual).is_convex()  # convex above 4.7 C only
+    assert Cooler(replace(usual, outlet_celsius=(4.8, 25.0))).is_convex()
+
+
+def some_allocation(facility, rng):
+    """Return a random mix of patterns at random outlets, cut back to the limits; `None` if that is not valid."""
+    arrays, heat = facility_arrays(facility), heat_map(facility)
+    hottest = hottest_common_outlet(arrays, heat, arrays.overhead_watts[arrays.node_type])
+    outlets = np.clip(hottest - rng.exponential(1.0, len(facility.crac_units)), 10.0, 25.0)
+    shares = []
+    for j in facility.nodes:
+        listed = patterns(facility, j)
+        chosen = [listed[at] for at in rng.integers(len(listed), size=2)]
+        split = rng.random()
+        shares.append(
+            tuple(
+                (
+                    share,
+                    NodePattern(
+                        j, tuple((i, c, 1) for i, c in each), rates(facility, each), watts(facility, each)
+                    ),
+                )
+                for share, each in zip((split, 1 - split), chosen, strict=True)
+            )
+        )
+    relaxed = FacilityRelaxation(outlets, 0.0, 0.0, tuple(shares), NO_PRICES)
+    allocation = gang(facility, arrays, heat, relaxed)
+    return outlets, examine(facility, allocation).measured
+
+
+def some_prices(facility, rng):
+    """Return random prices with redlines' prices that are not negative: the air of a node costs more than elsewhere."""
+    nodes, units = len(facility.nodes), len(facility.crac_units)
+    recirculates = facility.mixing.form == "recirculation"
+    theta = rng.exponential(0.01, units) * (1.0 if recirculates else 1211.0)
+    air = np.concatenate((rng.exponential(0.1, nodes) if recirculates else np.zeros(nodes), theta))
+    if not recirculates:
+        air = np.full(nodes + units, theta[0])  # the same everywhere costs no redline anything
+        air[:nodes] *= 1 + 1e-6 * rng.random()
+    return Prices(
+        tuple(rng.exponential(1.0, len(facility.task_types)).tolist()),
+        float(rng.exponential(0.01)),
+        tuple(air.tolist()),
+        (0.0,) * units,
+        float(rng.exponential(0.5)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_valid_allocation_earns_more_than_any_prices_prove(seed):
+    rng = np.random.default_rng(seed)
+    facility = tiny_facility(rng)
+    proof = Proof(facility)
+    ranges, tried = proof.ranges, 0
+    for _ in range(6):
+        outlets, measured = some_allocation(facility, rng)
+        if measured is None:
+            continue
+        prices, floor = some_prices(facility, rng), float(rng.uniform(0.0, measured.reward_rate))
+        bound = proof.reward(ranges, replace(prices, reward=0.0))
+        with_floor = proof.reward(ranges, prices, floor)
+        for found in (bound, with_floor):
+            if found is not None:
+                tried += 1
+                assert measured.reward_rate <= found * (1 + 1e-9)
+        for side, values in (("low", outlets), ("high", outlets), ("least", measured.heat_removed_watts),
+                             ("most", measured.heat_removed_watts)):  # fmt: skip
+            unit = int(rng.integers(len(outlets)))
+            narrowed = proof.narrowed(ranges, side, unit, prices, floor)
+            if narrowed is not None:
+                end = getattr(narrowed, side)[unit]
+                inside = (
+                    end - 1e-6 <= values[unit] if side in ("low", "least") else values[unit] <= end + 1e-6
+                )
+                assert inside, side
+    assert tried or facility.mixing.form != "recirculation"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
+    rng = np.random.default_rng(seed)
+    facility = tiny_facility(rng)
+    worths = rng.exponential(1.0, len(facility.task_types))
+    for j in set(facility.nodes):
+        gains = NodeGains(facility, j)
+        lines = gains.lines([fixed(float(each)) for each in worths])
+        for price in (-0.02, 0.0, 0.01, 0.05):
+            best = max(
+                worths @ rates(facility, each) - price * watts(facility, each)
+                for each in patterns(facility, j)
+            )
+            assert gains.most(lines, fixed(price)) / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_unit_adds_no_less_than_it_does_anywhere_in_its_box_and_not_much_more(seed):
+    rng = np.random.default_rng(seed)
+    unit = CracUnit(name="u", airflow_m3_per_second=1.0, outlet_celsius=(10.0, 25.0))
+    low, high = np.sort(rng.uniform(10.0, 25.0, 2))
+    least, most = np.sort(rng.uniform(0.0, 1e4, 2))
+    outlet, heat, cap = rng.normal() * 10, rng.normal() * 0.3, rng.exponential(0.5)
+    t, q = np.meshgrid(np.linspace(low, high, 200), np.linspace(least, most, 50))
+    best = (outlet * t + heat * q - cap * q / (0.458 + 0.0008 * t + 0.0068 * t * t)).max()
+    found = Cooler(unit).most(
+        fixed(outlet) * ONE**2, fixed(heat), fixed(cap), low, high, least, most
+    ) / ONE  # fmt: skip
+    assert best <= found + 1e-9
+    assert found == pytest.approx(best, abs=1e-3 * max(1.0, abs(best)))
+
+
+def test_products_are_rounded_to_the_side_they_say():
+    third, tenth = fixed(1 / 3) + 1, fixed(0.1)  # the product needs more than all places
+    assert product_up(third, tenth) - product_down(third, tenth) == 1
+    assert product_up(-third, tenth) - product_down(-third, tenth) == 1
+    assert product_up(fixed(0.5), fixed(4.0)) == product_down(fixed(0.5), fixed(4.0)) == fixed(2.0)
+
+
+def test_doubles_are_rounded_to_the_side_they_say():
+    above = fixed(1.0) + 1
+    assert float_down(above) == 1.0 < float_up(above)
+    assert float_up(-above) == -1.0 > float_down(-above)
+
+
+def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
+    smuggled = copy.copy(paper_facility())
+    object.__setattr__(smuggled, "crac_units", (replace(smuggled.crac_units[0], cop=(5.0, 0.0, 0.001)),))
+    with pytest.raises(InstanceError, match=r"crac_units\[0\].cop: found 1 / CoP that is not convex"):
+        Proof(smuggled)

@@ -1,0 +1,124 @@
+"""`lpsched facility` and the files it writes, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lpsched.files.facilities import write_facility
+from tests.paper_facility import paper_facility
+
+TINY = str(Path(__file__).parent.parent.parent / "instances" / "facility-tiny.yaml")
+
+
+def test_it_prints_everything_that_an_owner_asks_for(lpsched):
+    code, out, err = lpsched("facility", TINY, "--gap", "1e-5")
+    assert (code, err) == (0, "")
+    for words in (
+        "facility-tiny: 1 node, 2 cores, 1 CRAC unit",
+        "proved: no allocation earns more at any outlet temperatures",
+        "verified: this allocation",
+        "of the cap of 280 W; 80",
+        "below its redline of 25.5 C",
+        "CRAC unit  outlet, C",
+        "kilowatt",
+        "kelvin",
+        "node type",
+        "task type",
+    ):
+        assert words in out
+
+
+def test_as_json_it_has_the_promised_keys(lpsched):
+    code, answer, err = lpsched("facility", TINY, "--json")
+    assert (code, err) == (0, "")
+    assert set(answer) == {
+        "format", "lpsched", "solver", "instance", "method", "colocation", "status", "reward_rate", "bound", "unit", "gap",
+        "colocated_reward_rate", "plain_reward_rate", "fixed_outlets", "boxes", "exactly_proved", "power_watts",
+        "power_cap_watts", "cooling_watts", "outlet_celsius", "hottest_inlet_margin_celsius", "cores_reward_rate",
+        "task_rates_per_second", "worth", "timings",
+    }  # fmt: skip
+    assert answer["reward_rate"] <= answer["bound"]
+    assert (answer["method"], answer["status"], answer["power_cap_watts"]) == ("lp", "optimal", 280.0)
+    assert set(answer["worth"]) == {"kilowatt", "redline_kelvin", "node_types", "task_types"}
+
+
+def test_what_it_writes_is_accepted_by_verify(lpsched, tmp_path):
+    gang, cores, proof = (str(tmp_path / name) for name in ("gang.json", "cores.json", "proof.json"))
+    assert lpsched("facility", TINY, "-o", gang, "--certificate", proof)[0] == 0
+    assert lpsched("facility", TINY, "-o", cores, "--form", "cores")[0] == 0
+    code, answer, _ = lpsched("verify", TINY, gang, cores, proof, "--json")
+    assert code == 0
+    kinds = [(each["kind"], each["accepted"]) for each in answer["files"]]
+    assert kinds == [("allocation", True), ("allocation", True), ("proof", True)]
+    assert answer["files"][0]["reward_rate"] == pytest.approx(1.2, rel=5e-3)
+    assert answer["files"][0]["power_watts"] <= 280.0
+    _, out, _ = lpsched("verify", TINY, gang, proof)
+    assert "accepted  reward 1.2" in out
+    assert "reward/second, 280 W" in out
+
+
+def test_a_proof_that_claims_too_much_is_refused(lpsched, tmp_path):
+    proof = tmp_path / "proof.json"
+    lpsched("facility", TINY, "--certificate", str(proof))
+    content = json.loads(proof.read_text())
+    proof.write_text(json.dumps(content | {"bound": 0.9 * content["bound"]}))
+    code, out, _ = lpsched("verify", TINY, str(proof))
+    assert code == 1
+    assert "it claims more than its prices prove" in out
+
+
+def test_an_allocation_over_the_cap_is_refused(lpsched, tmp_path):
+    allocation = tmp_path / "gang.json"
+    lpsched("facility", TINY, "-o", str(allocation))
+    other = tmp_path / "poorer.yaml"
+    write_facility(paper_facility(cap=279.0), other)
+    code, out, _ = lpsched("verify", str(other), str(allocation))
+    assert code == 1
+    assert "279" in out
+
+
+def test_files_of_other_kinds_are_told_apart(lpsched, tmp_path):
+    junk = tmp_path / "junk.json"
+    junk.write_text('{"format": "lpsched-bag/1"}')
+    code, answer, _ = lpsched("verify", TINY, str(junk), str(tmp_path / "missing.json"), "--json")
+    assert code == 1
+    assert [each["kind"] for each in answer["files"]] == ["unreadable", "unreadable"]
+
+
+def test_one_outlet_is_for_all_units_and_words_are_refused(lpsched):
+    code, answer, _ = lpsched("facility", TINY, "--outlets", "20", "--json")
+    assert (code, answer["outlet_celsius"], answer["fixed_outlets"]) == (0, [20.0], True)
+    code, _, err = lpsched("facility", TINY, "--outlets", "warm")
+    assert code == 2
+    assert "'warm': needs numbers with commas between them" in err
+    code, _, err = lpsched("facility", TINY, "--outlets", "20,21")
+    assert code == 2
+    assert "found 2 temperatures, needs 1" in err
+
+
+def test_without_colocation_the_truth_is_told_beside(lpsched):
+    code, out, _ = lpsched("facility", TINY, "--no-colocation")
+    assert code == 0
+    assert "co-located" in out
+
+
+def test_outputs_that_cannot_be_are_refused_before_any_work(lpsched, tmp_path):
+    for option in ("-o", "--certificate"):
+        code, _, err = lpsched("facility", TINY, option, str(tmp_path / "x.txt"))
+        assert code == 2
+        assert "needs the ending .json" in err
+
+
+def test_a_bag_is_not_a_facility(lpsched, bag):
+    code, _, err = lpsched("facility", bag)
+    assert code == 2
+    assert "'lpsched-facility/1'" in err
+
+
+def test_what_no_allocation_can_keep_is_told_with_exit_1(lpsched):
+    code, _, err = lpsched("facility", TINY, "--outlets", "25.4")
+    assert code == 1
+    assert "even if all nodes are idle" in err

@@ -1,0 +1,79 @@
+"""Proof files: nothing is lost, and everything wrong is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lpsched.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
+from lpsched.certificate.facility import Prices
+from lpsched.errors import InstanceError
+from lpsched.files.proofs import as_dict, proof_from_dict, read_proof, write_proof
+
+PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)
+PROOF = FacilityCertificate(
+    instance_name="f",
+    instance_hash="abc",
+    colocation=False,
+    bound=1.2,
+    floor=0.7,
+    boxes=(
+        Box((Step("least", 0, PRICES),), Cut(OUTLET, 0, 20.1, 1, 2)),
+        Box(prices=PRICES),
+        Box((Step("high", 0, PRICES),)),
+    ),
+    outlets_celsius=(20.5,),
+)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    path = tmp_path / "proof.json"
+    write_proof(PROOF, path, "1.0")
+    assert read_proof(path) == PROOF
+    assert path.read_text().count("\n") < 25  # a box to a line
+
+
+def test_without_outlets_there_are_none():
+    content = as_dict(PROOF, "1.0") | {"outlets_celsius": None}
+    assert proof_from_dict(content, "p").outlets_celsius is None
+
+
+def broken(change):
+    content = json.loads(json.dumps(as_dict(PROOF, "1.0")))
+    change(content)
+    with pytest.raises(InstanceError) as caught:
+        proof_from_dict(content, "p.json")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/1'; name a proof file", id="format"),
+        pytest.param(lambda c: c.pop("bound"), "bound: found nothing, needs the key 'bound'", id="missing"),
+        pytest.param(lambda c: c.update(bound="much"), "bound: found the text 'much', needs a number", id="no-number"),
+        pytest.param(lambda c: c.update(colocation=1), "colocation: found 1, needs true or false", id="no-bool"),
+        pytest.param(lambda c: c.update(boxes={}), "boxes: found", id="no-list"),
+        pytest.param(lambda c: c["boxes"][0]["steps"][0].update(side="up"), "boxes[0].steps[0].side: found the text 'up'", id="side"),
+        pytest.param(lambda c: c["boxes"][0]["cut"].update(what=[1]), "boxes[0].cut.what: found", id="cut"),
+        pytest.param(lambda c: c["boxes"][1]["prices"].pop("air"), "boxes[1].prices.air: found nothing", id="price"),
+        pytest.param(lambda c: c["boxes"][1].update(price=1), "boxes[1].price: found an unknown key", id="unknown"),
+        pytest.param(lambda c: c.update(outlets_celsius=["x"]), "outlets_celsius[0]: found the text 'x'", id="outlet"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_place(change, words):
+    assert words in broken(change)
+
+
+def test_all_faults_come_at_once():
+    def change(content):
+        content.update(bound=None, floor="x")
+        content["boxes"][2]["steps"][0]["prices"]["tasks"][1] = []
+
+    assert "3 faults" in broken(change)
+
+
+def test_what_is_no_proof_at_all_is_refused():
+    with pytest.raises(InstanceError, match="a mapping with the keys"):
+        proof_from_dict([], "p.json")

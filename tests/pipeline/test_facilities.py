@@ -1,0 +1,133 @@
+"""Facilities through all stages: by hand on one node, and verified on random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lpsched.pipeline.facilities as stages
+from lpsched.certificate.boxes import check
+from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
+from lpsched.generate.facility import generate_facility
+from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.pipeline import facility
+from lpsched.result import Status
+from lpsched.schedule.facility import GangAllocation
+from lpsched.verify.facility import examine
+from lpsched.watch import Watch
+from tests.paper_facility import paper_facility
+from tests.property.tiny_facilities import tiny_facility
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return facility(paper_facility(), gap=1e-6)
+
+
+def test_the_paper_facility_earns_what_the_paper_says(paper):
+    assert paper.reward_rate == pytest.approx(1.2, rel=1e-6)
+    assert 1.2 <= paper.bound <= 1.2 * (1 + 1e-6)
+    assert paper.status is Status.OPTIMAL
+    assert paper.allocation.outlets_celsius == pytest.approx((25.0,), abs=1e-4)
+    assert paper.measured.total_watts == pytest.approx(280.0)
+    assert sum(paper.measured.cooling_watts) == pytest.approx(80.0, abs=1e-3)
+
+
+def test_worths_are_those_of_temperatures_that_may_move(paper):
+    # See instances/facility-tiny.yaml: 1.408 dP = d(cap) + 3.2 d(redline), and a watt of P is worth 1/150.
+    assert paper.worth.kilowatt == pytest.approx(1000 / 150 / 1.408, rel=1e-3)
+    assert paper.worth.redline_kelvin == pytest.approx(3.2 / 150 / 1.408, rel=1e-2)
+    assert paper.worth.node_types["node"] == pytest.approx(2 / 3 - 0.8, rel=1e-3)
+    assert paper.worth.task_types["task"] == pytest.approx(0.0, abs=1e-9)  # more arrive than can be done
+
+
+def test_a_task_that_hardly_arrives_is_worth_its_reward():
+    result = facility(paper_facility(arrivals=0.5), gap=1e-6)
+    assert result.reward_rate == pytest.approx(0.5)
+    assert result.worth.task_types["task"] == pytest.approx(1.0)
+    assert result.worth.kilowatt == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_certificate_proves_the_very_bound_that_is_told(paper):
+    verdict = check(paper_facility(), paper.certificate)
+    assert verdict.accepted
+    assert float(verdict.proved) == paper.bound
+
+
+def test_given_outlets_are_not_searched():
+    # At 20 C a watt of heat takes half a watt: P <= 280 / 1.5 = 186.67, 66.67 W above the overhead: one core all
+    # the time, and both for a third of it: 2/3 + 1/3 x 4/3 = 10/9.
+    result = facility(paper_facility(), outlets=[20.0])
+    assert result.fixed_outlets
+    assert result.reward_rate == pytest.approx(10 / 9, rel=1e-6)
+    assert result.reward_rate <= result.bound <= 10 / 9 * (1 + 1e-6)
+    assert check(paper_facility(), result.certificate).accepted
+
+
+def test_without_colocation_cores_are_counted_as_if_they_were_alone():
+    # Two cores then earn 2 for 100 W: 0.8 of 2 = 1.6; in truth they earn 0.8 x 4/3.
+    result = facility(paper_facility(), colocation=False, gap=1e-5)
+    assert result.reward_rate == pytest.approx(1.6, rel=1e-5)
+    assert result.measured.reward_rate == pytest.approx(0.8 * 4 / 3, rel=1e-5)
+    assert result.reward_rate <= result.bound
+    assert check(paper_facility(), result.certificate).accepted
+    assert {row[0]: row[2] for row in result.facts()}["co-located"].startswith("verified")
+
+
+@pytest.mark.parametrize(
+    ("outlets", "fault"),
+    [
+        pytest.param([20.0, 21.0], "found 2 temperatures, needs 1, one for each CRAC unit", id="too-many"),
+        pytest.param([31.0], "crac: found 31 C, needs 10 to 30 C", id="too-hot"),
+        pytest.param([float("nan")], "crac: found nan C, needs 10 to 30 C", id="no-number"),
+    ],
+)
+def test_outlets_that_the_units_have_not_are_refused(outlets, fault):
+    with pytest.raises(InstanceError, match=fault):
+        facility(paper_facility(), outlets=outlets)
+
+
+def test_outlets_at_which_even_idle_nodes_are_too_hot_are_told_with_the_numbers():
+    # 25.4 C + 120 W / 400 W/K = 25.7 C.
+    with pytest.raises(InfeasibleError, match=r"draws in air of 25.700 C even if all nodes are idle.*25.5 C"):
+        facility(paper_facility(), outlets=[25.4])
+
+
+def test_an_invalid_allocation_is_never_an_answer(monkeypatch):
+    everything = GangAllocation((30.0,), ((),))
+    monkeypatch.setattr(stages, "gang", lambda *_: everything)
+    with pytest.raises(InvalidScheduleError, match="the allocation found for paper is not valid"):
+        facility(paper_facility())
+
+
+def test_large_facilities_are_proved_exactly_on_request_only(monkeypatch):
+    monkeypatch.setattr(stages, "MOST_PROVED", 0)
+    result = facility(paper_facility(), gap=1e-4)
+    assert result.certificate is None
+    assert not result.to_dict()["exactly_proved"]
+    proved = facility(paper_facility(), gap=1e-4, prove=True)
+    assert proved.certificate is not None
+    assert result.bound == pytest.approx(proved.bound, rel=1e-8)
+
+
+def test_a_stopped_search_still_has_a_verified_value_and_a_bound():
+    instance = generate_facility("small", np.random.default_rng(3))
+    watch = Watch(listener=lambda progress: watch.stop() if progress.stage == "outlets" else None)
+    result = facility(instance, gap=1e-9, watch=watch)
+    assert result.status is Status.LIMIT
+    assert 0 < result.reward_rate <= result.bound
+    assert check(instance, result.certificate).accepted
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_value_and_bound_of_random_facilities_hold_together(seed):
+    rng = np.random.default_rng(seed)
+    instance = tiny_facility(rng)
+    result = facility(instance, gap=1e-3, time_limit=5.0)
+    assert result.reward_rate <= result.bound * (1 + 1e-9)
+    assert check(instance, result.certificate).accepted
+    assert examine(instance, result.allocation).violations == ()
+    assert examine(instance, result.cores).violations == ()
+    assert result.cores_reward_rate <= result.bound * (1 + 1e-9)
+    arrays = facility_arrays(instance)
+    assert result.reward_rate <= arrays.rewards @ arrays.arrivals * (1 + 1e-9)
