@@ -47,7 +47,7 @@ A_NAME = "needs a name: 1 to 200 printable characters, no blank at either end"
         # the whole
         pytest.param({"format": ...}, "format: found no format, needs 'format: lpsched-facility/1'; write it as the first key", id="format-missing"),
         pytest.param({"format": "lpsched-facility/2"}, "format: found the text 'lpsched-facility/2', needs 'lpsched-facility/1'; install a newer lpsched", id="format-newer"),
-        pytest.param({"format": "lpsched-bag/1"}, "format: found the text 'lpsched-bag/1', needs 'lpsched-facility/1'; bring a file of this kind", id="a-bag"),
+        pytest.param({"format": "lpsched-bag/1"}, "format: found the text 'lpsched-bag/1', needs 'lpsched-facility/1'; bring a file of this kind, or use 'lpsched solve'", id="a-bag"),
         pytest.param({"node_typs": 1}, "node_typs: found an unknown key, needs one of format, name, description, node_types, nodes, crac_units, task_types, speeds, watts, memory_classes, degradation, mixing, power_cap_watts, air; did you mean 'node_types'?", id="unknown-key"),
         pytest.param({"name": ""}, f"name: found an empty name, {A_NAME}; give it a name", id="name-empty"),
         pytest.param({"description": 3}, "description: found 3, needs text; put it in quotes", id="description-a-number"),
