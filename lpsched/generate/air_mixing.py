@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.instance.fields import SMALLEST
 from lpsched.instance.mixing import SparseMatrix
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _joined(
     values = np.concatenate((among[2], down.ravel(), of_units.ravel())) / flows[rows]
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
-    kept = values != 0.0
+    kept = values >= SMALLEST
     starts = np.zeros(nodes + units + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows[kept], minlength=nodes + units), out=starts[1:])
     return SparseMatrix(

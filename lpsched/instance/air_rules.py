@@ -11,7 +11,7 @@ from operator import lt
 from typing import TYPE_CHECKING, Final, cast
 
 from lpsched.errors import MOST_FAULTS, Fault
-from lpsched.instance.fields import quote
+from lpsched.instance.fields import SMALLEST, quote
 from lpsched.instance.mixing import KEYS
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ def _the_matrix_fits_and_is_sound(facility: Facility) -> Iterator[Fault]:
         )
         return
     for v, (places, values) in enumerate(matrix_rows(matrix)):
-        if sum(values) < math.inf and min(values, default=1.0) > 0.0:  # no NaN: that sum is not below
+        if sum(values) < math.inf and min(values, default=1.0) >= SMALLEST:  # no NaN: that sum is not below
             continue
         for place, value in zip(places, values, strict=True):
-            if not 0.0 < value < math.inf:
-                yield Fault((*path, v, place), repr(value), "a number above 0", "leave zeros out")
+            if not SMALLEST <= value < math.inf:
+                needed = f"a number from {SMALLEST:g}"
+                yield Fault((*path, v, place), repr(value), needed, "leave zeros out")
 
 
 def _is_packed(matrix: SparseMatrix) -> bool:

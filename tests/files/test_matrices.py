@@ -85,6 +85,7 @@ BIG = np.zeros((5, 5))
         pytest.param({"a": BIG, "b": BIG}, "mixing.inlet_mix (m.npz): found the arrays 'a', 'b', needs one named inlet_mix, or rows, columns, values; rename the array", id="which"),
         pytest.param({"inlet_mix": np.where(DENSE == 0.7, -0.7, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found -0.7, needs a share: a number from 0 to 1; correct it", id="negative"),
         pytest.param({"inlet_mix": np.where(DENSE == 0.7, np.nan, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found NaN, needs a share: a number from 0 to 1; correct it", id="nan"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, 1e-31, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found 1e-31, needs 0, or at least 1e-30 a share; correct the unit", id="vanishing"),
         pytest.param(ENTRIES | {"rows": ROWS[:-1]}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 15, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="lengths"),
         pytest.param(ENTRIES | {"columns": COLUMNS.astype(float)}, "mixing.inlet_mix (m.npz): found the array 'columns' of shape 16, type float64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="float-columns"),
         pytest.param(ENTRIES | {"rows": ROWS + 1}, "mixing.inlet_mix (m.npz): found an entry at row 4, column 0, needs numbers from 0 to 3; count from 0", id="counted-from-one"),
