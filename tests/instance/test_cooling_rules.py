@@ -120,7 +120,7 @@ def test_nothing_is_ever_colder_than_the_bound_and_idle_nodes_reach_it(facility,
 
 @settings(deadline=None, max_examples=40)
 @given(facilities(), st.integers(0, 2**32))
-def test_no_allowed_state_warms_a_cold_unit_above_the_bound(facility, seed):
+def test_no_allowed_state_warms_a_cold_unit_above_the_bound_and_the_warmest_reaches_it(facility, seed):
     if facility.mixing.form == "recirculation":
         return
     rng = np.random.default_rng(seed)
@@ -133,11 +133,14 @@ def test_no_allowed_state_warms_a_cold_unit_above_the_bound(facility, seed):
             most[j] = max(most[j], watts or 0.0)
     kinds = [facility.node_types[j] for j in facility.nodes]
     load = np.array([kind.cores * most[j] for kind, j in zip(kinds, facility.nodes, strict=True)])
-    powers = np.array([kind.overhead_watts for kind in kinds]) + rng.random(len(kinds)) * load
-    outlets = low + rng.random(len(low)) * (high - low)
-    outlets[0] = low[0]
+    idle = np.array([kind.overhead_watts for kind in kinds])
     bound = warmest_inlet(facility, 0)
-    assert bound is None or crac_inlets(heat, powers, outlets)[0] <= bound + 1e-9
+    assert bound is not None
+    outlets = low + rng.random(len(low)) * (high - low)
+    outlets[0], high[0] = low[0], low[0]
+    assert crac_inlets(heat, idle + rng.random(len(kinds)) * load, outlets)[0] <= bound + 1e-11
+    warmest = crac_inlets(heat, idle + load, high)[0]
+    assert bound - 1e-5 < warmest <= bound + 1e-11  # rounding alone is 1e-14 of a few hundred kelvin
 
 
 def test_the_bound_needs_no_patience_where_little_air_is_cooled(sound):
