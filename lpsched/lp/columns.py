@@ -208,7 +208,8 @@ class ColumnGeneration(Generic[Label]):
         new = []
         for each in chosen.tolist():
             cells = slice(columns.starts[each], columns.starts[each + 1])
-            key = columns.costs[each].tobytes() + columns.rows[cells].tobytes() + columns.values[cells].tobytes()
+            parts = columns.costs[each], columns.rows[cells], columns.values[cells]
+            key = b"".join(part.tobytes() for part in parts)
             if key not in self.seen:
                 self.seen.add(key)
                 new.append(each)
