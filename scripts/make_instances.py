@@ -84,10 +84,10 @@ SPEC: Final = """\
 """
 
 FACILITY: Final = f"""\
-# 150 nodes, three CRAC units and eight task types: the small platform of Oxley, Jonardi, Pasricha, Maciejewski,
-# Koenig and Siegel (2014), seed {FACILITY_SEED}. Which numbers are the paper's and which are ours is in the
-# description below, and in full at the head of lpsched/generate/facility.py and air_mixing.py. How air mixes is
-# in the .npz beside this file.
+# 150 nodes, three CRAC units and eight task types: the small platform of Oxley, Jonardi, Pasricha,
+# Maciejewski, Koenig and Siegel (2014), seed {FACILITY_SEED}. Which numbers are the paper's and which ours is
+# in the description below, and in full at the head of lpsched/generate/facility.py and air_mixing.py. How
+# air mixes is in the .npz beside this file.
 """
 
 SERVERS: Final = {  # idle watts, watts at 100 % load

@@ -23,7 +23,7 @@ from lpsched.files.documents.document import resolve
 from lpsched.files.tables.contract import MOST_BYTES
 from lpsched.files.tables.csv_file import lines_of
 from lpsched.files.tables.npz_file import NUMBERS, array_of, header_of
-from lpsched.instance.fields import quote
+from lpsched.instance.fields import SMALLEST, quote
 from lpsched.instance.mixing import SparseMatrix
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def _read_csv(contract: _Contract) -> SparseMatrix:
             try:
                 own.append((u, contract.check(resolve(cell.strip()))))
             except PydanticCustomError as refused:
-                faults.append(contract.fault(**(refused.context or {}), line=number))
+                why = refused.context or {}
+                faults.append(contract.fault(why["found"], why["needed"], why["do"], v, u, line=number))
         rows.append(own)
         if len(faults) >= MOST_FAULTS:
             break
@@ -173,7 +174,7 @@ def _entries(contract: _Contract, archive: zipfile.ZipFile) -> SparseMatrix:
 
 def _packed(contract: _Contract, rows: Integers, columns: Integers, values: Floats) -> SparseMatrix:
     """Pack entries in order of rows and columns, if the check of a single one passes them all."""
-    refused = ~((values >= contract.check.least) & (values <= contract.check.most))
+    refused = ~((values >= SMALLEST) & (values <= contract.check.most))
     faults = []
     for entry in np.flatnonzero(refused)[:MOST_FAULTS].tolist():
         try:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.instance.fields import SMALLEST
 from lpsched.instance.mixing import SparseMatrix
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def air_mixing(flow: Floats, unit_flow: Floats, recirculation: float, rack: int)
     flow, unit_flow
         Airflow of the nodes and of the CRAC units; their sums are equal.
     recirculation
-        The share of the nodes' air that comes straight from nodes, from 0 to 0.6.
+        The share of the nodes' air that comes straight from nodes: 0, or from 0.001 to 0.6.
     rack
         How many nodes stand in a rack.
     """
@@ -182,7 +183,7 @@ def _joined(
     values = np.concatenate((among[2], down.ravel(), of_units.ravel())) / flows[rows]
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
-    kept = values != 0.0
+    kept = values >= SMALLEST
     starts = np.zeros(nodes + units + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows[kept], minlength=nodes + units), out=starts[1:])
     return SparseMatrix(

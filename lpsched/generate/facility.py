@@ -52,6 +52,7 @@ LOWEST_CLOCK: Final = 0.4
 STATIC: Final = 0.1  # of a core's power, whatever the clock
 FLOW_PER_WATT: Final = 7.55e-5
 SETTLED: Final = 1e-12  # kelvin
+LITTLE: Final = 1e-3
 RANGES: Final = {
     "nodes": (1, 20_000),
     "crac_units": (1, 1000),
@@ -94,6 +95,9 @@ class FacilityOptions:
             for name, (least, most) in RANGES.items()
             if not least <= (value := getattr(self, name)) <= most
         ]
+        if 0 < self.recirculation < LITTLE:  # of a difference of flows, few digits would be left
+            needed = f"0, or at least {LITTLE:g}"
+            faults.append(Fault(("recirculation",), repr(self.recirculation), needed, "change the option"))
         if self.nodes < self.node_types:
             needed = f"at least {self.node_types}, one of each node type"
             faults.append(Fault(("nodes",), str(self.nodes), needed, "ask for more"))

@@ -11,7 +11,7 @@ from operator import lt
 from typing import TYPE_CHECKING, Final, cast
 
 from lpsched.errors import MOST_FAULTS, Fault
-from lpsched.instance.fields import quote
+from lpsched.instance.fields import SMALLEST, quote
 from lpsched.instance.mixing import KEYS
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ def _the_matrix_fits_and_is_sound(facility: Facility) -> Iterator[Fault]:
         )
         return
     for v, (places, values) in enumerate(matrix_rows(matrix)):
-        if sum(values) < math.inf and min(values, default=0.0) >= 0.0:  # no NaN: that sum is not below
+        if sum(values) < math.inf and min(values, default=1.0) >= SMALLEST:  # no NaN: that sum is not below
             continue
         for place, value in zip(places, values, strict=True):
-            if not 0.0 <= value < math.inf:
-                yield Fault((*path, v, place), repr(value), "a number from 0", "correct it")
+            if not SMALLEST <= value < math.inf:
+                needed = f"a number from {SMALLEST:g}"
+                yield Fault((*path, v, place), repr(value), needed, "leave zeros out")
 
 
 def _is_packed(matrix: SparseMatrix) -> bool:
@@ -139,13 +140,12 @@ def _every_node_gets_air_from_a_unit(facility: Facility) -> Iterator[Fault]:
     stream, to a CRAC unit.
     """
     nodes, inlets = len(facility.nodes), inlet_shares(facility)[: len(facility.nodes)]
-    if all(places and places[-1] >= nodes and shares[-1] > 0.0 for places, shares in inlets):
+    if all(places and places[-1] >= nodes for places, _ in inlets):
         return  # straight from a unit, as in most rooms
     takers: list[list[int]] = [[] for _ in airflows(facility)]
-    for v, (places, shares) in enumerate(inlets):
-        for u, share in zip(places, shares, strict=True):
-            if share > 0.0:
-                takers[u].append(v)
+    for v, (places, _) in enumerate(inlets):
+        for u in places:
+            takers[u].append(v)
     fed = set(range(nodes, len(takers)))
     waiting = list(fed)
     while waiting:

@@ -12,6 +12,7 @@ that is a proof. Whether the redlines and the cap can be kept together is for th
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from lpsched.instance.facility import Facility
 
-SETTLED: Final = 1e-3  # kelvin
+SETTLED: Final = 1e-6  # kelvin
 FORGIVEN: Final = 1e-9  # kelvin, or as a share of the cap, for the rounding of doubles
 MOST_SWEEPS: Final = 300
 
@@ -81,15 +82,20 @@ def _redlines_can_be_kept(facility: Facility, coldest: list[float]) -> Iterator[
         own = [v for v, each in enumerate(facility.nodes) if each == j]
         worst = max(own, key=coldest.__getitem__, default=None)
         if worst is not None and coldest[worst] > kind.redline_celsius + FORGIVEN:
-            air = f"node {worst} draws in air of {coldest[worst]:.4f} C {when}"
-            needed = f"at least {coldest[worst]:.4f} C"
+            air = f"node {worst} draws in air of {_up(coldest[worst], 4)} C {when}"
+            needed = f"at least {_up(coldest[worst], 4)} C"
             path = ("node_types", j, "redline_celsius")
             yield Fault(path, f"{kind.redline_celsius:g} C, but {air}", needed, do)
     for u, unit in enumerate(facility.crac_units):
         inlet = coldest[len(facility.nodes) + u]
         if unit.redline_celsius is not None and inlet > unit.redline_celsius + FORGIVEN:
-            found = f"{unit.redline_celsius:g} C, but it draws in air of {inlet:.4f} C {when}"
-            yield Fault(("crac_units", u, "redline_celsius"), found, f"at least {inlet:.4f} C", do)
+            found = f"{unit.redline_celsius:g} C, but it draws in air of {_up(inlet, 4)} C {when}"
+            yield Fault(("crac_units", u, "redline_celsius"), found, f"at least {_up(inlet, 4)} C", do)
+
+
+def _up(value: float, digits: int) -> str:
+    """Write a number rounded up, so that what a message asks for is enough."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
 
 
 def _the_cap_covers_idle_nodes_and_their_cooling(facility: Facility) -> Iterator[Fault]:
@@ -102,7 +108,7 @@ def _the_cap_covers_idle_nodes_and_their_cooling(facility: Facility) -> Iterator
         found = (
             f"{facility.power_cap_watts:,.1f} W, but idle nodes draw {overhead:,.1f} W and it takes {cooling}"
         )
-        yield Fault(("power_cap_watts",), found, f"at least {least:,.1f} W", "raise it, or drop nodes")
+        yield Fault(("power_cap_watts",), found, f"at least {_up(least, 1)} W", "raise it, or drop nodes")
 
 
 def _no_unit_always_heats(facility: Facility) -> Iterator[Fault]:

@@ -13,26 +13,24 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.instance.counted_entries import read_nodes, read_units
 from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility
 from lpsched.instance.facility_parts import (
     Air,
     ArrivingType,
-    CracUnit,
     NodeType,
     check_cap,
     check_degradation,
     check_facility_watts,
     check_speed,
 )
-from lpsched.instance.facility_rules import MOST_NODES, MOST_UNITS, FacilityParts, broken_rules
-from lpsched.instance.fields import check_count, check_name, describe, nearest, numbered, quote
+from lpsched.instance.facility_rules import FacilityParts, broken_rules
+from lpsched.instance.fields import check_name, describe
 from lpsched.instance.mixing_door import read_mixing
 from lpsched.instance.reading import Reading, table_file
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.instance.mixing_door import MatrixFileReader
     from lpsched.instance.reading import TableFileReader
     from lpsched.instance.table import Table
@@ -58,7 +56,6 @@ KIND: Final = "facility"
 NODE_TYPE: Final = {
     "cores": 1, "overhead_watts": 0.0, "airflow_m3_per_second": 1.0, "redline_celsius": 25.0
 }  # fmt: skip
-UNIT: Final = {"airflow_m3_per_second": 1.0, "outlet_celsius": (20.0, 20.0), "cop": (1.0,)}
 TASK_TYPE: Final = {"arrivals_per_second": 1.0, "reward": 1.0}
 
 
@@ -101,12 +98,12 @@ def facility_from_dict(
     reading = Reading.begin(raw, FORMAT, KEYS, source)
     kinds = reading.entries("node_types", NodeType, NODE_TYPE)
     tasks = reading.entries("task_types", ArrivingType, TASK_TYPE)
-    nodes = _nodes(reading, kinds)
-    units, entry_of = _units(reading)
+    nodes = read_nodes(reading, kinds)
+    units, entry_of = read_units(reading)
     axes = (
         Axes(tasks, kinds, KIND, column_kind="node type") if tasks is not None and kinds is not None else None
     )
-    classes = _classes(reading, tasks)
+    classes, degradation = _degradation(reading, tasks, read_table_file)
     parts = FacilityParts(
         name=reading.raw.get("name"),
         node_types=kinds,
@@ -118,11 +115,11 @@ def facility_from_dict(
         mixing=read_mixing(reading, nodes, units, read_matrix_file),
         power_cap_watts=_cap(reading),
         classes=classes,
-        degradation=_degradation(reading, classes, read_table_file),
+        degradation=degradation,
         air=reading.section("air", Air),
         description=reading.raw.get("description", ""),
     )
-    if reading.faults:
+    if reading.faults or parts.mixing is None:  # an empty list is for the rules to tell
         told = broken_rules(parts)
     else:
         try:
@@ -146,91 +143,6 @@ def facility_of(parts: FacilityParts) -> Facility:
     return Facility(**given | {"air": parts.air or PLAIN_AIR})
 
 
-def _nodes(reading: Reading, kinds: tuple[NodeType, ...] | None) -> tuple[int, ...] | None:
-    """Read the type of each node: names, or ``{type: NAME, count: N}`` for N in a row."""
-    value = reading.raw.get("nodes")
-    if not isinstance(value, list | tuple):
-        found = "nothing" if value is None else describe(value)
-        needed = "a list of node types' names, in the order of the mixing matrix"
-        reading.faults.append(Fault(("nodes",), found, needed, reading.hint))
-        return None
-    number = {kind.name: j for j, kind in enumerate(kinds or ())}
-    nodes: list[int] = []
-    faults: list[Fault] = []
-    for index, entry in enumerate(value):
-        name, count = entry, 1
-        if isinstance(entry, Mapping) and set(entry) <= {"type", "count"} and "type" in entry:
-            name = entry["type"]
-            try:
-                count = check_count(entry.get("count", 1))
-            except PydanticCustomError as refused:
-                faults.append(Fault(("nodes", index, "count"), **(refused.context or {})))
-        if not isinstance(name, str):
-            needed = "the name of a node type, or {type: NAME, count: NUMBER}"
-            faults.append(Fault(("nodes", index), describe(entry), needed, reading.hint))
-        elif kinds is not None and name not in number:
-            advice = nearest(name, number) or "correct it, or add the type"
-            faults.append(Fault(("nodes", index), quote(name), "a node type of the file's list", advice))
-        elif len(nodes) + count > MOST_NODES:
-            found = f"{len(nodes) + count:,} nodes or more"
-            faults.append(Fault(("nodes",), found, f"at most {MOST_NODES:,}", "divide the facility"))
-            break
-        else:
-            nodes += [number.get(name, 0)] * count
-        if len(faults) >= MOST_FAULTS:
-            break
-    reading.faults += faults
-    return None if faults or kinds is None else tuple(nodes)
-
-
-def _units(reading: Reading) -> tuple[tuple[CracUnit, ...] | None, list[int]]:
-    """Read the CRAC units, and which entry each one is of.
-
-    An entry with ``count: N`` is N units, named NAME-1 to NAME-N.
-    """
-    value = reading.raw.get("crac_units")
-    if not isinstance(value, list | tuple):
-        return reading.entries("crac_units", CracUnit, UNIT), []
-    counts = _unit_counts(reading, value)
-    plain = [
-        {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry
-        for entry in value
-    ]
-    sub = replace(reading, raw={"crac_units": plain})  # its list of faults is the same one
-    units = sub.entries("crac_units", CracUnit, UNIT)
-    if units is None:
-        return None, []
-    expanded: list[CracUnit] = []
-    entry_of: list[int] = []
-    for index, (unit, count) in enumerate(zip(units, counts, strict=True)):
-        names = [unit.name] if count is None else numbered(unit.name, count)
-        expanded += [replace(unit, name=name) for name in names]
-        entry_of += [index] * len(names)
-    return tuple(expanded), entry_of
-
-
-def _unit_counts(reading: Reading, entries: Sequence[object]) -> list[int | None]:
-    """Return how many units each entry is, `None` where it does not say."""
-    counts: list[int | None] = []
-    for index, entry in enumerate(entries):
-        counts.append(None)
-        if not isinstance(entry, Mapping) or "count" not in entry:
-            continue
-        try:
-            count = check_count(entry["count"])
-        except PydanticCustomError as refused:
-            reading.faults.append(Fault(("crac_units", index, "count"), **(refused.context or {})))
-            continue
-        if count > MOST_UNITS:
-            place = ("crac_units", index, "count")
-            reading.faults.append(
-                Fault(place, f"{count:,}", f"at most {MOST_UNITS:,}", "divide the facility")
-            )
-        else:
-            counts[-1] = count
-    return counts
-
-
 def _cap(reading: Reading) -> float | None:
     value = reading.raw.get("power_cap_watts")
     if value is None:
@@ -252,6 +164,10 @@ def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[
         return ()
     if names is None and isinstance(table, Mapping) and table_file(table) is None:
         names, key = list(table), "degradation"
+    if names is None and tasks is not None and any(task.memory_class is not None for task in tasks):
+        needed, do = "the classes in the order of degradation", "add it, or name the rows and columns"
+        reading.faults.append(Fault((key,), "nothing", needed, do))
+        return None
     if names is None:
         return tuple(task.name for task in tasks) if tasks is not None else None
     if not isinstance(names, list | tuple):
@@ -271,13 +187,22 @@ def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[
 
 
 def _degradation(
-    reading: Reading, classes: tuple[str, ...] | None, read_file: TableFileReader | None
-) -> Table | None:
-    if reading.raw.get("degradation") is None or classes is None:
-        return None
+    reading: Reading, tasks: tuple[ArrivingType, ...] | None, read_file: TableFileReader | None
+) -> tuple[tuple[str, ...] | None, Table | None]:
+    """Read the classes and the table between them; no classes where either has faults."""
+    raw = reading.raw.get("degradation")
+    if raw is not None and not isinstance(raw, list | tuple | Mapping):
+        needed = "a table: by name, as a list of rows, or as {file: NAME}"
+        reading.faults.append(Fault(("degradation",), describe(raw), needed, reading.hint))
+        return None, None
+    classes = _classes(reading, tasks)
+    if raw is None or classes is None:
+        return classes, None
     own = [_Class(name) for name in classes]
-    axes = Axes(own, own, KIND, row_kind="class", column_kind="class", absent="write 0 for none")
-    return reading.table("degradation", check_degradation, axes, read_file)
+    advice = "write 0 for none"
+    axes = Axes(own, own, KIND, "class", "class", absent_cell=advice, absent_in_row=advice)
+    table = reading.table("degradation", check_degradation, axes, read_file)
+    return (classes, table) if table is not None else (None, None)
 
 
 def _as_given(

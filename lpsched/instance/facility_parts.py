@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass
 
-from lpsched.instance.fields import Amount, Name, Seconds, check_count, describe, number_field, refusal
+from lpsched.instance.fields import Amount, Name, Seconds, describe, number_field, refusal
 from lpsched.instance.parts import check_p_states
 
 COLDEST: Final = -50.0  # celsius
@@ -35,10 +35,12 @@ _check_capacity: Final = Amount("joules per kilogram and kelvin", least=1.0, mos
 
 
 def _check_cores(value: object) -> int:
-    cores = check_count(value)
-    if cores > MOST_CORES:
-        raise refusal(str(cores), f"a whole number from 1 to {MOST_CORES}", "split the node")
-    return cores
+    needed = f"a whole number from 1 to {MOST_CORES}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refusal(describe(value), needed, "write it as a number")
+    if not 1 <= value <= MOST_CORES or value != int(value):
+        raise refusal(describe(value), needed, "correct it, or split the node")
+    return int(value)
 
 
 def _check_range(value: object) -> tuple[float, float]:

@@ -39,8 +39,8 @@ def read_mixing(
             found = "the keys " + ", ".join(quote(str(key)) for key in list(value)[:9])
         reading.faults.append(Fault(("mixing",), found, f"exactly one of {forms}", reading.hint))
         return None
-    if nodes is None or units is None:
-        return None
+    if not nodes or not units:
+        return None  # their own faults are told
     form = next(each for each, key in KEYS.items() if key in value)
     path, given = ("mixing", KEYS[form]), value[KEYS[form]]
     size = len(nodes) + (len(units) if form != "recirculation" else 0)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TableFileReader = Callable[[str, str, Amount, Axes], Table]  # file, key, check of a cell, what it must fit
 Part = TypeVar("Part")
 
+COMMANDS: Final = {"lpsched-bag": "lpsched solve", "lpsched-facility": "lpsched facility"}
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {
     "list_type": "a list",
@@ -74,6 +75,8 @@ class Reading:
         ours, _, present = self.format.partition("/")
         newer = kind == ours and version.isascii() and version.isdigit() and version > present
         do = "install a newer lpsched" if newer else "bring a file of this kind"
+        if kind != ours and kind in COMMANDS:
+            do = f"bring a file of this kind, or use '{COMMANDS[kind]}'"
         raise InstanceError(source, (Fault(("format",), describe(found), f"'{self.format}'", do),))
 
     def look_at_keys(self) -> None:

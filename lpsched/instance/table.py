@@ -54,7 +54,8 @@ class Axes:
     kind: str = "bag"  # of file
     row_kind: str = "task type"
     column_kind: str = "machine type"
-    absent: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
+    absent_cell: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
+    absent_in_row: str = "write null where a pair cannot run"  # and about a row that is too short
 
     @property
     def hint(self) -> str:
@@ -159,7 +160,7 @@ class _Reader:
         self.machines = tuple(axes.columns)
         self.kind = axes.column_kind
         self.row_kind = axes.row_kind
-        self.absent = axes.absent
+        self.absent_cell, self.absent_in_row = axes.absent_cell, axes.absent_in_row
         self.plain = all(machine.p_states is None for machine in self.machines)
         self.faults: list[Fault] = []
 
@@ -193,7 +194,7 @@ class _Reader:
                 break  # enough to mend
             if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
                 needed = f"a list of {len(self.machines)}, one entry per {self.kind}"
-                self._fault((key, i), describe(entries), needed, "write null where a pair cannot run")
+                self._fault((key, i), describe(entries), needed, self.absent_in_row)
                 continue
             rows.append(self._row(entries, (key, i), by_name=False))
         return rows
@@ -225,7 +226,7 @@ class _Reader:
             return self.check(entry)
         except PydanticCustomError as refused:
             why = refused.context or {}
-            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent}")
+            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent_cell}")
             return None
 
     def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:

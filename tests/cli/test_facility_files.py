@@ -1,0 +1,167 @@
+"""The commands that make, show and convert facility files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lpsched.cli.generate import Platform
+from lpsched.cli.options import Kind, Tables
+from lpsched.files.facilities import read_facility
+from lpsched.files.templates import TEMPLATES
+from lpsched.generate.facility import PLATFORMS
+from lpsched.instance.facility_door import facility_from_dict
+from lpsched.instance.facility_schema import facility_schema
+from tests.facilities import SOUND, sound_facility
+
+
+@pytest.fixture
+def facility(tmp_path):
+    path = tmp_path / "facility.json"
+    path.write_text(json.dumps(SOUND | {"description": "Two nodes, by hand."}))
+    return str(path)
+
+
+def test_the_names_on_the_command_line_are_those_of_the_library():
+    assert {each.value for each in Platform} == set(PLATFORMS)
+    assert {each.value for each in Kind} == set(TEMPLATES)
+
+
+def test_show_tells_of_nodes_air_and_tasks(lpsched, facility):
+    code, out, err = lpsched("show", facility)
+    assert (code, err) == (0, "")
+    for line in (
+        "nodes        2 of 2 types, 3 cores",
+        # render on three, zip on two; 1 / 0.03 = 33 s is in time for 60
+        "pairs        5 can run, 5 of them in time",
+        "power cap    300 W; idle nodes draw 50 W",
+        # a fifth of what the blade and the tower draw in
+        "mixing       inlet_mix, 16 entries; 20 % of the nodes' air left nodes",
+        "degradation  heavy, light",
+        "blade          1      2          20   0.1         27         2",
+        "tower          1      1          30   0.2         27         -",
+        "left             1   0.1  15 to 25          -",
+        "right            1   0.2  15 to 25         40",
+        "render            0.5       4          60          20  heavy",
+        "zip               1.5       1           -           5  light",
+        "Two nodes, by hand.",
+    ):
+        assert line in out
+
+
+def test_show_as_json_has_the_numbers(lpsched, facility):
+    code, answer, _ = lpsched("show", facility, "--json")
+    assert code == 0
+    assert answer["instance"]["hash"] == facility_from_dict(SOUND).content_hash
+    assert answer["recirculation"] == pytest.approx(0.2)
+    assert answer["nodes_of_types"] == {"blade": 1, "tower": 1}
+    assert (answer["nodes"], answer["cores"], answer["crac_units"]) == (2, 3, 2)
+    assert answer["memory_classes"] == ["heavy", "light"]
+
+
+def test_show_of_a_recirculation_matrix_claims_no_share(lpsched, tmp_path):
+    unit = SOUND["crac_units"][0]
+    mixing = {"recirculation_kelvin_per_watt": [[0.01, 0.0], [0.0, 0.01]]}
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(sound_facility(crac_units=[unit], mixing=mixing, degradation=...)))
+    code, out, err = lpsched("show", str(path))
+    assert code == 0
+    assert "mixing       recirculation, 2 entries\n" in out
+    assert "degradation  none" in out
+    assert "warning" in err  # memory classes without degradation
+
+
+@pytest.mark.parametrize("tables", list(Tables))
+def test_convert_loses_nothing(lpsched, facility, tmp_path, tables):
+    for output in ("out.yaml", "out.json"):
+        code, answer, _ = lpsched(
+            "--json", "convert", facility, "-o", str(tmp_path / output), "--tables", tables.value
+        )
+        assert code == 0
+        assert answer["files"][-1] == str(tmp_path / output)
+        assert read_facility(tmp_path / output) == read_facility(facility)
+
+
+def test_convert_tells_which_files_it_wrote(lpsched, facility, tmp_path):
+    _, out, _ = lpsched("convert", facility, "-o", str(tmp_path / "o.yaml"), "--tables", "npz")
+    assert out.splitlines() == [
+        f"{tmp_path}/o.yaml: 2 nodes with 3 cores, 2 CRAC units (2 task types, 2 node types)",
+        f"{tmp_path}/o.yaml.npz: its tables",
+        f"{tmp_path}/o.yaml.mixing.npz: its tables",
+    ]
+
+
+def test_only_bags_are_merged(lpsched, facility, tmp_path):
+    code, _, err = lpsched("convert", facility, "-o", str(tmp_path / "o.yaml"), "--merge")
+    assert code == 2
+    assert "is no bag; leave the option out" in err
+    assert not (tmp_path / "o.yaml").exists()
+
+
+def test_new_facility_prints_a_file_that_show_reads(lpsched, tmp_path):
+    path = tmp_path / "new.yaml"
+    code, out, _ = lpsched("new", "facility", "-o", str(path))
+    assert (code, out) == (0, f"{path}: edit it, then 'lpsched show {path}'\n")
+    code, out, err = lpsched("show", str(path))
+    assert (code, err) == (0, "")
+    assert "my-facility" in out
+
+
+def test_schema_facility_prints_the_schema(lpsched):
+    code, out, _ = lpsched("schema", "facility")
+    assert code == 0
+    assert json.loads(out) == facility_schema()
+
+
+def test_generate_makes_the_same_platform_of_the_same_seed(lpsched, tmp_path):
+    one, two = str(tmp_path / "one.yaml"), str(tmp_path / "two.json")
+    code, out, err = lpsched("generate", "facility", "--platform", "small", "--seed", "1", "-o", one)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"{one}: 150 nodes with 442 cores, 3 CRAC units (8 task types, 2 node types)",
+        f"{one}.mixing.npz: its tables",
+    ]
+    _, answer, _ = lpsched("generate", "facility", "--seed", "1", "-o", two, "--json")
+    assert answer["seed"] == 1
+    assert read_facility(one) == read_facility(two)
+    assert read_facility(one).name == "small-1"
+
+
+def test_generate_takes_other_sizes_and_shares(lpsched, tmp_path):
+    path = str(tmp_path / "own.yaml")
+    sizes = ["--nodes", "12", "--crac-units", "1", "--task-types", "3", "--node-types", "4", "--name", "own"]
+    shares = ["--recirculation", "0.3", "--cap-share", "0.8"]
+    code, out, _ = lpsched("generate", "facility", "--seed", "2", "-o", path, *sizes, *shares)
+    assert code == 0
+    assert "12 nodes" in out
+    facility = read_facility(path)
+    assert (facility.name, len(facility.crac_units), len(facility.task_types)) == ("own", 1, 3)
+    assert "recirculation 0.3" in facility.description
+    assert "0.8 of full power" in facility.description
+
+
+def test_generate_refuses_what_cannot_be(lpsched, tmp_path):
+    path = tmp_path / "f.yaml"
+    code, _, err = lpsched("generate", "facility", "--seed", "1", "-o", str(path), "--recirculation", "0.9")
+    assert code == 2
+    assert "recirculation: found 0.9, needs 0 to 0.6; change the option" in err
+    assert not path.exists()
+
+
+def test_a_bad_facility_is_told_with_its_lines_and_exit_two(lpsched, tmp_path):
+    path = tmp_path / "f.yaml"
+    path.write_text(TEMPLATES["facility"].replace("power_cap_watts: 500", "power_cap_watts: 150"))
+    code, answer, err = lpsched("show", str(path), "--json")
+    assert code == 2
+    (fault,) = answer["error"]["faults"]
+    line = (
+        path.read_text().splitlines().index("power_cap_watts: 150         # nodes and cooling together") + 1
+    )
+    assert fault["where"] == f"power_cap_watts (line {line})"
+    # 3 x 30 + 60 = 150 W idle; the best CoP, at 24 C, is 0.458 + 0.0192 + 3.9168 = 4.394
+    assert fault["found"] == (
+        "150.0 W, but idle nodes draw 150.0 W and it takes 34.1 W to cool them, at a CoP of 4.394"
+    )
+    assert fault["needed"] == "at least 184.2 W"
+    assert "power_cap_watts" in err

@@ -1,0 +1,141 @@
+"""Mixing matrices in files: dense or by entries, and every fault told with its file."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.files.facilities import read_facility
+from lpsched.files.matrices import write_csv, write_npz
+from lpsched.instance.facility_door import facility_from_dict
+from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, sparse
+
+DENSE = np.array(INLET_MIX)
+ROWS, COLUMNS = np.nonzero(DENSE)
+ENTRIES = {"rows": ROWS, "columns": COLUMNS, "values": DENSE[ROWS, COLUMNS]}
+
+
+@pytest.fixture
+def beside(tmp_path):
+    def write(file, content=None, form="inlet_mix", **arrays):
+        if content is None:
+            out = io.BytesIO()
+            np.savez(out, **arrays)
+            content = out.getvalue()
+        (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+        path = tmp_path / "f.json"
+        path.write_text(json.dumps(sound_facility(mixing={form: {"file": file}})))
+        return path
+
+    return write
+
+
+def faults_of(path) -> list[str]:
+    with pytest.raises(InstanceError) as caught:
+        read_facility(path)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_every_way_to_write_it_gives_the_same_matrix(beside):
+    sound = facility_from_dict(SOUND)
+    shuffled = np.random.default_rng(0).permutation(len(ROWS))
+    for path in (
+        beside("m.npz", inlet_mix=DENSE),
+        beside("m.npz", whatever=DENSE),
+        beside("m.npz", **ENTRIES),
+        beside("m.npz", **{key: array[shuffled] for key, array in ENTRIES.items()}),
+        beside("m.npz", content=write_npz(sound.mixing.matrix)),
+        beside("m.csv", content=write_csv(sound.mixing.matrix)),
+        beside("m.csv", content="\n".join(" , ".join(map(str, row)) for row in INLET_MIX) + "\n\n"),
+    ):
+        assert read_facility(path) == sound
+    assert (
+        read_facility(beside("m.npz", form="alpha", alpha=np.array(ALPHA), other=np.zeros(2))).mixing.form
+        == "alpha"
+    )
+
+
+def test_a_place_that_is_given_twice_is_refused(beside):
+    twice = ENTRIES | {"columns": np.where(np.arange(len(COLUMNS)) == 1, 0, COLUMNS)}
+    assert faults_of(beside("m.npz", **twice)) == [
+        "mixing.inlet_mix (m.npz): found two entries at row 0, column 0, needs each place once; add them up"
+    ]
+
+
+def test_zeros_that_are_written_out_are_no_entries(beside):
+    # Everyone breathes only its own air; the zeros beside are not a way from a unit to a node.
+    places = {"rows": np.repeat(np.arange(4), 4), "columns": np.tile(np.arange(4), 4)}
+    (fault,) = faults_of(beside("m.npz", **places, values=np.eye(4).ravel()))
+    assert "found node 0 ('blade') and 1 other nodes with no air that ever was in a CRAC unit" in fault
+
+
+BIG = np.zeros((5, 5))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "fault"),
+    [
+        pytest.param({"inlet_mix": BIG}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape 5 x 5 and type float64, needs 4 x 4 numbers; mend its shape or type", id="shape"),
+        pytest.param({"inlet_mix": np.array(3.0)}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape none and type float64, needs 4 x 4 numbers; mend its shape or type", id="scalar"),
+        pytest.param({"inlet_mix": DENSE.astype(str)}, "mixing.inlet_mix (m.npz): found the array 'inlet_mix' of shape 4 x 4 and type <U32, needs 4 x 4 numbers; mend its shape or type", id="text"),
+        pytest.param({"a": BIG, "b": BIG}, "mixing.inlet_mix (m.npz): found the arrays 'a', 'b', needs one named inlet_mix, or rows, columns, values; rename the array", id="which"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, -0.7, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found -0.7, needs a share: a number from 0 to 1; correct it", id="negative"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, np.nan, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found NaN, needs a share: a number from 0 to 1; correct it", id="nan"),
+        pytest.param({"inlet_mix": np.where(DENSE == 0.7, 1e-31, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found 1e-31, needs 0, or at least 1e-30 a share; correct the unit", id="vanishing"),
+        pytest.param(ENTRIES | {"rows": ROWS[:-1]}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 15, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="lengths"),
+        pytest.param(ENTRIES | {"columns": COLUMNS.astype(float)}, "mixing.inlet_mix (m.npz): found the array 'columns' of shape 16, type float64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="float-columns"),
+        pytest.param(ENTRIES | {"rows": ROWS + 1}, "mixing.inlet_mix (m.npz): found an entry at row 4, column 0, needs numbers from 0 to 3; count from 0", id="counted-from-one"),
+        pytest.param(ENTRIES | {"values": np.array([object()] * 16)}, "mixing.inlet_mix (m.npz): found the array 'values' of shape 16, type object, needs as many numbers as there are entries, at most 16; write rows, columns and values alike", id="pickle"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_an_archive_is_told(beside, arrays, fault):
+    assert fault in faults_of(beside("m.npz", **arrays))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param("1,2\n", "mixing.inlet_mix (m.csv): found 1 rows, needs 4, one for each place, and no header; mend its shape", id="rows"),
+        pytest.param("1\n" * 4, "mixing.inlet_mix[0] (m.csv, line 1): found a row of 1 cells, needs 4; complete the row", id="cells"),
+        pytest.param("0,0,0,x\n" * 4, "mixing.inlet_mix[0][3] (m.csv, line 1): found the text 'x', needs a share: a number from 0 to 1; write it as a plain number", id="text"),
+        pytest.param("0,0,0,\n" * 4, "mixing.inlet_mix[1][3] (m.csv, line 2): found nothing (null), needs a share: a number from 0 to 1; write it as a plain number", id="empty-cell"),
+        pytest.param("", "mixing.inlet_mix (m.csv): found an empty file, needs a file with content; see 'lpsched new bag'", id="empty"),
+        pytest.param('"a\n', "mixing.inlet_mix (m.csv): found broken CSV: unexpected end of data, needs CSV; mend the file", id="broken"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_csv_is_told(beside, text, fault):
+    assert fault in faults_of(beside("m.csv", content=text))
+
+
+def test_junk_is_told_as_junk(beside):
+    assert faults_of(beside("m.npz", content=b"PK\x03\x04junk")) == [
+        "mixing.inlet_mix (m.npz): found a broken archive (BadZipFile), needs an .npz file as numpy.savez writes it; write it again"
+    ]
+    assert faults_of(beside("m.txt", content="1")) == [
+        "mixing.inlet_mix (m.txt): found the ending '.txt', needs .npz or .csv; convert the matrix"
+    ]
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(sound_facility(mixing={"inlet_mix": {"file": "none.npz"}})))
+    assert faults_of(path) == [
+        "mixing.inlet_mix (none.npz): found no file to read (No such file or directory), needs a file; check its name and rights"
+    ]
+
+
+def test_many_entries_with_all_their_digits_survive_both_formats():
+    rng = np.random.default_rng(3)
+    matrix = sparse(rng.random((4, 4)) * (rng.random((4, 4)) < 0.5))
+    from_csv = np.array(
+        [[float(x) for x in line.split(",")] for line in write_csv(matrix).decode().splitlines()]
+    )
+    with np.load(io.BytesIO(write_npz(matrix))) as archive:
+        from_npz = np.zeros((4, 4))
+        from_npz[archive["rows"], archive["columns"]] = archive["values"]
+    assert (from_csv == from_npz).all()
+    assert sparse(from_csv) == matrix

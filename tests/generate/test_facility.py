@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.generate.facility import PLATFORMS, FacilityOptions, facility_of, full_power, generate_facility
+from lpsched.generate.heat_tables import BENCHMARKS, SERVERS
+from lpsched.heat import crac_inlets, heat_map, hottest_common_outlet, inlets, total_watts
+from lpsched.instance.facility_arrays import facility_arrays
+
+
+def small(seed=1, **options):
+    return generate_facility("small", np.random.default_rng(seed), **options)
+
+
+def tiny(seed=1, **options):
+    sizes = FacilityOptions(nodes=6, crac_units=2, task_types=3, node_types=2)
+    return facility_of("tiny", np.random.default_rng(seed), replace(sizes, **options))
+
+
+def test_the_same_seed_gives_the_same_facility():
+    assert small(1) == small(1)
+    assert small(1).content_hash != small(2).content_hash
+
+
+@pytest.mark.parametrize(
+    ("platform", "nodes", "units", "tasks", "kinds"), [("small", 150, 3, 8, 2), ("medium", 500, 4, 10, 3)]
+)
+def test_the_platforms_have_the_sizes_of_the_paper(platform, nodes, units, tasks, kinds):
+    facility = generate_facility(platform, np.random.default_rng(3))
+    assert (len(facility.nodes), len(facility.crac_units)) == (nodes, units)
+    assert (len(facility.task_types), len(facility.node_types)) == (tasks, kinds)
+    assert set(facility.nodes) == set(range(kinds))
+    assert PLATFORMS["large"] == FacilityOptions(5000, 60, 16, 4)
+
+
+def test_node_types_are_those_of_table_two():
+    four = facility_of("four", np.random.default_rng(1), FacilityOptions(8, 1, 16, 4))
+    found = [
+        (kind.name, kind.overhead_watts, kind.cores, kind.modes, most)
+        for kind, most in zip(four.node_types, (9.1, 20.9, 22.4, 18.55), strict=True)
+    ]
+    assert found == [
+        ("tx140", 18.9, 4, 14, 9.1),
+        ("x3200", 75.2, 2, 4, 20.9),
+        ("rx100", 35.0, 4, 11, 22.4),
+        ("at110", 21.3, 4, 16, 18.55),
+    ]
+    # povray is the one that takes all of a core's power in P-state 0
+    povray = [task.name for task in four.task_types].index("povray")
+    first = np.cumsum([0, 14, 4, 11])
+    assert [four.watts[povray, int(column)] for column in first] == [9.1, 20.9, 22.4, 18.55]
+
+
+def test_time_and_power_follow_the_clock():
+    facility = small()
+    # lbm on the x3200, four P-states: clocks 1, 0.8, 0.6, 0.4; times x 1 + 0.3 (1 / c - 1), so at 0.4 x 1.45.
+    slow = facility.speeds[0, 14] / facility.speeds[0, 17]
+    assert slow == pytest.approx(1 + 0.3 * (1 / 0.4 - 1), rel=1e-5)
+    # watts: 20.9 (0.1 + 0.9 c^3) (0.75 + 0.25 x 0.3)
+    assert facility.watts[0, 17] == pytest.approx(20.9 * (0.1 + 0.9 * 0.064) * 0.825, rel=1e-5)
+    for i in range(facility.speeds.rows):
+        speeds, watts = facility.speeds.row(i)[:14], facility.watts.row(i)[:14]
+        assert speeds == sorted(speeds, reverse=True)
+        assert watts == sorted(watts, reverse=True)
+
+
+def test_draws_are_in_their_ranges():
+    facility = small(5)
+    quickest = [1 / max(row) for row in facility.speeds]
+    assert all(0.5 <= task.reward <= 1.0 for task in facility.task_types)
+    assert all(task.deadline_seconds > each for task, each in zip(facility.task_types, quickest, strict=True))
+    work = sum(task.arrivals_per_second / facility.speeds[i, 0] for i, task in enumerate(facility.task_types))
+    assert 0.3 * facility.cores < work < 2.0 * facility.cores  # about what the cores can do
+
+
+def test_the_cap_is_a_share_of_full_power_at_the_warmest_outlets_that_keep_the_redlines():
+    facility = small(2, cap_share=0.7)
+    arrays, heat = facility_arrays(facility), heat_map(facility)
+    hardest = max(BENCHMARKS[:8], key=lambda task: task.clock_share)
+    load = 0.75 + 0.25 * hardest.clock_share
+    most = [each.overhead_watts + each.cores * each.core_watts * load for each in SERVERS[:2]]
+    powers = np.array([most[j] for j in facility.nodes])
+    outlet = hottest_common_outlet(arrays, heat, powers)
+    outlets = np.full(3, outlet)
+    assert 10.0 < outlet < 25.0
+    assert (inlets(heat, powers, outlets) <= 25.0 + 1e-9).all()
+    assert facility.power_cap_watts == pytest.approx(
+        0.7 * total_watts(arrays, heat, powers, outlets), rel=1e-5
+    )
+    # full power that cannot be cooled in range is taken at the coldest outlets
+    matrix, flow = facility.mixing.matrix, arrays.airflow[arrays.node_type]
+    hot = full_power(20 * powers, flow, arrays.crac_airflow, matrix)
+    assert hot == pytest.approx(total_watts(arrays, heat, 20 * powers, np.full(3, 10.0)))
+
+
+def test_redlines_bind_before_the_units_are_at_their_warmest():
+    facility = small()
+    heat = heat_map(facility)
+    idle = np.array([facility.node_types[j].overhead_watts for j in facility.nodes])
+    warmest = np.full(3, 25.0)
+    assert inlets(heat, idle, warmest).max() > 25.0
+    assert (crac_inlets(heat, idle, warmest) > warmest).all()
+
+
+def test_numbers_have_six_digits():
+    facility = small()
+    cells = [x for table in (facility.speeds, facility.watts) for row in table for x in row]
+    cells += [task.arrivals_per_second for task in facility.task_types] + [facility.power_cap_watts]
+    assert all(cell == float(f"{cell:.6g}") for cell in cells)
+
+
+def test_the_file_says_what_is_the_papers_and_what_is_ours():
+    text = small(1, recirculation=0.3).description
+    assert "Oxley" in text
+    assert "recirculation 0.3" in text
+    assert "0.6 of full power" in text
+
+
+def test_a_small_choice_of_tasks_has_only_their_classes():
+    assert tiny(task_types=1).classes == ("heavy",)
+    assert tiny(task_types=3).classes == ("heavy", "medium")
+    assert tiny(task_types=1).remarks() == ()
+
+
+def test_every_fault_of_the_options_is_told():
+    with pytest.raises(InstanceError) as caught:
+        FacilityOptions(2, 0, 17, 3, recirculation=0.7, cap_share=math.nan)
+    assert [str(fault) for fault in caught.value.faults] == [
+        "crac_units: found 0, needs 1 to 1000; change the option",
+        "task_types: found 17, needs 1 to 16; change the option",
+        "recirculation: found 0.7, needs 0 to 0.6; change the option",
+        "cap_share: found nan, needs 1e-06 to 10; change the option",
+        "nodes: found 2, needs at least 3, one of each node type; ask for more",
+    ]
+    with pytest.raises(
+        InstanceError, match=r"recirculation: found 1e-09, needs 0, or at least 0\.001; change"
+    ):
+        tiny(recirculation=1e-9)
+    with pytest.raises(
+        InstanceError, match="platform: found 'huge', needs one of small, medium, large; choose one"
+    ):
+        generate_facility("huge", np.random.default_rng(0))
+
+
+def test_a_cap_that_covers_not_even_idle_nodes_is_told_as_such():
+    with pytest.raises(InstanceError, match=r"power_cap_watts: found [\d,.]+ W, but idle nodes draw"):
+        small(1, cap_share=0.3)
+
+
+def test_a_thousand_nodes_take_no_minute():
+    start = time.perf_counter()
+    facility_of("many", np.random.default_rng(1), FacilityOptions(1000, 10, 16, 4))
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+from hypothesis import given, settings
+
+from lpsched.errors import InstanceError
+from lpsched.instance import Table
+from lpsched.instance.facility import Air, ArrivingType, Facility, Mixing, NodeType
+from lpsched.instance.facility_door import facility_from_dict
+from tests.facilities import ALPHA, SOUND, facilities, sound_facility, sparse, within
+
+
+@pytest.fixture
+def sound() -> Facility:
+    return facility_from_dict(SOUND)
+
+
+def refused(facility, **changes) -> list[str]:
+    with pytest.raises(InstanceError) as caught:
+        replace(facility, **changes)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_a_facility_cannot_be_changed(sound):
+    with pytest.raises(FrozenInstanceError):
+        sound.power_cap_watts = 1.0
+    with pytest.raises(FrozenInstanceError):
+        sound.node_types[0].cores = 9
+
+
+def test_columns_go_by_node_type_and_p_state(sound):
+    assert sound.modes == ((0, 0), (0, 1), (1, 0))
+    assert [label for kind in sound.node_types for label in kind.columns] == [
+        "blade:fast",
+        "blade:saving",
+        "tower",
+    ]
+
+
+@settings(deadline=None, max_examples=30)
+@given(facilities())
+def test_a_facility_survives_pickling(facility):
+    again = pickle.loads(pickle.dumps(facility))  # noqa: S301
+    assert again == facility
+    assert again.content_hash == facility.content_hash
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        within("node_types.0.cores", 3),
+        within("node_types.0.redline_celsius", 26),
+        {"nodes": ["blade", {"type": "tower"}], "power_cap_watts": 301},
+        within("crac_units.0.outlet_celsius", [15, 24]),
+        within("crac_units.0.redline_celsius", 40),
+        within("task_types.0.reward", 5),
+        within("speeds.zip.blade", [0.2, 0.126]),
+        within("watts.zip.blade", [22.0, 10.5]),
+        within("degradation.light.light", 0.01),
+        {"degradation": ...},
+        {"mixing": {"alpha": ALPHA}},
+        {"air": {}},
+    ],
+)
+def test_whatever_it_says_is_in_the_hash(sound, change):
+    assert facility_from_dict(sound_facility(**change)).content_hash != sound.content_hash
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"description": "where the numbers come from"},
+        {"memory_classes": ["heavy", "light"], "degradation": [[0.4, 0.05], [0.1, 0.0]]},
+        within("crac_units.0.cop", [0.458, 0.0008, 0.0068]),
+        within("node_types.1.p_states", None),
+        {"speeds": [[[0.05, 0.03], 0.04], [[0.2, 0.125], None]]},
+        {key: SOUND[key] for key in reversed(SOUND)},
+    ],
+)
+def test_how_it_says_it_is_not(sound, change):
+    assert facility_from_dict(sound_facility(**change)).content_hash == sound.content_hash
+
+
+def test_the_hash_is_the_same_on_every_machine(sound):
+    # Pinned: a hash that drifts would make every certificate and stored allocation worthless.
+    assert sound.content_hash == "aacacd84b6768f22281d2d64891f0287e18478099fc622d7febdd778eb417c81"
+
+
+def test_remarks_tell_of_what_is_there_for_nothing(sound):
+    spare = NodeType("spare", 1, 5.0, 0.1, 30.0)
+    wider = replace(
+        sound,
+        node_types=(*sound.node_types, spare),
+        speeds=Table.of([[*row, None] for row in sound.speeds]),
+        watts=Table.of([[*row, None] for row in sound.watts]),
+        classes=("heavy", "light", "lonely"),
+        degradation=Table.of([[0.0] * 3] * 3),
+    )
+    assert wider.remarks() == ("no node is of type 'spare'", "no task type is of memory class 'lonely'")
+    assert replace(sound, classes=(), degradation=None).remarks() == (
+        "task type 'render' has a memory class, but there is no degradation",
+        "task type 'zip' has a memory class, but there is no degradation",
+    )
+
+
+def test_a_facility_of_parts_is_checked_like_one_from_a_file(sound):
+    assert refused(sound, nodes=(0, 2)) == [
+        "nodes[1]: found 2, needs a number from 0 to 1, of a node type; correct it"
+    ]
+    assert refused(sound, speeds=Table.of([[1.0]])) == [
+        "speeds: found a table of 1 x 1, needs 2 x 3, task types x columns; mend its shape"
+    ]
+    assert (
+        "speeds[0][1]: found -1.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it"
+        in refused(sound, speeds=Table.of([[0.05, -1.0, 0.04], [0.2, 0.125, None]]))
+    )
+    assert refused(sound, degradation=None) == [
+        "degradation: found classes but no table, needs both or neither; add the one, or drop the other"
+    ]
+    assert refused(sound, classes=()) == [
+        "degradation: found a table but no classes, needs both or neither; add the one, or drop the other"
+    ]
+    assert refused(sound, degradation=Table.of([[0.0]])) == [
+        "degradation: found a table of 1 x 1, needs 2 x 2, classes x classes; mend its shape"
+    ]
+    assert refused(sound, power_cap_watts=0.0) == [
+        "power_cap_watts: found 0.0, needs watts: a number from 1e-12 to 1e+12; correct it"
+    ]
+    assert refused(sound, mixing=Mixing("inlet_mix", sparse([[1.0]]))) == [
+        "mixing.inlet_mix: found a matrix of 1 x 1, needs 4 x 4, nodes and CRAC units; mend its shape"
+    ]
+
+
+def test_cores_and_classes_whose_patterns_cannot_be_counted_are_refused(sound):
+    # 64 cores and 6 classes: C(70, 6) = 131,115,985 ways; with 3 classes C(67, 3) = 47,905.
+    names = [f"t{i}" for i in range(6)]
+    tasks = tuple(ArrivingType(name, 1.0, 1.0) for name in names)
+    wide = replace(sound.node_types[0], cores=64)
+    many = {
+        "node_types": (wide, sound.node_types[1]),
+        "task_types": tasks,
+        "speeds": Table.of([[1.0] * 3] * 6),
+        "watts": Table.of([[1.0] * 3] * 6),
+    }
+    assert refused(sound, **many, classes=tuple(names), degradation=Table.of([[0.1] * 6] * 6)) == [
+        (
+            "node_types[0].cores: found 64 cores and 6 classes: 131,115,985 ways to divide the one among the "
+            "other, needs at most 200,000; join memory classes, or split the node into sockets"
+        )
+    ]
+    few = tuple(replace(task, memory_class=f"c{i % 3}") for i, task in enumerate(tasks))
+    classes = {"classes": ("c0", "c1", "c2"), "degradation": Table.of([[0.1] * 3] * 3)}
+    assert replace(sound, **many | {"task_types": few} | classes).cores == 65
+    assert (
+        replace(sound, **many, classes=(), degradation=None).cores == 65
+    )  # cores do not care for each other
+
+
+def test_a_fixed_outlet_may_have_any_positive_cop(sound):
+    fixed = tuple(replace(unit, outlet_celsius=(3.0, 3.0)) for unit in sound.crac_units)
+    assert replace(sound, crac_units=fixed).crac_units[0].performance(3.0) == pytest.approx(0.5216)
+
+
+def test_the_air_has_a_default():
+    facility = facility_from_dict(sound_facility(air=...))
+    assert facility.air == Air(1.205, 1005.0)
