@@ -1,4 +1,4 @@
-"""How long the platforms of the Heat paper take, at fixed outlet temperatures and at the best, with proved gaps.
+"""How long the platforms of the Heat paper take, at fixed outlet temperatures and at the best; proved gaps.
 
 Fixed: the linear program over patterns, with co-location, at one temperature for all units (the hottest if
 every node takes the same share of the cap), until value and bound are within the gap. Free: the search over
