@@ -97,7 +97,8 @@ class BoxSearch:
         self.unit = market.unit
         self.boxes = BoxSolver(market, heat, solver)
         fine = max(FINEST, FINE * gap)
-        self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=fine)
+        # boxes of an ascent are small: their program is not burdened with what the large ones need
+        self.ascent = Ascent(BoxSolver(market, heat, solver), heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
         self.record = [RecordedBox()]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
