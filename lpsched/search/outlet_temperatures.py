@@ -43,7 +43,7 @@ FINEST: Final = 1e-6
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
 HALVINGS: Final = 30
-CLIMBS: Final = 1  # from points of boxes
+NARROWEST: Final = 1e-5  # kelvin or kilowatts: a box that is narrower than that is done with
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,11 @@ class BoxSearch:
             leaf = self._bounded(box, leaf.place)
             if -leaf.rank <= self.cutoff or self.watch.is_over():
                 return [leaf]
-            if self.climbs < CLIMBS:
+            if self.solved >= 2 ** (self.climbs + 1):  # at 2, 4, 8 ... boxes
                 self._climb(leaf.solution)
+            if max((box.high - box.low).max(), (box.most - box.least).max()) <= NARROWEST:
+                self.done = max(self.done, -leaf.rank)
+                return []
             if before + leaf.rank < WORTH * (before - self.cutoff):
                 return self._halves(leaf)
 
