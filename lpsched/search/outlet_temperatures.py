@@ -125,9 +125,9 @@ class BoxSearch:
         if first is not None:
             self.boxes.begin_at(first)
         self._push(self._bounded(self.boxes.program.largest, 0))
-        if first is None:
+        if first is None and self.leaves:
             self._climb(self.leaves[0].solution)
-        elif not self._is_closed():
+        elif first is not None and not self._is_closed():
             self.ascent.climb(first, self.watch)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
             self.watch.tell("outlets", (self.bound - self.value) / self.bound)
