@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 METHOD: Final = "lp"
 DEFAULT_GAP: Final = 0.005
+SECONDS: Final = 300.0  # where no time limit is given
 MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
 FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
 
@@ -63,7 +64,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that
         is done in any case. The result then has the certificate.
     time_limit
-        Seconds of the search. What is known by then still gives a verified allocation and a proved bound.
+        Seconds of the search; 300, if no limit is given. What is known by then still gives a verified allocation and a proved bound.
     watch
         In place of a time limit: a watch that others may stop, and that tells them how far the work is.
     solver
@@ -82,6 +83,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(time_limit), dict[str, float]()
+    watch = watch.part(SECONDS) if watch.left() is None else watch
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
     boxes, certificate = 1, None
