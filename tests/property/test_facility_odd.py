@@ -14,6 +14,7 @@ from lpsched.verify.facility import measure, violations
 from tests.paper_facility import paper_facility
 from tests.property.facility_grid import best_on_grid
 from tests.property.odd_facilities import odd_facility
+from tests.property.tiny_facilities import tiny_facility
 
 GAP = 1e-2
 
@@ -51,3 +52,22 @@ def test_a_facility_whose_idle_nodes_no_outlets_can_cool_is_infeasible():
     units = (replace(paper.crac_units[0], redline_celsius=18.0),)
     with pytest.raises(InfeasibleError, match="no outlet temperatures between 10 and 30 C keep"):
         solve_facility(replace(paper, crac_units=units), gap=GAP)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_facility_that_can_earn_nothing_is_soon_done(seed):
+    # All nodes take a second for any task, and every deadline is earlier; blades would be in time, but there is none.
+    drawn = tiny_facility(np.random.default_rng(seed), form="inlet_mix")
+    blade = replace(drawn.node_types[0], name="blade", p_states=None)
+    columns = len(drawn.modes)
+    facility = replace(
+        drawn,
+        node_types=(*drawn.node_types, blade),
+        task_types=tuple(replace(task, deadline_seconds=0.9) for task in drawn.task_types),
+        speeds=Table.of([[1.0] * columns + [2.0] for _ in drawn.task_types]),
+        watts=Table.of([[20.0] * (columns + 1) for _ in drawn.task_types]),
+    )
+    result = solve_facility(facility, gap=GAP, time_limit=10.0)
+    assert result.reward_rate == 0.0
+    assert result.bound == pytest.approx(0.0, abs=1e-12)
+    assert result.boxes < 10
