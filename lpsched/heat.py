@@ -23,7 +23,7 @@ import numpy as np
 from lpsched.instance.facility_arrays import dense, facility_arrays
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.arrays import Floats, Integers
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
 
@@ -56,14 +56,31 @@ def heat_map(facility: Facility) -> HeatMap:
     mix = inlet_mix(facility, arrays)
     among, supply = mix[:nodes, :nodes], mix[:nodes, nodes:]
     back, bypass = mix[nodes:, :nodes], mix[nodes:, nodes:]
-    sources = np.hstack((among / per_kelvin, supply))
-    solved: Floats = np.linalg.solve(np.eye(nodes) - among, sources).astype(np.float64, copy=False)
-    from_power, from_outlets = solved[:, :nodes], solved[:, nodes:]
+    from_power, from_outlets = np.zeros((nodes, nodes)), np.zeros(supply.shape)
+    for room in rooms(among):
+        own = among[np.ix_(room, room)]
+        sources = np.hstack((own / per_kelvin[room], supply[room]))
+        solved = np.linalg.solve(np.eye(len(room)) - own, sources)
+        from_power[np.ix_(room, room)], from_outlets[room] = solved[:, : len(room)], solved[:, len(room) :]
     outlets_from_power = from_power.copy()
     outlets_from_power[np.arange(nodes), np.arange(nodes)] += 1.0 / per_kelvin
     return HeatMap(
         from_power, from_outlets, back @ outlets_from_power, back @ from_outlets + bypass, crac_per_kelvin
     )
+
+
+def rooms(among: Floats) -> list[Integers]:
+    """Return the nodes in groups between which no air goes directly; most facilities are one group."""
+    to, source = np.nonzero(among)
+    room = np.arange(len(among))
+    while True:  # everybody takes the lowest number among its neighbours, and that one's number
+        lowest = room.copy()
+        np.minimum.at(lowest, to, room[source])
+        np.minimum.at(lowest, source, room[to])
+        lowest = lowest[lowest]
+        if np.array_equal(lowest, room):
+            return [np.flatnonzero(room == each) for each in np.unique(room)]
+        room = lowest
 
 
 def inlet_mix(facility: Facility, arrays: FacilityArrays) -> Floats:

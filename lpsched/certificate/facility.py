@@ -157,12 +157,12 @@ class Proof:
             total += product_up(fixed(task.arrivals_per_second), max(0, left))
         redlines = [fixed(kind.redline_celsius) for kind in facility.node_types]
         overheads = [fixed(kind.overhead_watts) for kind in facility.node_types]
-        gains = [self._gains[j].lines(worths) for j in range(len(facility.node_types))]
-        for v in range(nodes):
-            j = facility.nodes[v]
-            price = cap + air.watts[v]
-            total += self._gains[j].most(gains[j], price) + product_up(-price, overheads[j])
-            total -= (-air.redlines[v] * redlines[j]) >> 3 * PLACES
+        for j, gains in enumerate(self._gains):
+            own = [v for v in range(nodes) if facility.nodes[v] == j]
+            prices_of_watts = [cap + air.watts[v] for v in own]
+            total += sum(gains.most(gains.lines(worths), prices_of_watts))
+            total += sum(product_up(-price, overheads[j]) for price in prices_of_watts)
+            total -= (-sum(air.redlines[v] for v in own) * redlines[j]) >> 3 * PLACES
         for u, (unit, cooler) in enumerate(zip(facility.crac_units, self._coolers, strict=True)):
             if unit.redline_celsius is None and etas[u]:
                 return None

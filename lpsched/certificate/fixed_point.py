@@ -29,11 +29,6 @@ def product_up(left: int, right: int) -> int:
     return -((-left * right) >> PLACES)
 
 
-def product_down(left: int, right: int) -> int:
-    """Return the product, or a hair less."""
-    return (left * right) >> PLACES
-
-
 def quotient_up(left: int, right: int) -> int:
     """Return the quotient, or a hair more.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from lpsched.certificate.fixed_point import ONE, fixed, product_down, product_up, quotient_up
+from lpsched.certificate.fixed_point import ONE, PLACES, fixed, product_up, quotient_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,13 +62,28 @@ class NodeGains:
             for each, slow in self._slowed
         }
 
-    def most(self, lines: dict[Slowed, list[Line]], price: int) -> int:
-        """Return the most that a node gains if a watt costs so much; running nothing gains 0."""
-        gains = {
-            slow: max(worth - product_down(price, watts) for worth, watts in own)
-            for slow, own in lines.items()
-        }
-        return max((sum(n * gains[slow] for n, slow in parts) for parts in self._compositions), default=0)
+    def most(self, lines: dict[Slowed, list[Line]], prices: Sequence[int]) -> list[int]:
+        """Return the most that a node gains at each price of a watt; running nothing gains 0.
+
+        With rising prices the highest line only ever moves on, to fewer watts.
+        """
+        found, at = [0] * len(prices), dict.fromkeys(lines, 0)
+        for place in sorted(range(len(prices)), key=prices.__getitem__):
+            price, gains = prices[place], {}
+            for slow, own in lines.items():
+                line, gain = at[slow], _gain(own[at[slow]], price)
+                while line + 1 < len(own) and (next_gain := _gain(own[line + 1], price)) >= gain:
+                    line, gain = line + 1, next_gain
+                at[slow] = line
+                gains[slow] = -(-gain >> PLACES)
+            found[place] = max(sum(n * gains[slow] for n, slow in parts) for parts in self._compositions)
+        return found
+
+
+def _gain(line: Line, price: int) -> int:
+    """Return the gain of a core, exactly; it has twice the places."""
+    worth, watts = line
+    return (worth << PLACES) - price * watts
 
 
 def compositions(cores: int, classes: Sequence[int]) -> Iterator[dict[int, int]]:

@@ -83,7 +83,7 @@ class CoolingCurve:
             left, right = np.where(rises > 0, left, place), np.where(rises > 0, place, right)
             bend = heat * self.bend(place)
             newton = place - rises / np.where(bend > 0, bend, 1.0)
-            inside = (bend > 0) & (newton > left) & (newton < right)
+            inside = (bend > 0) & (newton >= left) & (newton <= right)
             place = np.where(inside, newton, 0.5 * (left + right))
         ends = heat * self.slope(low) - slope >= 0, heat * self.slope(high) - slope <= 0
         place = np.where(ends[0], low, np.where(ends[1], high, place))
@@ -109,9 +109,8 @@ class Ranges:
 
 def planes(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
     """Return the planes below Q g(T) on a box that are highest at a point."""
-    steep = box.most * curve.slope(box.low)
-    flat = np.minimum(box.least * curve.slope(box.high), 0.0)
-    first, last = np.minimum(steep, flat), np.maximum(steep, flat)
+    edges = np.stack([q * curve.slope(t) for q in (box.least, box.most) for t in (box.low, box.high)])
+    first, last = edges.min(axis=0), edges.max(axis=0)
     for _ in range(REFINEMENTS):
         slopes = np.linspace(first, last, SLOPES)
         tried = _sloped(curve, box, slopes)

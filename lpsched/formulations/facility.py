@@ -5,7 +5,7 @@ Data       r_i, a_i       reward and arrivals per second of task type i
            O_v, R_v       overhead watts of node v, and the highest temperature of the air it draws in
            T, G, H, Gc, Hc, k   outlet temperatures and the heat map (`heat.py`)
 Variables  z_i            the share of the arrivals that is done, x_vq the share of its time that v runs q
-           P_v            watts of node v, over: kilowatts above the cap, kelvin too hot, kelvin too cold
+           P_v            watts of node v, over: kilowatts above the cap, kelvin too hot or too cold
 
     max   sum_i r_i a_i z_i
     s.t.  a_i z_i  <=  sum_vq rate_iq x_vq                                  (demand)
@@ -66,22 +66,31 @@ class FixedOutlets:
     rows: list[int] = field(default_factory=list)  # of the air that are in the master
     weights: Floats = field(init=False)  # of the nodes' power under the cap
     room: float = field(init=False)  # kilowatts under the cap
-    warms: Floats = field(init=False)  # air x nodes, kelvin per kilowatt: G above Gc
-    least: Floats = field(init=False)
-    most: Floats = field(init=False)
+    most: Floats = field(init=False)  # of the air: kelvins that the nodes' power may add
 
     def __post_init__(self) -> None:
         """Work out cap and air at these temperatures."""
         heat, arrays, outlets = self.heat, self.market.arrays, self.outlets
         per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
-        self.weights = 1.0 + per_kelvin @ heat.crac_from_power
         returned = heat.crac_from_outlets @ outlets
+        self.weights = 1.0 + per_kelvin @ heat.crac_from_power
         self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO
-        self.warms = np.vstack((heat.from_power, heat.crac_from_power)) * KILO
-        self.least = np.concatenate((np.full(len(arrays.redline), -np.inf), outlets - returned))
-        self.most = np.concatenate(
-            (arrays.redline - heat.from_outlets @ outlets, arrays.crac_redline - returned)
-        )
+        nodes = arrays.redline - heat.from_outlets @ outlets
+        self.most = np.concatenate((nodes, arrays.crac_redline - returned, returned - outlets))
+
+    def warms(self, place: int) -> Floats:
+        """Return by how many kelvin each node's kilowatt warms the air at a place.
+
+        Places are the nodes, the units for their redlines, and, with the sign turned, the units for cooling.
+        """
+        nodes, units = self.heat.from_power, self.heat.crac_from_power
+        if place < len(nodes):
+            row: Floats = nodes[place] * KILO
+        else:
+            row = units[(place - len(nodes)) % len(units)] * (
+                KILO if place < len(nodes) + len(units) else -KILO
+            )
+        return row
 
     def master(self) -> LinearProgram:
         """Return the program with z and P alone."""
@@ -89,7 +98,10 @@ class FixedOutlets:
         types, nodes = len(market.flow), len(market.overhead)
         z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
         power = lp.variables("P", upper=SLACK * market.most)
-        over = lp.variables("over", upper=np.array([SLACK * market.most.sum(), HOTTEST, HOTTEST]))
+        drawn = SLACK * float(self.weights @ market.most) + abs(
+            self.room
+        )  # more than the cap can be broken by
+        over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
         lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
         lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
         for v in range(nodes):
@@ -105,40 +117,39 @@ class FixedOutlets:
         worths, mu, air, prices = self.prices(multipliers)
         gains, runs = market.best(worths, prices)
         left = market.earns / market.unit - worths * market.flow
-        sides = np.where(air > 0, self.least, self.most)
-        used = air != 0
+        on = air > 0
         terms = (
             float(np.maximum(left, 0.0)[market.earns > 0].sum()),
             mu * self.room,
-            -float(air[used] @ sides[used]),
+            float(air[on] @ self.most[on]),
             float(gains @ market.copies),
             -float(prices @ market.overhead),
         )
         return Priced(market.columns(runs), runs, -sum(terms))
 
     def prices(self, multipliers: Floats) -> tuple[Floats, float, Floats, Floats]:
-        """Return what tasks, a kilowatt under the cap, air at each place, and a kilowatt of each node cost.
-
-        The sign of air says which of its limits holds; it is 0 where there is no such limit.
-        """
+        """Return what tasks, a kilowatt under the cap, a kelvin at each place, and each node's kilowatt cost."""
         market = self.market
         types, nodes = len(market.flow), len(market.overhead)
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)
         worths = np.maximum(-y[:types], 0.0) / market.flow
         mu = max(-float(y[types + 2 * nodes]), 0.0)
-        given = y[types + 2 * nodes + 1 :]
-        rows = np.array(self.rows[: len(given)], dtype=np.int64)
-        sides = np.where(given > 0, self.least[rows], self.most[rows])
-        given = np.where(np.isfinite(sides), given, 0.0)
-        air = np.zeros(len(self.warms))
-        air[rows] = given
-        return worths, mu, air, mu * self.weights - given @ self.warms[rows]
+        air = np.zeros(len(self.most))
+        late = y[types + 2 * nodes + 1 :]
+        air[self.rows[: len(late)]] = np.maximum(-late, 0.0)
+        air[~np.isfinite(self.most)] = 0.0
+        prices = mu * self.weights
+        for place in np.flatnonzero(air).tolist():
+            prices = prices + air[place] * self.warms(place)
+        return worths, mu, air, prices
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return the rows of air that are broken most."""
-        over = solution["over"]
-        air = self.warms @ solution["P"] - over[1] + over[2]
-        excess = np.maximum(air - self.most, self.least - air)
+        watts = solution["P"] * KILO
+        units = self.heat.crac_from_power @ watts
+        excess = (
+            np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
+        )
         excess[self.rows] = -np.inf
         worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
         return self._rows(worst[excess[worst] > BROKEN], solution.program)
@@ -148,13 +159,14 @@ class FixedOutlets:
             return None
         self.rows += chosen.tolist()
         columns, values = [], []
-        for place in chosen:
-            near = np.flatnonzero(self.warms[place])
-            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1:]))
-            values.append(np.append(self.warms[place, near], [-1.0, 1.0]))
+        for place in chosen.tolist():
+            row = self.warms(place)
+            near = np.flatnonzero(row)
+            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1]))
+            values.append(np.append(row[near], -1.0))
         return Rows(
             names=tuple(f"air[{place}]" for place in chosen),
-            lower=self.least[chosen],
+            lower=np.full(len(chosen), -np.inf),
             upper=self.most[chosen],
             starts=np.cumsum([0, *map(len, columns)]).astype(np.int32),
             columns=np.concatenate(columns).astype(np.int32),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.lp.master import Columns, Master, Rows
-    from lpsched.lp.program import Floats, LinearProgram, Solver
+    from lpsched.lp.program import Floats, Indices, LinearProgram, Solver
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not
@@ -98,6 +98,7 @@ class ColumnGeneration(Generic[Label]):
     mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
+    seen: set[bytes] = field(init=False, default_factory=set)  # columns that were added because they improved
 
     def __post_init__(self) -> None:
         """Hand the program to the solver."""
@@ -194,11 +195,25 @@ class ColumnGeneration(Generic[Label]):
         if multipliers is not None:
             reduced = columns.reduced_costs(multipliers)
             chosen = np.flatnonzero(reduced < -IMPROVES * self.size).astype(np.int32)
+            chosen = self._new(columns, chosen)
             columns, labels = columns.take(chosen), [labels[each] for each in chosen]
         if len(columns):
             self.master.add_columns(columns)
             self.labels += labels
         return len(columns)
+
+
+    def _new(self, columns: Columns, chosen: Indices) -> Indices:
+        """Return those that the master has not got: within its tolerances it may ask for a column again."""
+        new = []
+        for each in chosen.tolist():
+            cells = slice(columns.starts[each], columns.starts[each + 1])
+            parts = columns.costs[each], columns.rows[cells], columns.values[cells]
+            key = b"".join(part.tobytes() for part in parts)
+            if key not in self.seen:
+                self.seen.add(key)
+                new.append(each)
+        return np.array(new, dtype=np.int32)
 
 
 @dataclass(slots=True)

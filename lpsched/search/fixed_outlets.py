@@ -11,30 +11,32 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import InfeasibleError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.facility import FixedOutlets
-from lpsched.formulations.node_market import NodeMarket
-from lpsched.heat import HeatMap, crac_inlets, inlets, total_watts
+from lpsched.formulations.node_market import KILO, NodeMarket
+from lpsched.heat import crac_inlets, inlets, total_watts
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus, require_optimal
 from lpsched.relaxation import FacilityPrices, FacilityRelaxation
+from lpsched.search.alike_nodes import alike_centre
 
 if TYPE_CHECKING:
     from lpsched.formulations.node_market import Run
+    from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.columns import Generated
-    from lpsched.lp.program import Solver
+    from lpsched.lp.master import Master
+    from lpsched.lp.program import LpSolution, Solver
     from lpsched.relaxation import NodePattern
     from lpsched.watch import Watch
 
 GAP: Final = 1e-6
 ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less
-DEARER: Final = (1e2, 1e4)  # times the first price of what breaks cap or air
-COARSE: Final = 1e-4
 NOTHING: Final = 1e-12  # a share of the time that is none
 COOLER: Final = 1e-9  # kelvin
+STOPPED: Final = 1e-7  # how far the point of a solver that was stopped may leave its rows
 OVER: Final = 1e-7  # kilowatts above the cap, or kelvin too hot or too cold, that are the solver's rounding
 
 
@@ -67,6 +69,8 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     ------
     InfeasibleError
         If redlines, cap or cooling cannot be kept even by idle nodes, with the numbers.
+    NotFoundError
+        If the watch was over before there was any allocation, and nodes may not all be idle.
     SolverError
         If the solver fails.
     """
@@ -79,52 +83,20 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     master = with_columns(program.master(), market.columns(runs))
     labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
     columns = ColumnGeneration(solver, master, program, labels, program)
-    found = columns.run(gap=gap, watch=watch, centre=centre_of(program, solver))
-    for dearer in DEARER:  # a redline without any room may be worth more than the first price
-        if found.solution["over"].max() <= OVER:
-            break
-        for column in found.solution.program.blocks["over"].tolist():
-            columns.master.change_cost(column, dearer * master.costs[column])
-        found = columns.run(gap=gap, watch=watch)
+    found = columns.run(gap=gap, watch=watch, centre=alike_centre(program, solver))
+    if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
+        # a redline with hardly any room may be worth more than what breaking it costs
+        if not _can_be_kept(columns.master, program):
+            raise InfeasibleError(_heating(arrays, heat, outlets))
+        found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
     if found.status is not LpStatus.LIMIT:
         require_optimal(found.solution)
-    if found.solution["over"].max() > OVER:
-        raise InfeasibleError(_heating(arrays, heat, outlets))
+    if found.status is LpStatus.LIMIT and not _is_a_point(found.solution):
+        found.solution = _idle(program, found.solution)
     answer = _read(program, found)
     if pool is not None:
         pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
     return answer
-
-
-def centre_of(program: FixedOutlets, solver: Solver) -> Floats:
-    """Return multipliers near good ones: those of a facility whose nodes of a type are all alike."""
-    coarse = coarsened(program)
-    runs = coarse.market.first_runs()
-    master = with_columns(coarse.master(), coarse.market.columns(runs))
-    labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
-    found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=COARSE)
-    types, kinds, nodes = len(program.market.flow), len(runs), len(program.market.overhead)
-    centre = np.zeros(types + 2 * nodes + 1)
-    centre[:types] = found.multipliers[:types]
-    centre[-1] = found.multipliers[types + 2 * kinds]
-    return centre
-
-
-def coarsened(program: FixedOutlets) -> FixedOutlets:
-    """Return the program with one node for all of a type, and no redlines of nodes."""
-    arrays, heat = program.market.arrays, program.heat
-    kinds = len(arrays.cores)
-    members = arrays.node_type[:, None] == np.arange(kinds)
-    copies = members.sum(axis=0).astype(float)
-    alike = replace(arrays, node_type=np.arange(kinds), redline=np.zeros(0))
-    air = HeatMap(
-        np.zeros((0, kinds)),
-        np.zeros((0, len(program.outlets))),
-        heat.crac_from_power @ members / np.maximum(copies, 1.0),
-        heat.crac_from_outlets,
-        heat.crac_watts_per_kelvin,
-    )
-    return FixedOutlets(NodeMarket(alike, copies), air, program.outlets)
 
 
 def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
@@ -151,6 +123,37 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
     )
 
 
+def _can_be_kept(master: Master, program: FixedOutlets) -> bool:
+    """Tell whether cap and air can be kept at all; if so, what breaks them is not for sale any more."""
+    over, costs = master.program.blocks["over"], master.program.costs
+    for column in np.flatnonzero(costs).tolist():
+        master.change_cost(column, 1.0 if column in over else 0.0)
+    while (rows := program.broken(solution := require_optimal(master.solve()))) is not None:
+        master.add_rows(rows)
+    for column in np.flatnonzero(costs).tolist():
+        master.change_cost(column, float(costs[column]))
+    upper = master.program.upper.copy()
+    upper[over] = OVER
+    master.change_limits(upper, master.program.row_lower, master.program.row_upper)
+    return bool(solution["over"].max() <= OVER)
+
+
+def _is_a_point(solution: LpSolution) -> bool:
+    kept = solution.program.infeasibility(solution.values) <= STOPPED
+    return bool(kept and solution["over"].max() <= OVER)
+
+
+def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
+    """Return the point of idle nodes, for a solver that was stopped too early to have one."""
+    arrays, outlets = program.market.arrays, program.outlets
+    if (crac_inlets(program.heat, arrays.overhead_watts[arrays.node_type], outlets) < outlets - COOLER).any():
+        raise NotFoundError(
+            "no allocation was found in time: idle nodes do not warm the air enough for every CRAC unit to "
+            "cool; allow more time"
+        )
+    return replace(solution, values=np.zeros_like(solution.values))
+
+
 def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
     """Return what every node draws."""
     busy = [sum(share * pattern.watts for share, pattern in own) for own in point.shares]
@@ -163,16 +166,15 @@ def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
     market, arrays = program.market, program.market.arrays
     worths, mu, air, prices = program.prices(multipliers)
     gains, _ = market.best(worths, prices)
-    nodes = len(arrays.node_type)
-    per_watt = market.unit / 1000.0
-    units = np.where(air[nodes:] > 0, air[nodes:], 0.0)
+    nodes, units = len(arrays.node_type), len(program.outlets)
+    per_watt = market.unit / KILO
     return FacilityPrices(
         arrivals=np.maximum(arrays.rewards - worths * market.unit, 0.0),
         tasks=worths * market.unit,
         cap=mu * per_watt,
-        redlines=np.maximum(-air[:nodes], 0.0) * market.unit,
-        crac_redlines=np.maximum(-air[nodes:], 0.0) * market.unit,
-        cooling=units * market.unit / program.heat.crac_watts_per_kelvin,
+        redlines=air[:nodes] * market.unit,
+        crac_redlines=air[nodes : nodes + units] * market.unit,
+        cooling=air[nodes + units :] * market.unit / program.heat.crac_watts_per_kelvin,
         nodes=gains * market.unit,
     )
 

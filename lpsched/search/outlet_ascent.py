@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import InfeasibleError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges
 from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from lpsched.search.outlet_boxes import BoxSolver
     from lpsched.watch import Watch
 
-FIRST_KELVIN: Final = 2.0
+FIRST_KELVIN: Final = 1.0
 LAST_KELVIN: Final = 0.02
 SHORTER: Final = 0.3
 LONGER: Final = 2.0
 GOOD: Final = 0.5  # of what the tangents promise: then the next step may be longer
-LITTLE: Final = 1e-6  # of the value: a promise that is not worth a step
+LITTLE: Final = 2.0  # times the gap, of the value: a promise that is not worth a step
 
 
 class Ascent:
@@ -56,32 +56,31 @@ class Ascent:
                 watch=watch,
                 pool=self.pool,
             )
-        except InfeasibleError:
+        except (InfeasibleError, NotFoundError):
             return None
         if self.best is None or point.value > self.best.value:
             self.best = point
         return point
 
-    def climb(self, outlets: Floats, watch: Watch, heat: Floats | None = None) -> None:
-        """Go up from some temperatures; `heat` (kilowatts) is where tangents touch if nothing is feasible."""
+    def climb_from(self, outlets: Floats, heat: Floats, watch: Watch) -> None:
+        """Go up from any temperatures, with some heat (kilowatts) of the units to begin with."""
         point = self.judge(outlets, watch)
+        if point is None:
+            _, place = self._step(outlets, heat, FIRST_KELVIN, watch)
+            point = self.judge(place, watch)
         if point is not None:
-            self.boxes.begin_at(point)
+            self.climb(point, watch)
+
+    def climb(self, point: FacilityRelaxation, watch: Watch) -> None:
+        """Go up from an allocation."""
         kelvin = FIRST_KELVIN
         while kelvin > LAST_KELVIN and not watch.is_over():
-            if point is not None:
-                heat, outlets = self._heat(point), point.outlets
-            elif heat is None:
-                return
-            promised, place = self._step(outlets, heat, kelvin, watch)
-            self.steps += 1
-            value = 0.0 if point is None else point.value
-            if point is not None and promised - value <= LITTLE * abs(value):
+            promised, place = self._step(point.outlets, self._heat(point), kelvin, watch)
+            if promised - point.value <= LITTLE * self.gap * abs(point.value):
                 return
             found = self.judge(place, watch)
-            if found is not None and (point is None or found.value > value):
-                good = found.value - value >= GOOD * (promised - value)
-                kelvin *= LONGER if good else 1.0
+            if found is not None and found.value > point.value:
+                kelvin *= LONGER if found.value - point.value >= GOOD * (promised - point.value) else 1.0
                 point = found
             else:
                 kelvin *= SHORTER
@@ -100,6 +99,7 @@ class Ascent:
             largest.least,
             largest.most,
         )
+        self.steps += 1
         tangents = program.curve.tangents(heat, outlets)
         solution = self.boxes.solve(box, gap=self.gap, tangents=tangents, watch=watch).solution
         place: Floats = np.clip(program.floor + solution["t"], box.low, box.high)

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from lpsched.relaxation import FacilityRelaxation
 
 GAP: Final = 1e-3
-FINE: Final = 0.02  # of the gap asked for: how exact the programs of boxes are
-POINT_GAP: Final = 1e-6
+FINE: Final = 0.02  # of the gap asked for: how exact programs are
+FINEST: Final = 1e-6
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
 HALVINGS: Final = 30
-CLIMBS: Final = 4  # from points of boxes
+CLIMBS: Final = 1  # from points of boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,8 @@ class BoxSearch:
         market = NodeMarket(arrays)
         self.unit = market.unit
         self.boxes = BoxSolver(market, heat, solver)
-        self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=POINT_GAP)
+        fine = max(FINEST, FINE * gap)
+        self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
         self.record = [RecordedBox()]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
@@ -120,10 +121,14 @@ class BoxSearch:
 
     def run(self) -> None:
         """Work until the gap is closed or the watch is over."""
-        self.ascent.climb(even_outlets(self.arrays, self.heat), self.watch)
+        first = self.ascent.judge(even_outlets(self.arrays, self.heat), self.watch)
+        if first is not None:
+            self.boxes.begin_at(first)
         self._push(self._bounded(self.boxes.program.largest, 0))
-        if self.ascent.best is None:
+        if first is None:
             self._climb(self.leaves[0].solution)
+        elif not self._is_closed():
+            self.ascent.climb(first, self.watch)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
             self.watch.tell("outlets", (self.bound - self.value) / self.bound)
             leaf = self.leaves[0]
@@ -164,7 +169,7 @@ class BoxSearch:
         """Return a box with its bound; never above one that is known already."""
         found = self.boxes.solve(
             box,
-            gap=FINE * self.gap,
+            gap=max(FINEST, FINE * self.gap),
             watch=self.watch,
             enough=-self.cutoff / self.unit if self.value else np.inf,
         )
@@ -194,8 +199,7 @@ class BoxSearch:
     def _climb(self, solution: LpSolution) -> None:
         """Go up from the point of a box."""
         self.climbs += 1
-        outlets = self.boxes.program.floor + solution["t"]
-        self.ascent.climb(outlets, self.watch, heat=solution["Q"])
+        self.ascent.climb_from(self.boxes.program.floor + solution["t"], solution["Q"], self.watch)
 
     def _doubts(self, leaf: _Leaf) -> Floats:
         """Return by how much the cooling power of each unit is below the truth."""

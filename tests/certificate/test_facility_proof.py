@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from lpsched.certificate.cooling import Cooler
 from lpsched.certificate.facility import Prices, Proof, Ranges
-from lpsched.certificate.fixed_point import ONE, fixed, float_down, float_up, product_down, product_up
+from lpsched.certificate.fixed_point import (
+    ONE,
+    fixed,
+    float_down,
+    float_up,
+    product_up,
+    quotient_down,
+    quotient_up,
+)
 from lpsched.certificate.node_patterns import NodeGains
 from lpsched.errors import InstanceError
 from lpsched.heat import heat_map, hottest_common_outlet
@@ -207,12 +216,13 @@ def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
     for j in set(facility.nodes):
         gains = NodeGains(facility, j)
         lines = gains.lines([fixed(float(each)) for each in worths])
-        for price in (-0.02, 0.0, 0.01, 0.05):
+        prices = [0.05, -0.02, 0.0, 0.01, 0.01]
+        for price, found in zip(prices, gains.most(lines, [fixed(each) for each in prices]), strict=True):
             best = max(
                 worths @ rates(facility, each) - price * watts(facility, each)
                 for each in patterns(facility, j)
             )
-            assert gains.most(lines, fixed(price)) / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)
+            assert found / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -233,9 +243,13 @@ def test_a_unit_adds_no_less_than_it_does_anywhere_in_its_box_and_not_much_more(
 
 def test_products_are_rounded_to_the_side_they_say():
     third, tenth = fixed(1 / 3) + 1, fixed(0.1)  # the product needs more than all places
-    assert product_up(third, tenth) - product_down(third, tenth) == 1
-    assert product_up(-third, tenth) - product_down(-third, tenth) == 1
-    assert product_up(fixed(0.5), fixed(4.0)) == product_down(fixed(0.5), fixed(4.0)) == fixed(2.0)
+    for sign in (1, -1):
+        exact = Fraction(sign * third * tenth, ONE * ONE)
+        assert 0 < Fraction(product_up(sign * third, tenth), ONE) - exact < Fraction(1, ONE)
+        exact = Fraction(sign * third, tenth)
+        assert 0 < Fraction(quotient_up(sign * third, tenth), ONE) - exact < Fraction(1, ONE)
+        assert 0 < exact - Fraction(quotient_down(sign * third, tenth), ONE) < Fraction(1, ONE)
+    assert product_up(fixed(0.5), fixed(4.0)) == fixed(2.0)
 
 
 def test_doubles_are_rounded_to_the_side_they_say():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from lpsched.errors import SolverError
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import ColdMaster, Columns, Master, Rows, with_columns, with_rows
@@ -134,6 +136,62 @@ def test_costs_may_change_between_runs():
     again = generation.master.solve()
     assert again.value < first.solution.value
     assert again.value == pytest.approx(HighsSolver().solve(generation.master.program).value, rel=1e-9)
+
+
+def test_a_round_limit_and_a_slack_end_the_work_with_a_bound_that_holds():
+    counted = Cutting()
+    found = engine(counted).run(gap=1e-9, most=2)
+    assert found.status is LpStatus.LIMIT
+    assert found.bound <= whole() <= found.solution.value
+    near = engine(Cutting()).run(gap=0.0, slack=5.0)
+    assert near.status is LpStatus.OPTIMAL
+    assert near.solution.value - near.bound <= 5.0
+
+
+class Failing:
+    """A master whose hot starts fail: with an error, or with a status that is no answer."""
+
+    def __init__(self, master: Master, *, loud: bool) -> None:
+        self.inner, self.loud, self.solves = master, loud, 0
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def solve(self, watch=None):
+        self.solves += 1
+        solution = self.inner.solve(watch)
+        if self.solves == 1:
+            return solution
+        if self.loud:
+            raise SolverError("gave up")
+        return replace(solution, status=LpStatus.FAILED)
+
+
+@pytest.mark.parametrize("loud", [True, False])
+def test_a_hot_start_that_fails_is_tried_again_from_cold(loud):
+    generation = engine(Cutting())
+    generation.master = Failing(generation.master, loud=loud)
+    assert generation.run(gap=1e-9).solution.value == pytest.approx(whole(), rel=1e-9)
+
+
+class Stopped(Failing):
+    """A master that is stopped at its second solve, where it stands at no point of the program."""
+
+    def solve(self, watch=None):
+        solution = self.inner.solve(watch)
+        self.solves += 1
+        if self.solves == 1:
+            return solution
+        return replace(solution, status=LpStatus.LIMIT, values=np.zeros_like(solution.values))
+
+
+def test_a_solver_that_is_stopped_hands_back_its_last_point():
+    generation = engine(Cutting())
+    first = generation.master.solve()
+    generation.master = Stopped(generation.master, loud=True)
+    found = generation.run(gap=1e-9)
+    assert found.status is LpStatus.LIMIT
+    assert found.solution.values == pytest.approx(first.values)
 
 
 class AtMostTwice:

@@ -1,0 +1,100 @@
+"""The best pattern at every price is the best of all patterns, and brings and takes what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.formulations.node_patterns import NodeKind, alike, upper_lines
+from lpsched.instance.facility_arrays import facility_arrays
+from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
+
+
+def kind_of(seed, cores):
+    rng = np.random.default_rng(seed)
+    facility = tiny_facility(rng)
+    kinds = tuple(replace(kind, cores=cores) for kind in facility.node_types)
+    return replace(facility, node_types=kinds), rng
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_upper_lines_are_the_highest_everywhere(seed):
+    rng = np.random.default_rng(seed)
+    values, slopes = rng.integers(0, 8, (2, 12)).astype(float)  # with ties
+    q = rng.uniform(-3.0, 9.0, 300)
+    lines = upper_lines(values, slopes)
+    at = lines.at(q)
+    highest = (values - q[:, None] * slopes).max(axis=1)
+    assert lines.values[at] - q * lines.slopes[at] == pytest.approx(highest, abs=1e-12)
+    assert np.array_equal(values[lines.origins], lines.values)
+    assert (np.diff(lines.slopes) < 0).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_pattern_is_better_at_any_price_than_the_one_on_the_envelope(seed):
+    # Up to 3 cores and 6 ways to run a task: at most 84 patterns, each worked out by the slow rules of the tests.
+    facility, rng = kind_of(seed, cores=1 + seed % 3)
+    worths = rng.uniform(0.0, 2.0, len(facility.task_types)) * (rng.random(len(facility.task_types)) < 0.8)
+    prices = rng.uniform(-0.01, 0.15, 50)
+    for j in range(len(facility.node_types)):
+        kind = NodeKind(facility_arrays(facility), j)
+        envelope = kind.envelope(worths, prices.min(), prices.max())
+        every = [
+            (worths @ rates(facility, pattern), watts(facility, pattern)) for pattern in patterns(facility, j)
+        ]
+        best = [max(worth - p * drawn for worth, drawn in every) for p in prices]
+        at = envelope.at(prices)
+        assert envelope.worths[at] - prices * envelope.watts[at] == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_pattern_brings_and_takes_what_the_envelope_says(seed):
+    facility, rng = kind_of(seed, cores=1 + seed % 3)
+    worths = rng.uniform(0.0, 2.0, len(facility.task_types))
+    for j in range(len(facility.node_types)):
+        kind = NodeKind(facility_arrays(facility), j)
+        envelope = kind.envelope(worths, -0.01, 0.15)
+        for code, worth, drawn in zip(envelope.codes, envelope.worths, envelope.watts, strict=True):
+            found = kind.pattern(code)
+            slow = [(i, column) for i, column, cores in found.runs for _ in range(cores)]
+            assert len(slow) <= facility.node_types[j].cores
+            assert found.rates == pytest.approx(rates(facility, slow), abs=1e-12)
+            assert found.watts == pytest.approx(watts(facility, slow)) == pytest.approx(drawn)
+            assert worths @ found.rates == pytest.approx(worth, abs=1e-12)
+            assert kind.pattern(code) is found
+
+
+def test_classes_that_slow_down_and_are_slowed_down_alike_are_one():
+    # b and c do the same to everybody, themselves included; a is slowed down more.
+    arrays = replace(
+        facility_arrays(tiny_facility(np.random.default_rng(3))),
+        class_of=np.array([0, 1, 2, 1]),
+        degradation=np.array([[1.0, 0.5, 0.5], [0.2, 0.1, 0.1], [0.2, 0.1, 0.1]]),
+    )
+    class_of, degradation = alike(arrays)
+    assert class_of.tolist() == [0, 1, 1, 1]
+    assert degradation.tolist() == [[1.0, 0.5], [0.2, 0.1]]
+    # Only how b is slowed down by itself differs now: three classes.
+    arrays.degradation[1, 1] = 0.3
+    assert len(alike(arrays)[1]) == 3
+
+
+def test_more_compositions_than_can_be_looked_at_are_refused_with_their_number():
+    # 40 cores and 8 classes: 48 choose 8 = 377,348,994.
+    arrays = facility_arrays(tiny_facility(np.random.default_rng(0)))
+    many = replace(
+        arrays,
+        mode_type=np.array([0]),
+        cores=np.array([40]),
+        speeds=np.ones((8, 1)),
+        watts=np.ones((8, 1)),
+        class_of=np.arange(8),
+        degradation=np.random.default_rng(0).random((8, 8)),
+    )
+    with pytest.raises(
+        InstanceError, match=r"node_types\[0\].cores: found 40 cores for 8 classes .* 377348994"
+    ):
+        NodeKind(many, 0)
