@@ -148,8 +148,11 @@ class BoxSearch:
                 "impossible; allow more time"
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
+        best = self.ascent.best
+        if not self.watch.is_over():
+            best = replace(best, prices=self.ascent.prices(best, self.watch))
         return OutletAnswer(
-            self.ascent.best,
+            best,
             self.bound * (1.0 + ROUNDED),
             self.solved,
             status,
