@@ -93,7 +93,8 @@ def within(path: str, value: Any) -> dict[str, Any]:
 SOME = st.just(0.0) | st.floats(0.01, 9)
 LETTERS = st.characters(exclude_categories=("C", "Z"))
 TEXTS = st.text(LETTERS | st.sampled_from(" \n"), max_size=100)
-LONG_TEXTS = st.lists(st.text(LETTERS, min_size=1, max_size=12), min_size=15, max_size=30).map(" ".join)
+WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=12), min_size=15, max_size=30)
+LONG_TEXTS = WORDS.map(" ".join) | WORDS.map("  ".join)
 
 
 @st.composite

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lpsched.relaxation import FacilityRelaxation
 
 GAP: Final = 1e-3
+NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
 FINEST: Final = 1e-6
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
@@ -126,9 +127,9 @@ class BoxSearch:
         if first is not None:
             self.boxes.begin_at(first)
         self._push(self._bounded(self.boxes.program.largest, 0))
-        if first is None:
+        if first is None and self.leaves:
             self._climb(self.leaves[0].solution)
-        elif not self._is_closed():
+        elif first is not None and not self._is_closed():
             self.ascent.climb(first, self.watch)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
             self.watch.tell("outlets", (self.bound - self.value) / self.bound)
@@ -148,8 +149,11 @@ class BoxSearch:
                 "impossible; allow more time"
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
+        best = self.ascent.best
+        if not self.watch.is_over():
+            best = replace(best, prices=self.ascent.prices(best, self.watch))
         return OutletAnswer(
-            self.ascent.best,
+            best,
             self.bound * (1.0 + ROUNDED),
             self.solved,
             status,
@@ -158,7 +162,8 @@ class BoxSearch:
         )
 
     def _is_closed(self) -> bool:
-        return self.ascent.best is not None and self.bound - self.value <= self.gap * self.bound
+        room = max(self.gap * self.bound, NOTHING * self.unit)
+        return self.ascent.best is not None and self.bound - self.value <= room
 
     def _push(self, leaf: _Leaf) -> None:
         if -leaf.rank <= self.cutoff:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -103,6 +104,16 @@ def test_a_table_in_a_file_is_checked_in_the_facilitys_terms(tmp_path):
     )
     assert faults_of(path) == [
         "speeds.zip.blade:fast (s.csv, line 3): found 2000000000000.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it"
+    ]
+
+
+def test_a_table_in_an_archive_keeps_the_facilitys_limits(tmp_path):
+    cells = np.array([[0.05, 0.03, 0.04], [1e-13, 0.125, np.nan]])
+    np.savez(tmp_path / "t.npz", speeds=cells, watts=np.where(cells < 1e-3, 1e13, cells))
+    raw = sound_facility(speeds={"file": "t.npz"}, watts={"file": "t.npz"})
+    assert faults_of(written(tmp_path, raw)) == [
+        "speeds.zip.blade:fast (t.npz): found 1e-13, needs tasks per second: a number from 1e-12 to 1e+12; correct it",
+        "watts.zip.blade:fast (t.npz): found 10000000000000.0, needs watts: a number from 0 to 1e+12; correct it",
     ]
 
 

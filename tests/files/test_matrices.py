@@ -11,6 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.files.facilities import read_facility
 from lpsched.files.matrices import write_csv, write_npz
+from lpsched.instance.facility import Mixing
 from lpsched.instance.facility_door import facility_from_dict
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, sparse
 
@@ -40,23 +41,32 @@ def faults_of(path) -> list[str]:
     return [str(fault) for fault in caught.value.faults]
 
 
-def test_every_way_to_write_it_gives_the_same_matrix(beside):
-    sound = facility_from_dict(SOUND)
-    shuffled = np.random.default_rng(0).permutation(len(ROWS))
-    for path in (
-        beside("m.npz", inlet_mix=DENSE),
-        beside("m.npz", whatever=DENSE),
-        beside("m.npz", **ENTRIES),
-        beside("m.npz", **{key: array[shuffled] for key, array in ENTRIES.items()}),
-        beside("m.npz", content=write_npz(sound.mixing.matrix)),
-        beside("m.csv", content=write_csv(sound.mixing.matrix)),
-        beside("m.csv", content="\n".join(" , ".join(map(str, row)) for row in INLET_MIX) + "\n\n"),
-    ):
-        assert read_facility(path) == sound
-    assert (
-        read_facility(beside("m.npz", form="alpha", alpha=np.array(ALPHA), other=np.zeros(2))).mixing.form
-        == "alpha"
-    )
+SOUND_MATRIX = sparse(INLET_MIX)
+SHUFFLED = np.random.default_rng(0).permutation(len(ROWS))
+
+
+@pytest.mark.parametrize(
+    ("file", "written"),
+    [
+        pytest.param("m.npz", {"inlet_mix": DENSE}, id="dense"),
+        pytest.param("m.npz", {"whatever": DENSE}, id="the-only-array"),
+        pytest.param("m.npz", {"inlet_mix": DENSE, "other": DENSE[0]}, id="by-its-name"),
+        pytest.param("m.npz", ENTRIES, id="entries"),
+        pytest.param("m.npz", {key: array[SHUFFLED] for key, array in ENTRIES.items()}, id="shuffled"),
+        pytest.param("m.npz", {"content": write_npz(SOUND_MATRIX)}, id="our-archive"),
+        pytest.param("m.csv", {"content": write_csv(SOUND_MATRIX)}, id="our-csv"),
+        pytest.param(
+            "m.csv", {"content": "\n".join(" , ".join(map(str, row)) for row in INLET_MIX)}, id="csv"
+        ),
+    ],
+)
+def test_every_way_to_write_it_gives_the_same_matrix(beside, file, written):
+    assert read_facility(beside(file, **written)) == facility_from_dict(SOUND)
+
+
+def test_alpha_may_be_in_a_file_too(beside):
+    facility = read_facility(beside("m.npz", form="alpha", alpha=np.array(ALPHA)))
+    assert facility.mixing == Mixing("alpha", sparse(ALPHA))
 
 
 def test_a_place_that_is_given_twice_is_refused(beside):
@@ -87,6 +97,7 @@ BIG = np.zeros((5, 5))
         pytest.param({"inlet_mix": np.where(DENSE == 0.7, np.nan, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found NaN, needs a share: a number from 0 to 1; correct it", id="nan"),
         pytest.param({"inlet_mix": np.where(DENSE == 0.7, 1e-31, DENSE)}, "mixing.inlet_mix[1][3] (m.npz): found 1e-31, needs 0, or at least 1e-30 a share; correct the unit", id="vanishing"),
         pytest.param(ENTRIES | {"rows": ROWS[:-1]}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 15, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="lengths"),
+        pytest.param({key: np.append(array, 0) for key, array in ENTRIES.items()}, "mixing.inlet_mix (m.npz): found the array 'rows' of shape 17, type int64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="too-many"),
         pytest.param(ENTRIES | {"columns": COLUMNS.astype(float)}, "mixing.inlet_mix (m.npz): found the array 'columns' of shape 16, type float64, needs as many whole numbers as there are entries, at most 16; write rows, columns and values alike", id="float-columns"),
         pytest.param(ENTRIES | {"rows": ROWS + 1}, "mixing.inlet_mix (m.npz): found an entry at row 4, column 0, needs numbers from 0 to 3; count from 0", id="counted-from-one"),
         pytest.param(ENTRIES | {"values": np.array([object()] * 16)}, "mixing.inlet_mix (m.npz): found the array 'values' of shape 16, type object, needs as many numbers as there are entries, at most 16; write rows, columns and values alike", id="pickle"),

@@ -62,6 +62,14 @@ def test_a_node_breathes_more_of_a_near_ones_air():
     assert np.count_nonzero(mix[:200, :200]) < 0.5 * 200 * 200
 
 
+def test_who_breathes_whose_air_is_mutual():
+    mix, _ = shares(200, 4)
+    exchanges = mix[:200, :200] > 0
+    assert (exchanges == exchanges.T).all()
+    assert exchanges.diagonal().all()
+    assert exchanges.sum(axis=1).min() >= 30
+
+
 def test_rows_face_each_other_across_a_cold_aisle_and_units_stand_around():
     room = layout(200, 4, 25)  # eight racks in two rows of four
     cold, hot = room.inlets[:, 1], room.outlets[:, 1]

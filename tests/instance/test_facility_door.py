@@ -185,6 +185,13 @@ def test_an_entry_that_counts_makes_units_with_numbers():
     assert fault.startswith("crac_units[0].redline_celsius: found 15 C")  # of both units, told once
 
 
+def test_a_count_that_is_faulty_says_nothing_of_the_matrix():
+    unit = {"name": "crac", "airflow_m3_per_second": 0.15, "outlet_celsius": [15, 25], "count": "two"}
+    assert faults_of(sound_facility(crac_units=[unit])) == [
+        "crac_units[0].count: found the text 'two', needs a whole number from 1 to 10^15; write it as a number"
+    ]
+
+
 def test_nodes_may_be_counted_in_runs():
     runs = facility_from_dict(sound_facility(nodes=[{"type": "blade"}, {"type": "tower", "count": 1.0}]))
     assert runs == facility_from_dict(SOUND)
