@@ -27,7 +27,7 @@ from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
 from lpsched.search.outlet_ranges import Tightening
-from lpsched.search.outlet_record import RecordedBox
+from lpsched.search.outlet_record import RecordedBox, RecordedStep
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -100,7 +100,10 @@ class BoxSearch:
         fine = max(FINEST, FINE * gap)
         self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
-        self.record = [RecordedBox()]
+        first: list[RecordedStep] = [
+            ("most", unit, prices) for unit, prices in self.boxes.program.first_ranges()
+        ]
+        self.record = [RecordedBox(first)]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
 
