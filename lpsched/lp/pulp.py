@@ -5,6 +5,7 @@ Needs PuLP, the extra `models`. Works with PuLP 3 and 4.
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 import warnings
@@ -65,7 +66,7 @@ class PulpSolver:
         SolverError
             If the solver gives no answer.
         """
-        model, x = _translated(program)
+        model, x, owners = _translated(program)
         left = None if watch is None else watch.left()
         try:
             limit = {} if left is None else {"timeLimit": left}
@@ -77,7 +78,8 @@ class PulpSolver:
         duals = [_dual(row) for row in model.constraints()]
         if status is LpStatus.OPTIMAL and all(dual is None for dual in duals):
             raise SolverError(f"{self.name} returns no dual values, and without them nothing is proved")
-        multipliers = np.array([dual or 0.0 for dual in duals])
+        multipliers = np.zeros(len(program.row_names))
+        np.add.at(multipliers, np.array(owners, dtype=np.int64), np.array([dual or 0.0 for dual in duals]))
         return LpSolution(program, status, values, multipliers, program.dual_bound(multipliers))
 
     def sweep(self, program: LinearProgram) -> PulpSweep:
@@ -112,7 +114,7 @@ def model_text(program: LinearProgram, kind: str) -> str:
     MissingExtraError
         If PuLP is not installed.
     """
-    model, _ = _translated(program)
+    model, _, _ = _translated(program)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         if kind == "mps":
@@ -122,11 +124,14 @@ def model_text(program: LinearProgram, kind: str) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _translated(program: LinearProgram) -> tuple[Any, list[Any]]:
-    """Return the model and its variables; its rows come in the order of the program."""
+def _translated(program: LinearProgram) -> tuple[Any, list[Any], list[int]]:
+    """Return the model, its variables, and for each of its constraints the row it comes from.
+
+    A row with two limits becomes two constraints; one without limits or without terms becomes none.
+    """
     pulp = _pulp()
     model: Any = pulp.LpProblem(program.name, pulp.LpMinimize)
-    names: list[str] = [""] * len(program.costs)
+    names = [f"x_{column}" for column in range(len(program.costs))]
     for block, columns in program.blocks.items():
         for place, column in np.ndenumerate(columns):
             names[int(column)] = "_".join((block, *map(str, place)))
@@ -139,14 +144,21 @@ def _translated(program: LinearProgram) -> tuple[Any, list[Any]]:
     if program.offset:  # as a variable that is 1, since model files have no constants
         total += program.offset * model.add_variable("one", lowBound=1, upBound=1)
     model += total
+    owners: list[int] = []
     for number, name in enumerate(program.row_names):
         inside = slice(program.starts[number], program.starts[number + 1])
         terms = zip(program.columns[inside].tolist(), program.values[inside].tolist(), strict=True)
         row = pulp.lpSum(value * x[column] for column, value in terms)
         low, high = float(program.row_lower[number]), float(program.row_upper[number])
         safe = f"r{number}_{_UNSAFE.sub('_', name)}"[:LONGEST_NAME]
-        model += (row == high if low == high else row <= high), safe
-    return model, x
+        kept = [row == high] if low == high else []
+        if low != high:
+            kept += [row <= high] if high < math.inf else []
+            kept += [row >= low] if low > -math.inf else []
+        for which, constraint in enumerate(kept if inside.start < inside.stop else []):
+            model += constraint, safe if not which else f"{safe}_low"
+            owners.append(number)
+    return model, x, owners
 
 
 def _named(solver: str, **options: float) -> Any:  # noqa: ANN401 - PuLP has no types

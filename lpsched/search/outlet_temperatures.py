@@ -27,7 +27,7 @@ from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
 from lpsched.search.outlet_ranges import Tightening
-from lpsched.search.outlet_record import RecordedBox
+from lpsched.search.outlet_record import RecordedBox, RecordedStep
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -102,7 +102,10 @@ class BoxSearch:
         # boxes of an ascent are small: their program is not burdened with what the large ones need
         self.ascent = Ascent(BoxSolver(market, heat, solver), heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
-        self.record = [RecordedBox()]
+        first: list[RecordedStep] = [
+            ("most", unit, prices) for unit, prices in self.boxes.program.first_ranges()
+        ]
+        self.record = [RecordedBox(first)]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
 

@@ -17,8 +17,9 @@ from lpsched.files.bags import read_bag
 from lpsched.lp.builder import LpBuilder
 from lpsched.lp.program import LpStatus
 from lpsched.lp.pulp import PulpSolver
-from lpsched.pipeline import export, front, solve, solver_named
+from lpsched.pipeline import export, facility, front, solve, solver_named
 from lpsched.pipeline.solvers import default_solver
+from tests.paper_facility import paper_facility
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -109,3 +110,32 @@ def test_rows_of_an_exported_program_carry_readable_names():
 def test_an_unknown_kind_of_model_is_refused():
     with pytest.raises(ValueError, match="kind is 'xml', needs one of lp, mps"):
         export(TINY, "xml")
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_rows_with_two_limits_one_or_none_are_all_kept(name):
+    # min x + 2 y - 3 z with 1 <= x + y <= 4, y >= 2 (written 2 <= y <= inf), z free of rows but for x + z <= 5, and a
+    # row of nothing at all: y = 2, x = 0, z = 3 (its own limit). Two limits of one row: min -x would end at 4 - y.
+    lp = LpBuilder("limits")
+    x, y, z = (
+        lp.variables(each, upper=np.array([limit])) for each, limit in (("x", 9.0), ("y", 9.0), ("z", 3.0))
+    )
+    lp.objective([(x, 1.0), (y, 2.0), (z, -3.0)])
+    lp.between("both", [(x, 1.0), (y, 1.0)], 1.0, 4.0)
+    lp.between("low", [(y, 1.0)], 2.0, np.inf)
+    lp.between("neither", [(y, 1.0)], -np.inf, np.inf)
+    lp.at_most("nothing", [], 1.0)
+    lp.at_most("high", [(x, 1.0), (z, 1.0)], 5.0)
+    found = PulpSolver(name).solve(lp.build())
+    assert found.values == pytest.approx([0.0, 2.0, 3.0])
+    assert found.multipliers.shape == (5,)
+    assert found.bound == pytest.approx(4.0 - 9.0)
+    most = PulpSolver(name).solve(lp.build().with_costs(np.array([-1.0, 0.0, 0.0])))
+    assert most.value == pytest.approx(-2.0)
+    assert most.bound == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_columns_that_came_later_have_names_too(name):
+    result = facility(paper_facility(), outlets=[20.0], solver=PulpSolver(name))
+    assert result.reward_rate == pytest.approx(10 / 9, rel=1e-5)  # see tests/pipeline/test_facilities.py
