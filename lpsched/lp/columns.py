@@ -202,7 +202,6 @@ class ColumnGeneration(Generic[Label]):
             self.labels += labels
         return len(columns)
 
-
     def _new(self, columns: Columns, chosen: Indices) -> Indices:
         """Return those that the master has not got: within its tolerances it may ask for a column again."""
         new = []
