@@ -85,6 +85,7 @@ class FacilityPrices:
     crac_redlines: Floats  # U, one kelvin
     cooling: Floats  # U, one watt that the unit would not have to take out
     nodes: Floats  # N, the whole time of one node, its overhead not counted
+    watts: Floats  # N, one watt that the node would not draw
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import bench_braun, bench_gpu, bench_heart, bench_huge, bench_reading
+from scripts import bench_braun, bench_facility, bench_gpu, bench_heart, bench_huge, bench_reading
 
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
@@ -125,6 +125,15 @@ def test_the_benchmark_of_soft_prices_proves_a_small_gap(capsys):
     value, bound, gap = re.search(r"value (\S+)   bound (\S+)   gap (\S+)", capsys.readouterr().out).groups()
     assert 0 < float(bound) <= float(value)
     assert float(gap) < 2e-4
+
+
+def test_the_benchmark_of_facilities_prints_proved_gaps(capsys):
+    bench_facility.main(["small", "--gap", "0.2"])
+    words = capsys.readouterr().out.splitlines()[1].split()
+    assert words[:2] == ["small", "0"]
+    assert 0 <= float(words[4]) <= 1e-6
+    assert 0 <= float(words[6].rstrip("%")) <= 20
+    assert words[-2:] == ["1", "hour"]
 
 
 def test_bench_without_a_name_lists_what_there_is():

@@ -36,7 +36,8 @@ def facility(
         typer.Option(help="Stop, and call the answer optimal, within this relative gap.", min=0.0, max=1.0),
     ] = 0.005,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; then the best allocation and bound so far.", min=0.0)
+        float | None,
+        typer.Option(help="Seconds, by default 300; then the best allocation and bound so far.", min=0.0),
     ] = None,
     solver: SolverName = "highs",
     output: Annotated[

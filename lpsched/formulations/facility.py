@@ -128,7 +128,7 @@ class FixedOutlets:
         return Priced(market.columns(runs), runs, -sum(terms))
 
     def prices(self, multipliers: Floats) -> tuple[Floats, float, Floats, Floats]:
-        """Return what tasks, a kilowatt under the cap, a kelvin at each place, and each node's kilowatt cost."""
+        """Return the prices of tasks, a kilowatt under the cap, air at all places, and nodes' kilowatts."""
         market = self.market
         types, nodes = len(market.flow), len(market.overhead)
         y = np.where(np.isfinite(multipliers), multipliers, 0.0)

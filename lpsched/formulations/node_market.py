@@ -35,10 +35,12 @@ Run = tuple[int, "NodePattern"] | None  # a node and its pattern; `None` for a c
 class NodeMarket:
     """All nodes; each may stand for several that are alike in everything (`copies`)."""
 
-    def __init__(self, arrays: FacilityArrays, copies: Floats | None = None) -> None:
+    def __init__(
+        self, arrays: FacilityArrays, copies: Floats | None = None, kinds: list[NodeKind] | None = None
+    ) -> None:
         self.arrays = arrays
         self.copies = np.ones(len(arrays.node_type)) if copies is None else copies
-        self.kinds = [NodeKind(arrays, j) for j in range(len(arrays.cores))]
+        self.kinds = kinds or [NodeKind(arrays, j) for j in range(len(arrays.cores))]
         self.members = [np.flatnonzero(arrays.node_type == j) for j in range(len(self.kinds))]
         self.earns = arrays.rewards * arrays.arrivals
         self.unit = float(self.earns.sum()) or 1.0

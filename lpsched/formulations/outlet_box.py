@@ -104,6 +104,21 @@ class OutletProgram:
         most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
         return most
 
+    def first_ranges(self) -> list[tuple[int, BoxPrices]]:
+        """Return for each unit the prices that prove the most heat it begins with.
+
+        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
+        of all units is, and with it the cap.
+        """
+        nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
+        found = []
+        for unit in range(self.units):
+            of_cap = self.largest.most[unit] >= self.cap
+            theta = np.where(of_cap | (np.arange(self.units) == unit), -1.0, 0.0)
+            cap = 1.0 if of_cap else 0.0
+            found.append((unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats)))
+        return found
+
     def master(self) -> LinearProgram:
         """Return the program without patterns, air and planes."""
         market, lp = self.market, LpBuilder(NAME)

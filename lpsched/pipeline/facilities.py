@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError
-from lpsched.heat import HeatMap, cop, heat_map
+from lpsched.heat import heat_map
 from lpsched.instance.facility_arrays import FacilityArrays, facility_arrays
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.facility_proofs import proof_at, proof_of
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility import Facility
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityRelaxation
+    from lpsched.relaxation import FacilityPrices
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
 
 METHOD: Final = "lp"
 DEFAULT_GAP: Final = 0.005
+SECONDS: Final = 300.0  # where no time limit is given
 MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
 FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
 
@@ -63,7 +64,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that
         is done in any case. The result then has the certificate.
     time_limit
-        Seconds of the search. What is known by then still gives a verified allocation and a proved bound.
+        Seconds of the search; 300, if no limit is given. What is known by then still gives a verified
+        allocation and a proved bound.
     watch
         In place of a time limit: a watch that others may stop, and that tells them how far the work is.
     solver
@@ -82,6 +84,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(time_limit), dict[str, float]()
+    watch = watch.part(SECONDS) if watch.left() is None else watch
     with timed(timings, "heat"):
         arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
     boxes, certificate = 1, None
@@ -126,7 +129,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         allocation=allocation,
         cores=cores,
         cores_reward_rate=by_core.reward_rate if colocation else by_core.plain_reward_rate,
-        worth=_worth(instance, arrays, heat, found),
+        worth=_worth(instance, arrays, found.prices),
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
     )
@@ -164,19 +167,9 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
     return np.array(outlets, dtype=float)
 
 
-def _worth(
-    instance: Facility, arrays: FacilityArrays, heat: HeatMap, found: FacilityRelaxation
-) -> FacilityWorth:
-    """Return the prices in the terms of the facility.
-
-    A watt of node v takes from the cap, from the redlines and from what the units may draw in; a node of its
-    type is worth the time of its cores, less its overhead at that price.
-    """
-    prices = found.prices
-    per_kelvin = heat.crac_watts_per_kelvin
-    at_units = prices.crac_redlines + per_kelvin * (prices.cap / cop(arrays, found.outlets) - prices.cooling)
-    per_watt = prices.cap + prices.redlines @ heat.from_power + at_units @ heat.crac_from_power
-    nodes = prices.nodes - per_watt * arrays.overhead_watts[arrays.node_type]
+def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
+    """Return the prices in the facility's terms; a node is worth its time, less what its overhead takes."""
+    nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
     return FacilityWorth(
         kilowatt=1000.0 * prices.cap,

@@ -26,7 +26,6 @@ from lpsched.formulations.outlet_box import BoxPrices
 from lpsched.heat import cop, inlet_mix
 
 if TYPE_CHECKING:
-    from lpsched.certificate.facility import Side
     from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility import Facility
@@ -50,10 +49,7 @@ def proof_of(
         If it proves none.
     """
     translator = _Translator.of(facility, arrays, heat)
-    boxes = tuple(translator.box(each) for each in answer.record)
-    first = Box((*translator.first_steps(), *boxes[0].steps), boxes[0].cut, boxes[0].prices)
-    boxes = (first, *boxes[1:])
-    floor = answer.cutoff
+    boxes, floor = tuple(translator.box(each) for each in answer.record), answer.cutoff
     bound = proved(Proof(facility, colocation=colocation), boxes, floor)
     if isinstance(bound, str):
         raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
@@ -97,7 +93,6 @@ class _Translator:
 
     unit: float  # what a share of reward is worth
     units: int
-    tasks: int
     flows: Floats  # N + U
     per_kelvin: Floats  # N + U
     from_power: (
@@ -114,7 +109,6 @@ class _Translator:
         return cls(
             unit=float(arrays.rewards @ arrays.arrivals) or 1.0,
             units=len(arrays.crac_airflow),
-            tasks=len(arrays.rewards),
             flows=flows,
             per_kelvin=arrays.joules_per_m3_kelvin * flows,
             from_power=None if solved else heat.from_power,
@@ -131,20 +125,6 @@ class _Translator:
             sides = HEAT if is_heat else OUTLET
             return Box(steps, Cut(sides, unit, at * KILO if is_heat else at, below, above))
         return Box(steps, None, None if recorded.prices is None else self.prices(recorded.prices, self.unit))
-
-    def first_steps(self) -> list[Step]:
-        """Return the steps to what a unit can have to take out at most: all heat of all nodes, or the cap."""
-        nodes = len(self.flows) - self.units
-        found = []
-        side: Side = "most"
-        for unit in range(self.units):
-            of_cap = np.full(self.units, -1.0)
-            of_nodes = np.where(np.arange(self.units) == unit, -1.0, 0.0)
-            for cap, heat in ((1.0, of_cap), (0.0, of_nodes)):
-                no_air = np.zeros(nodes + self.units)
-                prices = BoxPrices(np.zeros(self.tasks), 0.0, cap, no_air, heat, np.zeros(nodes))
-                found.append(Step(side, unit, self.prices(prices, KILO)))
-        return found
 
     def prices(self, found: BoxPrices, scale: float) -> Prices:
         """Return prices in SI units; `scale` is what a unit of the search's goal is."""

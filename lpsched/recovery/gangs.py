@@ -73,7 +73,7 @@ def _largest(arrays: FacilityArrays, heat: HeatMap, overhead: Floats, own: Float
     limits = np.concatenate((arrays.redline, arrays.crac_redline, [arrays.cap_watts]))
     limits = limits * (1 - HAIR * np.sign(limits))
     idle, full = limits_at(0.0), limits_at(1.0)
-    over = full > limits
+    over = (full > limits) & (full - idle > HAIR * np.maximum(1.0, np.abs(limits)))  # others it cannot mend
     room = (limits[over] - idle[over]) / (full[over] - idle[over])
     return float(np.clip(room.min(initial=1.0), 0.0, 1.0))
 

@@ -54,4 +54,4 @@ def coarsened(program: FixedOutlets) -> FixedOutlets:
         heat.crac_from_outlets,
         heat.crac_watts_per_kelvin,
     )
-    return FixedOutlets(NodeMarket(alike, copies), air, program.outlets)
+    return FixedOutlets(NodeMarket(alike, copies, program.market.kinds), air, program.outlets)

@@ -176,6 +176,7 @@ def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
         crac_redlines=air[nodes : nodes + units] * market.unit,
         cooling=air[nodes + units :] * market.unit / program.heat.crac_watts_per_kelvin,
         nodes=gains * market.unit,
+        watts=prices * per_watt,
     )
 
 

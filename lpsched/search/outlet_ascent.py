@@ -17,11 +17,14 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges
 from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
+from lpsched.relaxation import FacilityPrices
 from lpsched.search.fixed_outlets import best_at, node_watts
 
 if TYPE_CHECKING:
+    from lpsched.formulations.node_market import Run
     from lpsched.heat import HeatMap
     from lpsched.instance.arrays import Floats
+    from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
     from lpsched.relaxation import FacilityRelaxation
     from lpsched.search.fixed_outlets import Pool
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 FIRST_KELVIN: Final = 1.0
+AROUND: Final = 0.5  # kelvin, for prices
 LAST_KELVIN: Final = 0.02
 SHORTER: Final = 0.3
 LONGER: Final = 2.0
@@ -85,12 +89,42 @@ class Ascent:
             else:
                 kelvin *= SHORTER
 
+    def prices(self, point: FacilityRelaxation, watch: Watch) -> FacilityPrices:
+        """Return what limits are worth at the best temperatures, which may follow when a limit moves.
+
+        There cap and redlines often meet at a corner, and the program with fixed temperatures has several
+        sets of prices. Those of the tangents are the ones at which no small change of a temperature pays.
+        """
+        program, market = self.boxes.program, self.pool.market
+        found = program.prices(self._solved(point.outlets, self._heat(point), AROUND, watch).multipliers)
+        gains, _ = market.best(found.worths, found.nodes)
+        per_watt = market.unit / KILO
+        drawn = found.cap * program.curve.at(point.outlets)
+        return FacilityPrices(
+            arrivals=np.maximum(market.arrays.rewards - found.worths * market.unit, 0.0),
+            tasks=found.worths * market.unit,
+            cap=found.cap * per_watt,
+            redlines=found.air[: program.nodes] * market.unit,
+            crac_redlines=found.air[program.nodes :] * market.unit,
+            cooling=np.maximum(drawn - found.heat, 0.0) * per_watt,
+            nodes=gains * market.unit,
+            watts=found.nodes * per_watt,
+        )
+
     def _heat(self, point: FacilityRelaxation) -> Floats:
         powers = node_watts(self.pool.market.arrays, point)
         return np.maximum(heat_removed(self.heat, powers, point.outlets), 0.0) / KILO
 
     def _step(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> tuple[float, Floats]:
         """Return what the tangents promise within some kelvin, and where."""
+        self.steps += 1
+        program = self.boxes.program
+        solution = self._solved(outlets, heat, kelvin, watch).solution
+        place: Floats = np.clip(program.floor + solution["t"], program.box.low, program.box.high)
+        return -solution.value * program.market.unit, place
+
+    def _solved(self, outlets: Floats, heat: Floats, kelvin: float, watch: Watch) -> Generated[Run]:
+        """Solve the program of the tangents within some kelvin."""
         program = self.boxes.program
         largest = program.largest
         box = Ranges(
@@ -99,8 +133,5 @@ class Ascent:
             largest.least,
             largest.most,
         )
-        self.steps += 1
         tangents = program.curve.tangents(heat, outlets)
-        solution = self.boxes.solve(box, gap=self.gap, tangents=tangents, watch=watch).solution
-        place: Floats = np.clip(program.floor + solution["t"], box.low, box.high)
-        return -solution.value * program.market.unit, place
+        return self.boxes.solve(box, gap=self.gap, tangents=tangents, watch=watch)

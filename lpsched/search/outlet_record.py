@@ -7,21 +7,22 @@ two others in its place.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from lpsched.formulations.outlet_box import BoxPrices
 
-Limit = Literal["low", "high", "least", "most"]
+Limit: TypeAlias = Literal["low", "high", "least", "most"]
+RecordedStep: TypeAlias = "tuple[Limit, int, BoxPrices]"
 
 
 @dataclass(slots=True)
 class RecordedBox:
     """Limits that were narrowed, each by prices; then a cut, or the prices that bound the reward."""
 
-    steps: list[tuple[Limit, int, BoxPrices]] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)
     prices: BoxPrices | None = None
     bound: float = np.inf
     cut: tuple[bool, int, float, int, int] | None = None  # whether heat is cut, unit, where, below, above

@@ -27,7 +27,7 @@ from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
 from lpsched.search.outlet_ranges import Tightening
-from lpsched.search.outlet_record import RecordedBox
+from lpsched.search.outlet_record import RecordedBox, RecordedStep
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from lpsched.relaxation import FacilityRelaxation
 
 GAP: Final = 1e-3
+NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
 FINEST: Final = 1e-6
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
 HALVINGS: Final = 30
-CLIMBS: Final = 1  # from points of boxes
+NARROWEST: Final = 1e-5  # kelvin or kilowatts: a box that is narrower than that is done with
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,10 @@ class BoxSearch:
         fine = max(FINEST, FINE * gap)
         self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
-        self.record = [RecordedBox()]
+        first: list[RecordedStep] = [
+            ("most", unit, prices) for unit, prices in self.boxes.program.first_ranges()
+        ]
+        self.record = [RecordedBox(first)]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
 
@@ -125,9 +129,9 @@ class BoxSearch:
         if first is not None:
             self.boxes.begin_at(first)
         self._push(self._bounded(self.boxes.program.largest, 0))
-        if first is None:
+        if first is None and self.leaves:
             self._climb(self.leaves[0].solution)
-        elif not self._is_closed():
+        elif first is not None and not self._is_closed():
             self.ascent.climb(first, self.watch)
         while self.leaves and not self.watch.is_over() and not self._is_closed():
             self.watch.tell("outlets", (self.bound - self.value) / self.bound)
@@ -147,8 +151,11 @@ class BoxSearch:
                 "impossible; allow more time"
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
+        best = self.ascent.best
+        if not self.watch.is_over():
+            best = replace(best, prices=self.ascent.prices(best, self.watch))
         return OutletAnswer(
-            self.ascent.best,
+            best,
             self.bound * (1.0 + ROUNDED),
             self.solved,
             status,
@@ -157,7 +164,8 @@ class BoxSearch:
         )
 
     def _is_closed(self) -> bool:
-        return self.ascent.best is not None and self.bound - self.value <= self.gap * self.bound
+        room = max(self.gap * self.bound, NOTHING * self.unit)
+        return self.ascent.best is not None and self.bound - self.value <= room
 
     def _push(self, leaf: _Leaf) -> None:
         if -leaf.rank <= self.cutoff:
@@ -191,8 +199,11 @@ class BoxSearch:
             leaf = self._bounded(box, leaf.place)
             if -leaf.rank <= self.cutoff or self.watch.is_over():
                 return [leaf]
-            if self.climbs < CLIMBS:
+            if self.solved >= 2 ** (self.climbs + 1):  # at 2, 4, 8 ... boxes
                 self._climb(leaf.solution)
+            if max((box.high - box.low).max(), (box.most - box.least).max()) <= NARROWEST:
+                self.done = max(self.done, -leaf.rank)
+                return []
             if before + leaf.rank < WORTH * (before - self.cutoff):
                 return self._halves(leaf)
 

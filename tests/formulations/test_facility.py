@@ -7,9 +7,10 @@ import pytest
 
 from lpsched.errors import InfeasibleError
 from lpsched.formulations.facility import FixedOutlets
-from lpsched.formulations.node_market import KILO, NodeMarket
+from lpsched.formulations.node_market import KILO, NodeMarket, Run
 from lpsched.heat import heat_map
 from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import with_columns
 from lpsched.search.alike_nodes import coarsened
@@ -19,40 +20,47 @@ from tests.property.tiny_facilities import patterns, rates, some_outlets, tiny_f
 
 
 def some_program(seed):
-    """Return a program with a row of air for every place, and its best reward; nothing if there is none."""
+    """Return a program, its best reward and the multipliers that prove it; nothing if nothing is possible."""
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
     arrays, heat, outlets = facility_arrays(facility), heat_map(facility), some_outlets(rng, facility)
     try:
         best = best_at(arrays, heat, outlets, solver=HighsSolver()).value
     except InfeasibleError:
-        return rng, facility, None, 0.0
-    program = FixedOutlets(NodeMarket(arrays), heat, outlets)
-    program.rows = list(range(len(program.most)))
-    return rng, facility, program, best
+        return rng, facility, None, 0.0, None
+    market = NodeMarket(arrays)
+    program = FixedOutlets(market, heat, outlets)
+    master = with_columns(program.master(), market.columns(market.first_runs()))
+    labels: list[Run] = [None] * len(master.costs)
+    found = ColumnGeneration(HighsSolver(), master, program, labels, program).run(gap=1e-9)
+    return rng, facility, program, best, found.multipliers
 
 
-def some_multipliers(rng, program, best):
-    """Draw multipliers around what they might be, of either sign."""
-    market = program.market
-    size = len(market.flow) + 2 * len(market.overhead) + 1 + len(program.rows)
-    return rng.normal(0.0, 1.0, size) * rng.choice([0.0, 0.1, 1.0, 10.0], size) * (best / market.unit + 0.1)
+def some_multipliers(rng, good):
+    """Draw multipliers: near good ones, or anything of either sign."""
+    if rng.random() < 0.7:
+        near = good * (1.0 + 1e-3 * rng.normal(size=len(good)))
+        return near + 1e-6 * np.abs(good).max() * rng.normal(size=len(good))
+    return rng.normal(size=len(good)) * rng.choice([0.0, 0.1, 1.0, 10.0], len(good)) * np.abs(good).max()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(25))
 def test_any_multipliers_prove_a_bound_that_holds(seed):
-    rng, _, program, best = some_program(seed)
-    for _ in range(20 if program is not None else 0):
-        priced = program.price(some_multipliers(rng, program, best))
-        assert -priced.bound * program.market.unit >= best * (1.0 - 1e-9)
+    rng, _, program, best, good = some_program(seed)
+    if program is None:
+        return
+    assert -program.price(good).bound * program.market.unit == pytest.approx(best, rel=1e-6, abs=1e-9)
+    for _ in range(20):
+        bound = -program.price(some_multipliers(rng, good)).bound * program.market.unit
+        assert bound >= best * (1.0 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_column_costs_what_its_pattern_says_and_none_of_its_node_costs_less(seed):
-    rng, facility, program, best = some_program(seed)
+    rng, facility, program, _, good = some_program(seed)
     if program is None:
         return
-    y = some_multipliers(rng, program, best)
+    y = some_multipliers(rng, good)
     types, nodes = len(facility.task_types), len(facility.nodes)
     worths, _, _, prices = program.prices(y)
     # As the oracle sees them: demand of the right sign, power at the nodes' prices, and nothing on the nodes' time.
@@ -73,7 +81,7 @@ def test_every_column_costs_what_its_pattern_says_and_none_of_its_node_costs_les
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_engine_and_the_program_with_all_patterns_agree(seed):
-    _, facility, program, best = some_program(seed)
+    _, facility, program, best, _ = some_program(seed)
     if program is None:
         return
     market = program.market
@@ -81,7 +89,7 @@ def test_the_engine_and_the_program_with_all_patterns_agree(seed):
         (v, kind.pattern(code))
         for v, j in enumerate(facility.nodes)
         for kind in [market.kinds[j]]
-        for worths in np.random.default_rng(seed).random((200, len(market.flow)))
+        for worths in np.random.default_rng(seed).random((60, len(market.flow)))
         for code in kind.envelope(worths, -1.0, 1.0).codes
     ]
     unique = list({(v, q.runs): (v, q) for v, q in envelopes}.values())

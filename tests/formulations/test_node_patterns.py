@@ -77,8 +77,10 @@ def test_classes_that_slow_down_and_are_slowed_down_alike_are_one():
     class_of, degradation = alike(arrays)
     assert class_of.tolist() == [0, 1, 1, 1]
     assert degradation.tolist() == [[1.0, 0.5], [0.2, 0.1]]
-    # Only how b is slowed down by itself differs now: three classes.
-    arrays.degradation[1, 1] = 0.3
+    # Now b and c slow down each other more than themselves; then only b differs: three classes each time.
+    arrays.degradation[1:, 1:] = [[0.1, 0.3], [0.3, 0.1]]
+    assert len(alike(arrays)[1]) == 3
+    arrays.degradation[1:, 1:] = [[0.3, 0.1], [0.1, 0.1]]
     assert len(alike(arrays)[1]) == 3
 
 

@@ -17,7 +17,7 @@ from tests.paper_facility import paper_facility
 ONE = NodePattern(0, ((0, 0, 1),), np.array([1.0]), 50.0)
 BOTH = NodePattern(0, ((0, 0, 2),), np.array([4 / 3]), 100.0)
 NOTHING = np.zeros(1)
-NO_PRICES = FacilityPrices(NOTHING, NOTHING, 0.0, NOTHING, NOTHING, NOTHING, NOTHING)
+NO_PRICES = FacilityPrices(NOTHING, NOTHING, 0.0, *[NOTHING] * 5)
 
 
 def relaxed(*shares, outlet=25.0):

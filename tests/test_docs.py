@@ -1,0 +1,39 @@
+"""The commands in docs/facilities.md print what it says, but for the last digits of a search."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.test_readme import ROOT, folder, parts, run  # noqa: F401 - a fixture
+
+TEXT = (ROOT / "docs" / "facilities.md").read_text(encoding="utf-8")
+COMMANDS = [
+    pair for block in re.findall(r"```console\n(.*?)```", TEXT, flags=re.DOTALL) for pair in parts(block)
+]
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+NEARLY = 0.05  # of a number: another processor may end its search elsewhere, within the gap
+ANY = ("gap", "hottest inlet", "co-located")  # rows whose numbers depend on which of several optima is found
+
+
+def taken_apart(line):
+    return re.sub(r"\s+", " ", NUMBER.sub("#", line)), [
+        float(x.replace(",", "")) for x in NUMBER.findall(line)
+    ]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) == 3
+
+
+@pytest.mark.parametrize(("command", "expected"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_a_command_prints_what_the_page_says(folder, command, expected):  # noqa: F811
+    printed = run(command, folder)
+    assert len(printed.splitlines()) == len(expected.splitlines())
+    for now, then in zip(printed.splitlines(), expected.splitlines(), strict=True):
+        words, numbers = taken_apart(now)
+        shown, known = taken_apart(then)
+        assert words == shown
+        if not now.startswith(ANY):
+            assert numbers == pytest.approx(known, rel=NEARLY, abs=1e-3), now
