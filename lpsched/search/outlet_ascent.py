@@ -77,6 +77,7 @@ class Ascent:
 
     def climb(self, point: FacilityRelaxation, watch: Watch) -> None:
         """Go up from an allocation."""
+        self.boxes.begin_at(point)
         kelvin = FIRST_KELVIN
         while kelvin > LAST_KELVIN and not watch.is_over():
             promised, place = self._step(point.outlets, self._heat(point), kelvin, watch)

@@ -41,6 +41,7 @@ GAP: Final = 1e-3
 NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are
 FINEST: Final = 1e-6
+UNITS: Final = 8  # whose ranges are narrowed in one pass: those of most doubt
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
 HALVINGS: Final = 30
@@ -98,7 +99,8 @@ class BoxSearch:
         self.unit = market.unit
         self.boxes = BoxSolver(market, heat, solver)
         fine = max(FINEST, FINE * gap)
-        self.ascent = Ascent(self.boxes, heat, Pool(market), solver, gap=fine)
+        # boxes of an ascent are small: their program is not burdened with what the large ones need
+        self.ascent = Ascent(BoxSolver(market, heat, solver), heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
         first: list[RecordedStep] = [
             ("most", unit, prices) for unit, prices in self.boxes.program.first_ranges()
@@ -191,7 +193,7 @@ class BoxSearch:
         while True:
             narrowed = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
             narrowed.note(leaf.solution)
-            box = narrowed.run(self._by_doubt(leaf), self.watch)
+            box = narrowed.run(self._by_doubt(leaf)[:UNITS], self.watch)
             if box is None:
                 self.done = max(self.done, self.cutoff)
                 return []

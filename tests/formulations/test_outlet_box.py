@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,7 +100,9 @@ def test_planes_and_tangents_of_other_boxes_do_not_count(seed):
     market = NodeMarket(arrays)
     used, fresh = (BoxSolver(market, heat, HighsSolver()) for _ in range(2))
     largest = used.program.largest
-    used.solve(around(rng, arrays, point, removed), gap=1e-7)
+    narrow = around(rng, arrays, point, removed)
+    for side in ("low", "high", "least", "most"):
+        used.solve(replace(largest, **{side: getattr(narrow, side)}), gap=1e-7)
     used.solve(largest, gap=1e-7, tangents=used.program.curve.tangents(removed, point.outlets))
     after, alone = (boxes.solve(largest, gap=1e-7).solution.value for boxes in (used, fresh))
     assert after == pytest.approx(alone, rel=1e-5, abs=1e-7)

@@ -10,6 +10,7 @@ import pytest
 
 from lpsched.errors import InfeasibleError
 from lpsched.formulations.node_market import KILO, NodeMarket
+from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, heat_removed
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.lp.highs import HighsSolver
@@ -95,6 +96,18 @@ def test_an_ascent_ends_at_the_top_wherever_it_begins(outlet):
     assert ascent.best is not None
     assert first is None or ascent.best.value >= first.value
     assert ascent.best.value == pytest.approx(1.2, rel=1e-4)
+
+
+def test_an_ascent_that_goes_too_far_comes_back():
+    # On the small platform the first step of a kelvin overshoots; shorter ones then bring 0.3459 from 0.3449.
+    arrays, heat = parts(generate_facility("small", np.random.default_rng(0)))
+    market = NodeMarket(arrays)
+    ascent = Ascent(BoxSolver(market, heat, SOLVER), heat, Pool(market), SOLVER, gap=1e-5)
+    first = ascent.judge(even_outlets(arrays, heat), Watch())
+    assert first is not None
+    ascent.climb(first, Watch())
+    assert first.value < 0.345
+    assert ascent.best.value > 0.34588
 
 
 def test_an_ascent_may_begin_where_nothing_is_possible():
