@@ -2,9 +2,10 @@
 
 From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node type
 the overhead, cores, P-states and watts of a core in P-state 0 (table II); how much memory classes slow each
-other down (table I); the names of the task types; how much of their time scales with the clock, for lbm
-(30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those of the nodes; the cap, a share (60 %) of the power of all cores at
-the most CPU-intensive task type in P-state 0, with the warmest outlets that keep the redlines.
+other down (table I); the names of the task types; how much of their time scales with the clock, for lbm (30
+%) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those of the
+nodes; the cap, a share (60 %) of the power of all cores at the most CPU-intensive task type in P-state 0,
+with the warmest outlets that keep the redlines.
 
 What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
 mean 1 and coefficient of variation V, U(a, b) a uniform one.
@@ -66,8 +67,8 @@ DESCRIPTION: Final = (
     "After the platforms of Oxley and others, 2014. From the paper: tables I and II, the task types, "
     "rewards, CoP, equal CRAC airflows, and the cap, {cap_share:g} of full power. Not printed there, and "
     "made by lpsched's generator as its documentation says: the mixing of air (recirculation "
-    "{recirculation:g}), airflows, redlines, arrivals, deadlines, speeds, P-state clocks and powers, the task "
-    "types' memory classes."
+    "{recirculation:g}), airflows, redlines, arrivals, deadlines, speeds, P-state clocks and powers, the "
+    "task types' memory classes."
 )
 
 
