@@ -1,10 +1,11 @@
 """Facilities after the three platforms of the Heat paper: small, medium and large.
 
 From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node type
-the overhead, cores, P-states and watts of a core in P-state 0 (table II); the names of the task types; how
-much of their time scales with the clock, for lbm (30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the
-CoP; equal CRAC airflows that sum to those of the nodes; the cap, a share (60 %) of the power of all cores at
-the most CPU-intensive task type in P-state 0, with the warmest outlets that keep the redlines.
+the overhead, cores, P-states and watts of a core in P-state 0 (table II); how much memory classes slow each
+other down (table I); the names of the task types; how much of their time scales with the clock, for lbm (30
+%) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those of the
+nodes; the cap, a share (60 %) of the power of all cores at the most CPU-intensive task type in P-state 0,
+with the warmest outlets that keep the redlines.
 
 What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
 mean 1 and coefficient of variation V, U(a, b) a uniform one.
@@ -19,7 +20,7 @@ mean 1 and coefficient of variation V, U(a, b) a uniform one.
     watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
     arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
     deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
-    memory class    heavy, medium or light, with the slowdowns of `heat_tables.py`
+    memory class    heavy, medium or light, of each task type as in `heat_tables.py`
     air             `air_mixing.py`, with a stated share of recirculation
 
 Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
@@ -63,10 +64,11 @@ RANGES: Final = {
     "cap_share": (1e-6, 10),
 }
 DESCRIPTION: Final = (
-    "After the platforms of Oxley and others, 2014. From the paper: table II, the task types, rewards, CoP, "
-    "equal CRAC airflows, and the cap, {cap_share:g} of full power. Not printed there, and made by lpsched's "
-    "generator as its documentation says: the mixing of air (recirculation {recirculation:g}), airflows, "
-    "redlines, arrivals, deadlines, speeds, P-state clocks and powers, memory classes, degradation."
+    "After the platforms of Oxley and others, 2014. From the paper: tables I and II, the task types, "
+    "rewards, CoP, equal CRAC airflows, and the cap, {cap_share:g} of full power. Not printed there, and "
+    "made by lpsched's generator as its documentation says: the mixing of air (recirculation "
+    "{recirculation:g}), airflows, redlines, arrivals, deadlines, speeds, P-state clocks and powers, the "
+    "task types' memory classes."
 )
 
 

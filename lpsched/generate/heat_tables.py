@@ -1,8 +1,8 @@
 """The servers and benchmarks of the Heat paper, and how they are thought to behave.
 
-Names, overheads, cores, P-states and watts are those of its table II; lbm and povray scale with the clock as
-it says. The other shares, the memory classes and the degradation are ours, after the order of memory
-intensity that is known of SPEC CPU2006.
+Names, overheads, cores, P-states and watts are those of its table II, the degradation is its table I; lbm and
+povray scale with the clock as it says. The other shares, and which benchmark is in which memory class, are
+ours, after the order of memory intensity that is known of SPEC CPU2006.
 
 Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
 resource allocation in heterogeneous high performance computing systems, 2014.

@@ -12,6 +12,7 @@ from lpsched.errors import MOST_FAULTS, Fault
 from lpsched.instance.facility_parts import CracUnit, NodeType
 from lpsched.instance.facility_rules import MOST_NODES, MOST_UNITS
 from lpsched.instance.fields import check_count, describe, nearest, numbered, quote
+from lpsched.instance.reading import too_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +49,7 @@ def read_nodes(reading: Reading, kinds: tuple[NodeType, ...] | None) -> tuple[in
             advice = nearest(name, number) or "correct it, or add the type"
             faults.append(Fault(("nodes", index), quote(name), "a node type of the file's list", advice))
         elif len(nodes) + count > MOST_NODES:
-            found = f"{len(nodes) + count:,} nodes or more"
-            faults.append(Fault(("nodes",), found, f"at most {MOST_NODES:,}", "divide the facility"))
+            faults.append(too_many(("nodes",), len(nodes) + count, MOST_NODES))
             break
         else:
             nodes += [number.get(name, 0)] * count
@@ -69,6 +69,10 @@ def read_units(reading: Reading) -> tuple[tuple[CracUnit, ...] | None, list[int]
         return reading.entries("crac_units", CracUnit, UNIT), []
     before = len(reading.faults)
     counts = _unit_counts(reading, value)
+    total = sum(1 if count is None else count for count in counts)
+    if total > MOST_UNITS:
+        reading.faults.append(too_many(("crac_units",), total, MOST_UNITS))
+        return None, []
     miscounted = len(reading.faults) > before
     plain = [
         {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry
@@ -100,10 +104,7 @@ def _unit_counts(reading: Reading, entries: Sequence[object]) -> list[int | None
             reading.faults.append(Fault(("crac_units", index, "count"), **(refused.context or {})))
             continue
         if count > MOST_UNITS:
-            place = ("crac_units", index, "count")
-            reading.faults.append(
-                Fault(place, f"{count:,}", f"at most {MOST_UNITS:,}", "divide the facility")
-            )
+            reading.faults.append(too_many(("crac_units", index, "count"), count, MOST_UNITS))
         else:
             counts[-1] = count
     return counts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import Fault, InstanceError
 from lpsched.instance.counted_entries import read_nodes, read_units
 from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility
 from lpsched.instance.facility_parts import (
@@ -24,10 +24,16 @@ from lpsched.instance.facility_parts import (
     check_facility_watts,
     check_speed,
 )
-from lpsched.instance.facility_rules import FacilityParts, broken_rules
+from lpsched.instance.facility_rules import (
+    MOST_CLASSES,
+    MOST_NODE_TYPES,
+    MOST_TASK_TYPES,
+    FacilityParts,
+    broken_rules,
+)
 from lpsched.instance.fields import check_name, describe
 from lpsched.instance.mixing_door import read_mixing
-from lpsched.instance.reading import Reading, table_file
+from lpsched.instance.reading import Reading, table_file, too_many
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
@@ -96,8 +102,8 @@ def facility_from_dict(
         If anything is wrong; the error lists every fault in the order of `raw`.
     """
     reading = Reading.begin(raw, FORMAT, KEYS, source)
-    kinds = reading.entries("node_types", NodeType, NODE_TYPE)
-    tasks = reading.entries("task_types", ArrivingType, TASK_TYPE)
+    kinds = reading.entries("node_types", NodeType, NODE_TYPE, MOST_NODE_TYPES)
+    tasks = reading.entries("task_types", ArrivingType, TASK_TYPE, MOST_TASK_TYPES)
     nodes = read_nodes(reading, kinds)
     units, entry_of = read_units(reading)
     axes = (
@@ -168,11 +174,15 @@ def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[
         needed, do = "the classes in the order of degradation", "add it, or name the rows and columns"
         reading.faults.append(Fault((key,), "nothing", needed, do))
         return None
-    if names is None:
-        return tuple(task.name for task in tasks) if tasks is not None else None
+    if names is None and tasks is None:
+        return None
+    names = [task.name for task in tasks or ()] if names is None else names
     if not isinstance(names, list | tuple):
         needed = "a list of names, in the order of degradation"
         reading.faults.append(Fault((key,), describe(names), needed, reading.hint))
+        return None
+    if len(names) > MOST_CLASSES:
+        reading.faults.append(too_many((key,), len(names), MOST_CLASSES))
         return None
     faults = []
     for index, name in enumerate(names):
@@ -182,7 +192,7 @@ def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[
             faults.append(
                 Fault((key, index) if key == "memory_classes" else (key,), **(refused.context or {}))
             )
-    reading.faults += faults[:MOST_FAULTS]
+    reading.faults += faults
     return None if faults else tuple(names)
 
 

@@ -7,6 +7,7 @@ air and heat are in `air_rules.py` and `cooling_rules.py`; they are asked last, 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,7 @@ from lpsched.instance.facility_parts import (
     check_speed,
 )
 from lpsched.instance.fields import check_name, describe, nearest, quote
+from lpsched.instance.reading import too_many
 from lpsched.instance.rules import DOUBLE_BYTES, repeats
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 MOST_NODES: Final = 20_000  # the heat map is a dense matrix
 MOST_UNITS: Final = 1_000
+MOST_NODE_TYPES: Final = 1_000
+MOST_TASK_TYPES: Final = 10_000
+MOST_CLASSES: Final = 1_000
 MOST_PATTERNS: Final = 200_000  # ways to divide a node's cores among memory classes
 LONGEST_DESCRIPTION: Final = 10_000
 
@@ -104,10 +109,15 @@ def _there_is_something_of_each(parts: FacilityParts) -> Iterator[Fault]:
     ):
         if getattr(parts, key) == ():
             yield Fault((key,), "an empty list", f"at least one {word}", f"add a {word}")
-    for key, most in (("nodes", MOST_NODES), ("crac_units", MOST_UNITS)):
+    for key, most in (
+        ("node_types", MOST_NODE_TYPES),
+        ("nodes", MOST_NODES),
+        ("crac_units", MOST_UNITS),
+        ("task_types", MOST_TASK_TYPES),
+        ("classes", MOST_CLASSES),
+    ):
         if len(getattr(parts, key) or ()) > most:
-            found = f"{len(getattr(parts, key)):,} of them"
-            yield Fault((key,), found, f"at most {most:,}", "divide the facility")
+            yield too_many((key.replace("classes", "memory_classes"),), len(getattr(parts, key)), most)
 
 
 def _names_are_unique(parts: FacilityParts) -> Iterator[Fault]:
@@ -116,10 +126,10 @@ def _names_are_unique(parts: FacilityParts) -> Iterator[Fault]:
     for key in ("node_types", "crac_units", "task_types"):
         yield from repeats([each.name for each in getattr(parts, key) or ()], (key,), ("name",))
     yield from repeats(parts.classes or (), ("memory_classes",), ())
-    labels = [label for kind in parts.node_types or () for label in set(kind.columns)]
+    labels = Counter(label for kind in parts.node_types or () for label in set(kind.columns))
     for j, kind in enumerate(parts.node_types or ()):
         for label in kind.columns:
-            if kind.p_states is not None and labels.count(label) > 1:
+            if kind.p_states is not None and labels[label] > 1:
                 found = f"{quote(label)}, which names a P-state here and another node type"
                 yield Fault(("node_types", j), found, "labels that differ", "rename one")
 

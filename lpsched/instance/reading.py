@@ -95,17 +95,22 @@ class Reading:
         value = self.raw.get(key)
         return self.part({} if value is None else value, model, (key,), self.faults)
 
-    def entries(self, key: str, model: type[Part], stand_in: Mapping[str, object]) -> tuple[Part, ...] | None:
+    def entries(
+        self, key: str, model: type[Part], stand_in: Mapping[str, object], most: int | None = None
+    ) -> tuple[Part, ...] | None:
         """Read a list, entry by entry: a list of junk then costs no more than its first faults.
 
         Where an entry is faulty but its name at least can be read, the outline that remains, with
         `stand_in` for what must be there, still serves to check the tables and the rules, so that all
-        faults are told at once. Else the answer is `None`.
+        faults are told at once. Else, and for more than `most` entries, the answer is `None`.
         """
         value = self.raw.get(key)
         if not isinstance(value, list | tuple):
             found = "nothing" if value is None else describe(value)
             self.faults.append(Fault((key,), found, f"a list of {key.replace('_', ' ')}", self.hint))
+            return None
+        if most is not None and len(value) > most:
+            self.faults.append(too_many((key,), len(value), most))
             return None
         parts: list[Part] = []
         own: list[Fault] = []
@@ -182,6 +187,11 @@ class Reading:
         """Return the error with all faults, in file order and by the names that the file uses."""
         written = [_as_written(fault, self.raw, lists) for fault in self.faults]
         return InstanceError(source, in_file_order(written, self.raw))
+
+
+def too_many(path: Place, count: int, most: int) -> Fault:
+    """Return the fault of a list that is longer than anything that could be solved."""
+    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
 
 
 def kind_of(format: str) -> str:  # noqa: A002 - what the key is called

@@ -39,6 +39,16 @@ def test_the_platforms_have_the_sizes_of_the_paper(platform, nodes, units, tasks
     assert PLATFORMS["large"] == FacilityOptions(5000, 60, 16, 4)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_every_node_type_occurs_even_among_few_nodes(seed):
+    assert set(facility_of("few", np.random.default_rng(seed), FacilityOptions(4, 1, 1, 4)).nodes) == {
+        0,
+        1,
+        2,
+        3,
+    }
+
+
 def test_node_types_are_those_of_table_two():
     four = facility_of("four", np.random.default_rng(1), FacilityOptions(8, 1, 16, 4))
     found = [

@@ -127,7 +127,7 @@ def _limited(rng: np.random.Generator, facility: Facility) -> Facility:
     busy = idle + 60.0 * arrays.cores[arrays.node_type]
     cool, warm = np.full(len(facility.crac_units), COOL), np.full(len(facility.crac_units), WARM)
     least, most = inlets(heat, idle, cool).max(), inlets(heat, busy, warm).max()
-    redline = float(rng.uniform(least + 0.01, most))
+    redline = min(150.0, float(rng.uniform(least + 0.01, most)))  # the door allows no more
     low, high = total_watts(arrays, heat, idle, cool), total_watts(arrays, heat, busy, warm)
     cap = float(rng.uniform(1.001 * low, max(1.002 * low, high)))
     kinds = tuple(replace(kind, redline_celsius=redline) for kind in facility.node_types)
