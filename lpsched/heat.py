@@ -16,7 +16,7 @@ Source: Oxley and others, equations 5 to 8; Tang, Gupta and Varsamopoulos 2008 f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
+
+HALVINGS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,19 @@ def hottest_common_outlet(arrays: FacilityArrays, heat: HeatMap, powers: Floats)
     room = (arrays.redline - heat.from_power @ powers) / heat.from_outlets.sum(axis=1)
     crac_room = (arrays.crac_redline - heat.crac_from_power @ powers) / heat.crac_from_outlets.sum(axis=1)
     return float(min(room.min(), crac_room.min(), arrays.outlet_high.min()))
+
+
+def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
+    """Return one temperature for all units: the hottest if every node takes the same share of the cap."""
+    kinds = range(len(arrays.cores))
+    busiest = [arrays.cores[j] * arrays.watts[:, arrays.mode_type == j].max(initial=0.0) for j in kinds]
+    idle, busy = arrays.overhead_watts[arrays.node_type], np.array(busiest)[arrays.node_type]
+    low, high = 0.0, 1.0
+    outlets: Floats = arrays.outlet_low
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        powers = idle + share * busy
+        outlets = np.clip(hottest_common_outlet(arrays, heat, powers), arrays.outlet_low, arrays.outlet_high)
+        fits = total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts
+        low, high = (share, high) if fits else (low, share)
+    return outlets

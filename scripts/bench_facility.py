@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 
 from lpsched.generate.facility import generate_facility
-from lpsched.heat import heat_map
+from lpsched.heat import even_outlets, heat_map
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.lp.highs import HighsSolver
 from lpsched.search.fixed_outlets import best_at
-from lpsched.search.outlet_temperatures import best_outlets, even_outlets
+from lpsched.search.outlet_temperatures import best_outlets
 from lpsched.watch import Watch
 
 

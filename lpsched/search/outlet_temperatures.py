@@ -22,7 +22,7 @@ import numpy as np
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges, planes
 from lpsched.formulations.node_market import NodeMarket
-from lpsched.heat import hottest_common_outlet, total_watts
+from lpsched.heat import even_outlets
 from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
@@ -44,7 +44,6 @@ FINEST: Final = 1e-6
 UNITS: Final = 8  # whose ranges are narrowed in one pass: those of most doubt
 WORTH: Final = 0.3  # of a box's distance from the cutoff: what a pass over its ranges should bring
 MIDDLE: Final = 0.2  # of a range, at least, on each side of where it is halved
-HALVINGS: Final = 30
 NARROWEST: Final = 1e-5  # kelvin or kilowatts: a box that is narrower than that is done with
 
 
@@ -247,22 +246,6 @@ class BoxSearch:
         recorded.cut = bool(is_heat), unit, at, below, below + 1
         self.record += recorded.halves()
         return [self._bounded(half, below + above) for above, half in enumerate(halves)]
-
-
-def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
-    """Return one temperature for all units: the hottest if every node takes the same share of the cap."""
-    kinds = range(len(arrays.cores))
-    busiest = [arrays.cores[j] * arrays.watts[:, arrays.mode_type == j].max(initial=0.0) for j in kinds]
-    idle, busy = arrays.overhead_watts[arrays.node_type], np.array(busiest)[arrays.node_type]
-    low, high = 0.0, 1.0
-    outlets: Floats = arrays.outlet_low
-    for _ in range(HALVINGS):
-        share = 0.5 * (low + high)
-        powers = idle + share * busy
-        outlets = np.clip(hottest_common_outlet(arrays, heat, powers), arrays.outlet_low, arrays.outlet_high)
-        fits = total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts
-        low, high = (share, high) if fits else (low, share)
-    return outlets
 
 
 def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[float, tuple[Ranges, Ranges]]:
