@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, made_of, require_suffix
+from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
 from lpsched.files.tables import csv_file, npz_file, parquet_file
 from lpsched.files.writing import write_files
-from lpsched.instance import FORMAT, Bag, Table, bag_from_dict
+from lpsched.instance import FORMAT, Bag, bag_from_dict
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
@@ -115,7 +115,11 @@ def as_dict(
     raw["task_types"] = [_said(task) for task in bag.task_types]
     for key, table in (("seconds", bag.seconds), ("watts", bag.watts)):
         if table is not None:
-            raw[key] = {"file": files[key]} if files else _inline(bag, table, by_name=form is TableForm.NAMES)
+            raw[key] = (
+                {"file": files[key]}
+                if files
+                else inline_table(table, bag.task_types, bag.machine_types, by_name=form is TableForm.NAMES)
+            )
     for key, part in (("prices", bag.prices), ("site", bag.site)):
         if said := _said(part):
             raw[key] = said
@@ -127,24 +131,3 @@ def _said(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic pa
     if "p_states" in said:
         said["p_states"] = list(said["p_states"])
     return said
-
-
-def _inline(bag: Bag, table: Table, *, by_name: bool) -> Any:  # noqa: ANN401 - nested plain values
-    rows = []
-    for cells in table:
-        row: list[Any] = []
-        for machine in bag.machine_types:
-            own, cells = cells[: machine.modes], cells[machine.modes :]  # noqa: PLW2901 - eaten from the left
-            row.append(own[0] if machine.p_states is None else own)
-        rows.append(row)
-    if not by_name:
-        return rows
-    names = [machine.name for machine in bag.machine_types]
-    return {
-        task.name: {name: entry for name, entry in zip(names, row, strict=True) if _runs(entry)}
-        for task, row in zip(bag.task_types, rows, strict=True)
-    }
-
-
-def _runs(entry: float | list[float | None] | None) -> bool:
-    return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))

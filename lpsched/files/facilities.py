@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.files.bags import TableForm
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, made_of, require_suffix
+from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
 from lpsched.files.matrices import dense_rows, write_csv, write_npz
 from lpsched.files.tables import csv_file, npz_file, parquet_file
 from lpsched.files.writing import write_files
@@ -20,7 +20,6 @@ from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
     from lpsched.files.documents.document import Document
-    from lpsched.instance.table import Table
 
 FEW_PLACES: Final = 20  # up to here the mixing matrix is written inside the file
 MANY_PAIRS: Final = 10_000  # beyond, tables go into a file of their own
@@ -130,7 +129,11 @@ def as_dict(
     raw["crac_units"] = [said(unit) for unit in facility.crac_units]
     raw["task_types"] = [said(task) for task in facility.task_types]
     for key, table in (("speeds", facility.speeds), ("watts", facility.watts)):
-        raw[key] = {"file": files[key]} if key in files else _inline(facility, table, by_name=by_name)
+        raw[key] = (
+            {"file": files[key]}
+            if key in files
+            else inline_table(table, facility.task_types, facility.node_types, by_name=by_name)
+        )
     if facility.degradation is not None:
         rows = [[x for x in row if x is not None] for row in facility.degradation]
         raw["degradation"] = _named(facility.classes, rows) if by_name else rows
@@ -151,27 +154,6 @@ def _nodes(facility: Facility) -> list[Any]:
     if RUN * len(runs) > len(names):
         return names
     return [{"type": name, "count": count} if count > 1 else name for name, count in runs]
-
-
-def _inline(facility: Facility, table: Table, *, by_name: bool) -> Any:  # noqa: ANN401 - nested plain values
-    rows = []
-    for cells in table:
-        row: list[Any] = []
-        for kind in facility.node_types:
-            own, cells = cells[: kind.modes], cells[kind.modes :]  # noqa: PLW2901 - eaten from the left
-            row.append(own[0] if kind.p_states is None else own)
-        rows.append(row)
-    if not by_name:
-        return rows
-    names = [kind.name for kind in facility.node_types]
-    return {
-        task.name: {name: entry for name, entry in zip(names, row, strict=True) if _runs(entry)}
-        for task, row in zip(facility.task_types, rows, strict=True)
-    }
-
-
-def _runs(entry: float | list[float | None] | None) -> bool:
-    return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))
 
 
 def _named(names: tuple[str, ...], rows: list[list[float]]) -> dict[str, dict[str, float]]:

@@ -14,10 +14,11 @@ from lpsched.files.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
 from lpsched.instance.reading import in_file_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from lpsched.files.documents.document import Document
+    from lpsched.instance.table import Table
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
 _NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
@@ -89,6 +90,46 @@ def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
             f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"
         )
     return content
+
+
+class _Kind(Protocol):
+    """A type of machines or nodes: the columns of a table that are its own."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...
+    @property
+    def modes(self) -> int: ...
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def inline_table(
+    table: Table, tasks: Sequence[_Named], kinds: Sequence[_Kind], *, by_name: bool
+) -> list[list[Any]] | dict[str, dict[str, Any]]:
+    """Return a table as it stands inside a file: rows of numbers, or what can run by its names."""
+    rows = []
+    for cells in table:
+        row: list[Any] = []
+        for kind in kinds:
+            own, cells = cells[: kind.modes], cells[kind.modes :]  # noqa: PLW2901 - eaten from the left
+            row.append(own[0] if kind.p_states is None else own)
+        rows.append(row)
+    if not by_name:
+        return rows
+    names = [kind.name for kind in kinds]
+    return {
+        task.name: {name: entry for name, entry in zip(names, row, strict=True) if _runs(entry)}
+        for task, row in zip(tasks, rows, strict=True)
+    }
+
+
+def _runs(entry: float | list[float | None] | None) -> bool:
+    return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))
 
 
 def yaml_text(raw: dict[str, Any]) -> str:

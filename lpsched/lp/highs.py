@@ -126,7 +126,13 @@ class HighsSweep:
             _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
         run_highs(highs, self.program, watch)
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
-        return _answer(highs, self.program)
+        try:
+            return _answer(highs, self.program)
+        except SolverError:  # the simplex has been seen to give up where presolve leaves it nothing to do
+            highs.clearSolver()
+            highs.setOptionValue("presolve", "on")
+            run_highs(highs, self.program, watch)
+            return _answer(highs, self.program)
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
         """Return the multipliers that the last basis has for each of these costs: B'y = c_B."""

@@ -36,6 +36,7 @@ METHOD: Final = "lp"
 DEFAULT_GAP: Final = 0.005
 SECONDS: Final = 300.0  # where no time limit is given
 MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
+NOTHING: Final = 1e-12  # of what all arrivals would bring
 FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
 
 
@@ -112,6 +113,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         measured, by_core = verified(instance, allocation), verified(instance, cores)
     value = measured.reward_rate if colocation else measured.plain_reward_rate
     distance = relative_gap(value, bound)
+    if bound - value <= NOTHING * (float(arrays.rewards @ arrays.arrivals) or 1.0):  # nothing can be earned
+        distance = 0.0
     close = distance is not None and distance <= gap
     return FacilityResult(
         method=METHOD,

@@ -96,6 +96,7 @@ class Ascent:
         There cap and redlines often meet at a corner, and the program with fixed temperatures has several
         sets of prices. Those of the tangents are the ones at which no small change of a temperature pays.
         """
+        self.boxes.begin_at(point)  # it may be the first that this program hears of
         program, market = self.boxes.program, self.pool.market
         found = program.prices(self._solved(point.outlets, self._heat(point), AROUND, watch).multipliers)
         gains, _ = market.best(found.worths, found.nodes)

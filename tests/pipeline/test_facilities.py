@@ -131,3 +131,9 @@ def test_value_and_bound_of_random_facilities_hold_together(seed):
     assert result.cores_reward_rate <= result.bound * (1 + 1e-9)
     arrays = facility_arrays(instance)
     assert result.reward_rate <= arrays.rewards @ arrays.arrivals * (1 + 1e-9)
+
+
+def test_where_nothing_can_be_earned_nothing_is_optimal():
+    result = facility(paper_facility(arrivals=0.0))
+    assert (result.reward_rate, result.gap, result.status) == (0.0, 0.0, Status.OPTIMAL)
+    assert result.bound == pytest.approx(0.0, abs=1e-12)

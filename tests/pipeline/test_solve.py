@@ -17,7 +17,7 @@ import lpsched
 from lpsched.certificate.bounds import Prover
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, Prices, Site
+from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
 from lpsched.pipeline import recovering, solve
@@ -550,3 +550,23 @@ def test_idle_power_next_to_nothing_is_no_obstacle():
         [[1.0, 2.0], [3.0, 1.0]], [5, 7], [1, 1], watts=[[9.0, 5.0], [4.0, 8.0]], idle=[1e-18, 1e-30]
     )
     assert solve(bag, objective="energy").bound == pytest.approx(5 * 9 + 7 * 8, rel=1e-9)
+
+
+def test_costs_of_very_different_sizes_are_solved_by_presolve():
+    # The bag sells for a hair less than its overhead, so what a second of wear costs is 10^12 times more than the rest:
+    # HiGHS's simplex gives up on it, with "Solve error". Not running would be best, but the deadline of 1.1 s forces it:
+    # in time, t0 and t1 cannot share a machine, so one of them wears m1 for a second, and t2 (0.1 s) does too.
+    plain = MachineType(name="m0", count=1)
+    worn = MachineType(name="m1", count=1, idle_watts=1.0, wear_per_busy_hour=3600.0, p_states=("P0", "P1"))
+    bag = Bag(
+        "uneven",
+        (plain, worn),
+        tuple(TaskType(name=f"t{i}", count=1) for i in range(3)),
+        Table.of([[1.0, 1.0, 1.0], [1.0, 1.0, None], [1.0, 1.0, 0.1]]),
+        Table.of([[0.0, 0.0, 0.0], [0.0, 0.0, None], [2.0, 0.0, 0.0]]),
+        Prices(per_bag=1.0 - 2**-53, electricity_per_kwh=0.0, overhead_per_bag=1.0),
+        Site(average_power_cap_watts=1.0, cap_measured_at="it", deadline_seconds=1.1),
+    )
+    result = solve(bag)
+    assert result.value <= result.bound
+    assert result.value == pytest.approx(-3600.0 * 1.1 / 1.1, rel=1e-6)  # 1.1 USD of wear in 1.1 s

@@ -1,0 +1,52 @@
+"""The answer for a facility: a table in a notebook, and a value that travels."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from rich.text import Text
+
+from lpsched.generate.facility import FacilityOptions, facility_of
+from lpsched.pipeline import facility
+from lpsched.reports.facility import facility_tables
+from tests.paper_facility import paper_facility
+
+
+@pytest.fixture(scope="module")
+def result():
+    return facility(paper_facility(), outlets=[20.0])
+
+
+def test_a_notebook_shows_it_as_a_table(result):
+    shown = result._repr_html_()
+    assert shown.startswith("<table>")
+    assert "proved: no allocation earns more at these outlet temperatures" in shown
+
+
+def test_it_can_be_pickled(result):
+    again = pickle.loads(pickle.dumps(result))  # noqa: S301 - our own
+    assert again.to_dict() == result.to_dict()
+    assert again.certificate == result.certificate
+
+
+def test_value_comes_after_bound_and_the_gap_is_between_them(result):
+    rows = [row[0] for row in result.facts()]
+    assert rows == ["bound", "value", "gap", "power", "hottest inlet", "core by core"]
+    assert result.gap == pytest.approx(1 - result.reward_rate / result.bound)
+
+
+def test_the_hottest_inlet_is_told_with_its_redline(result):
+    # At 20 C: P = 280 / 1.5 = 186.67 W, so the inlet is 20 + 186.67 / 400 = 20.467 C, 5.033 K below 25.5 C.
+    told = {row[0]: row for row in result.facts()}["hottest inlet"]
+    assert told[1] == "20.4667 C"
+    assert told[2] == "measured: node 0, 5.03 K below its redline of 25.5 C"
+
+
+def test_many_units_are_told_by_their_range():
+    options = FacilityOptions(nodes=20, crac_units=13, task_types=2, node_types=1)
+    many = facility_of("many", np.random.default_rng(0), options)
+    answer = facility(many, outlets=[20.0, *[20.5] * 12])
+    told = [str(each) for each in facility_tables(many, answer) if isinstance(each, Text)]
+    assert told[-1] == "13 CRAC units blow at 20 to 20.5 C (--json has all)"
