@@ -27,6 +27,7 @@ Sides: TypeAlias = "tuple[Side, Side]"
 # Which ends move where a box is cut: that of the box below, that of the box above.
 OUTLET: Final[Sides] = ("high", "low")
 HEAT: Final[Sides] = ("most", "least")
+INLET: Final[Sides] = ("warm", "cool")  # narrowed by steps, never cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,22 @@
 """The most that a CRAC unit can add to a bound, while its outlet and its heat stay in their ranges.
 
-    max over l <= T <= h and Q1 <= Q <= Q2 of     A T + B Q - mu Q g(T),         g = 1 / CoP, mu >= 0, Q1 >= 0
+    max over l <= T <= h, Q1 <= Q <= Q2 and s1 <= T + Q / k <= s2 of     A T + B Q - mu Q g(T),
 
-For a given T this is linear in Q, so Q is Q1 or Q2. For a given Q it is concave in T where g is convex: any
-tangent g(T) >= g(T0) + g'(T0) (T - T0) makes it linear, and the largest value of that is at l or h. T0 is
-sought where the largest value of the curve itself is; elsewhere the bound is weaker, and still one.
+with g = 1 / CoP, mu >= 0, Q1 >= 0, and s = T + Q / k the inlet. For a given T this is linear in Q, so Q is as
+small or as large as it may be: Q1 or k (s1 - T), Q2 or k (s2 - T). For a given Q it is concave in T where g
+is convex: any tangent g(T) >= g(T0) + g'(T0) (T - T0) makes it linear, and the largest value of that is at an
+end. Where g falls, (s - T) g(T) is convex too, and its tangents do the same along Q = k (s - T); where g does
+not fall, the limits of s are left out. T0 is sought where the largest value of the curve itself is; elsewhere
+the bound is weaker, and still one.
 
 With CoP = a + b T + c T^2,  g'' = 2 ((b^2 - a c) + 3 b c T + 3 c^2 T^2) / CoP^3,  least at T = -b / (2 c).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.fixed_point import ONE, PLACES, fixed
@@ -20,6 +25,19 @@ if TYPE_CHECKING:
     from lpsched.instance.facility import CracUnit
 
 HALVINGS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The ranges of one unit: outlet, heat, inlet; and the watts that warm its air by a kelvin."""
+
+    low: float
+    high: float
+    least: Fraction
+    most: Fraction
+    cool: Fraction
+    warm: Fraction
+    per_kelvin: Fraction
 
 
 def coefficients(unit: CracUnit) -> tuple[float, float, float]:
@@ -43,11 +61,59 @@ class Cooler:
         positive = all(a + b * t + c * t * t > 0 for t in (low, least, high))
         return positive and (b * b - a * c) + 3 * b * c * least + 3 * c * c * least * least >= 0
 
-    def most(  # noqa: PLR0913, PLR0917 - the letters above
-        self, outlet: int, heat: int, cap: int, low: float, high: float, least: float, largest: float
-    ) -> int:
+    def falls(self) -> bool:
+        """Tell whether 1 / CoP never rises with the temperature in the unit's range."""
+        _, b, c = map(Fraction, self._cop)
+        return all(b + 2 * c * Fraction(t) >= 0 for t in self.range)
+
+    def most(self, outlet: int, heat: int, cap: int, box: Box) -> int:
         """Return the most that can be added; `outlet` (A) has three times the places of the others."""
-        return max(self._at(outlet, heat, cap, low, high, q) for q in (least, largest))
+        if not self.falls():
+            heats = float(box.least), float(box.most)
+            return max(self._at(outlet, heat, cap, box.low, box.high, q) for q in heats)
+        low = max(Fraction(box.low), box.cool - box.most / box.per_kelvin)
+        high = min(Fraction(box.high), box.warm - box.least / box.per_kelvin)
+        if low > high:  # nothing is in the box, so anything is true of it
+            return self._at(outlet, heat, cap, box.low, box.low, float(box.least))
+        found = []
+        for watts, inlet, is_least in ((box.least, box.cool, True), (box.most, box.warm, False)):
+            turn = inlet - watts / box.per_kelvin  # where it is the inlet that limits the heat, not its range
+            flat, slanted = ((turn, high), (low, turn)) if is_least else ((low, turn), (turn, high))
+            if max(flat[0], low) <= min(flat[1], high):
+                ends = _down(max(flat[0], low)), _up(min(flat[1], high))
+                found.append(self._at(outlet, heat, cap, *ends, float(watts)))
+            if max(slanted[0], low) <= min(slanted[1], high):
+                along = max(slanted[0], low), min(slanted[1], high)
+                found.append(self._slanted(outlet, heat, cap, inlet, box.per_kelvin, along))
+        return max(found)
+
+    def _slanted(  # noqa: PLR0913, PLR0917 - the letters above
+        self, outlet: int, heat: int, cap: int, inlet: Fraction, k: Fraction, ends: tuple[Fraction, Fraction]
+    ) -> int:
+        """Return the most where Q = k (inlet - T): by the tangent of (inlet - T) g(T), which is convex."""
+        a, b, c = map(Fraction, self._cop)
+        per_outlet, per_heat, mu = Fraction(outlet, ONE**3), Fraction(heat, ONE), Fraction(cap, ONE)
+        touch = Fraction(self._best_slanted(outlet, heat, cap, float(inlet), float(k), ends))
+        g = 1 / (a + b * touch + c * touch * touch)
+        slope = -g - (inlet - touch) * (b + 2 * c * touch) * g * g
+        most = max(
+            per_outlet * t + per_heat * k * (inlet - t) - mu * k * ((inlet - touch) * g + slope * (t - touch))
+            for t in ends
+        )
+        return -((-most.numerator << PLACES) // most.denominator)
+
+    def _best_slanted(  # noqa: PLR0913, PLR0917 - the letters above
+        self, outlet: int, heat: int, cap: int, inlet: float, k: float, ends: tuple[Fraction, Fraction]
+    ) -> float:
+        a, b, c = self._cop
+        slope, weight = outlet / ONE**3 - heat / ONE * k, cap / ONE * k
+        left, right = map(float, ends)
+        for _ in range(HALVINGS):
+            t = (left + right) / 2
+            g = 1 / (a + b * t + c * t * t)
+            falls = slope + weight * (g + (inlet - t) * (b + 2 * c * t) * g * g) < 0
+            left, right = (left, t) if falls else (t, right)
+        return (left + right) / 2
 
     def _at(self, outlet: int, heat: int, cap: int, low: float, high: float, watts: float) -> int:  # noqa: PLR0913, PLR0917
         touch = fixed(self._best_touch(outlet, cap, low, high, watts))
@@ -71,3 +137,15 @@ class Cooler:
             falls = slope + weight * (b + 2 * c * t) / (a + b * t + c * t * t) ** 2 < 0
             left, right = (left, t) if falls else (t, right)
         return (left + right) / 2
+
+
+def _down(number: Fraction) -> float:
+    """Return a double that is not above."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) <= number else nextafter(nearest, -inf)
+
+
+def _up(number: Fraction) -> float:
+    """Return a double that is not below."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)

@@ -23,11 +23,12 @@ a watt, by at least the overhead; so p_v is rounded down.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from lpsched.certificate.air import Air
-from lpsched.certificate.cooling import Cooler, coefficients
+from lpsched.certificate.cooling import Box, Cooler, coefficients
 from lpsched.certificate.fixed_point import (
     ONE,
     PLACES,
@@ -36,6 +37,7 @@ from lpsched.certificate.fixed_point import (
     float_up,
     product_up,
     quotient_down,
+    quotient_up,
 )
 from lpsched.certificate.node_patterns import NodeGains
 from lpsched.errors import Fault, InstanceError
@@ -43,27 +45,30 @@ from lpsched.errors import Fault, InstanceError
 if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
 
-Side: TypeAlias = Literal["low", "high", "least", "most"]  # of the outlet, of the heat
+Side: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]  # of outlet, heat and inlet
+LOWER: Final = ("low", "least", "cool")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Outlet temperatures and heat of each unit, from and to."""
+    """Outlet temperatures, heat and inlet temperatures of each unit, from and to."""
 
     low: tuple[float, ...]  # celsius
     high: tuple[float, ...]
     least: tuple[float, ...]  # watts, at least 0
     most: tuple[float, ...]
+    cool: tuple[float, ...]  # celsius
+    warm: tuple[float, ...]
 
     def is_empty(self) -> bool:
-        """Tell whether nothing is left of the range of some outlet or heat."""
-        outlets, heats = zip(self.low, self.high, strict=True), zip(self.least, self.most, strict=True)
-        return any(low > high for low, high in (*outlets, *heats))
+        """Tell whether nothing is left of the range of some outlet, heat or inlet."""
+        lower, upper = (*self.low, *self.least, *self.cool), (*self.high, *self.most, *self.warm)
+        return any(low > high for low, high in zip(lower, upper, strict=True))
 
     def with_side(self, side: Side, unit: int, value: float) -> Ranges:
         """Return the ranges with one end moved, inwards only."""
         ends = list(getattr(self, side))
-        ends[unit] = max(ends[unit], value) if side in ("low", "least") else min(ends[unit], value)
+        ends[unit] = max(ends[unit], value) if side in LOWER else min(ends[unit], value)
         return replace(self, **{side: tuple(ends)})
 
 
@@ -114,7 +119,12 @@ class Proof:
             cop += max(product_up(c, each) for each in (*(product_up(x, x) for x in t), 0))
             most.append(float_up(product_up(cap, cop)))
         zeros = (0.0,) * len(most)
-        return Ranges(low, high, zeros, tuple(most))
+        # a unit cools, so what it draws in is as warm as what it blows; and no warmer than its heat makes it
+        warm = [
+            float_up(fixed(end) + quotient_up(fixed(heat) << 2 * PLACES, self._air.per_kelvin(u)))
+            for u, (end, heat) in enumerate(zip(high, most, strict=True))
+        ]
+        return Ranges(low, high, zeros, tuple(most), low, tuple(warm))
 
     def reward(self, ranges: Ranges, prices: Prices, floor: float = 0.0) -> float | None:
         """Return the reward rate that none in these ranges exceeds; `None` if the prices prove nothing."""
@@ -123,12 +133,12 @@ class Proof:
 
     def narrowed(self, ranges: Ranges, side: Side, unit: int, prices: Prices, floor: float) -> Ranges | None:
         """Return the ranges with one end where the prices prove it to be; `None` if they prove nothing."""
-        sign = -1 if side in ("low", "least") else 1
-        goal = {unit: sign}
-        is_outlet = side in ("low", "high")
-        found = self._most(
-            ranges, prices, floor, omega=0, outlet=goal if is_outlet else {}, heat={} if is_outlet else goal
-        )
+        sign = -1 if side in LOWER else 1
+        outlet = {unit: sign} if side in ("low", "high", "cool", "warm") else {}
+        heat = {unit: sign * ONE} if side in ("least", "most") else {}
+        if side in ("cool", "warm"):  # T + Q / k, with 1 / k rounded so that nothing becomes smaller
+            heat = {unit: -((-sign << 4 * PLACES) // self._air.per_kelvin(unit))}
+        found = self._most(ranges, prices, floor, omega=0, outlet=outlet, heat=heat)
         if found is None:
             return None
         return ranges.with_side(side, unit, float_up(found) if sign > 0 else float_down(-found))
@@ -170,12 +180,17 @@ class Proof:
             per_kelvin = quotient_down(etas[u] << 2 * PLACES, self._air.per_kelvin(u))
             total += cooler.most(
                 air.outlets[u] + (((outlet or {}).get(u, 0) * ONE - etas[u]) << 2 * PLACES),
-                air.heat[u] + (heat or {}).get(u, 0) * ONE - per_kelvin,
+                air.heat[u] + (heat or {}).get(u, 0) - per_kelvin,
                 cap,
-                ranges.low[u],
-                ranges.high[u],
-                ranges.least[u],
-                ranges.most[u],
+                Box(
+                    ranges.low[u],
+                    ranges.high[u],
+                    Fraction(ranges.least[u]),
+                    Fraction(ranges.most[u]),
+                    Fraction(ranges.cool[u]),
+                    Fraction(ranges.warm[u]),
+                    Fraction(self._air.per_kelvin(u), ONE**3),
+                ),
             )
         return total
 

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.boxes import FORMAT, HEAT, OUTLET, Box, Cut, FacilityCertificate, Step
+from lpsched.certificate.boxes import FORMAT, HEAT, INLET, OUTLET, Box, Cut, FacilityCertificate, Step
 from lpsched.certificate.facility import Prices
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.files.documents import read_document
@@ -27,7 +27,7 @@ _NEEDED: Final = ("format", "instance", "colocation", "bound", "floor", "boxes")
 _PRICES: Final = ("tasks", "cap", "air", "unit_redlines", "reward")
 _CUT: Final = ("what", "unit", "at", "below", "above")
 _WHAT: Final = {"outlet": OUTLET, "heat": HEAT}
-_SIDES: Final[tuple[Side, ...]] = (*OUTLET, *HEAT)
+_SIDES: Final[tuple[Side, ...]] = (*OUTLET, *HEAT, *INLET)
 
 
 def as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:

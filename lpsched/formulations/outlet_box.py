@@ -31,11 +31,11 @@ least some value asked for, it proves how far that temperature or heat can go.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from lpsched.formulations.cooling_envelope import Ranges
+from lpsched.formulations.cooling_envelope import Ranges, edges
 from lpsched.formulations.node_market import HOTTEST, KILO, PENALTY, SLACK
 from lpsched.formulations.outlet_rows import OutletRows
 from lpsched.lp.builder import LpBuilder
@@ -94,9 +94,11 @@ class OutletProgram:
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
-        self.box = Ranges(low, high, np.zeros(self.units), self._most_heat(low, high))
+        mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
+        cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
+        self.box = Ranges(low, high, np.zeros(self.units), self._most_heat(low, high), cool, warm)
         self.largest = self.box
-        self.first_row = self.types + 2 * self.nodes + 2 + 3 * self.units
+        self.first_row = self.types + 2 * self.nodes + 2 + 4 * self.units
 
     def _most_heat(self, low: Floats, high: Floats) -> Floats:
         """Return what each unit may have to take out at most: never more than the cap."""
@@ -104,19 +106,26 @@ class OutletProgram:
         most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
         return most
 
-    def first_ranges(self) -> list[tuple[int, BoxPrices]]:
-        """Return for each unit the prices that prove the most heat it begins with.
+    def first_ranges(self) -> list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]]:
+        """Return the prices that prove the most heat, and the inlets, that each unit begins with.
 
         Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
-        of all units is, and with it the cap.
+        of all units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as
+        can be, or idle.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
-        found = []
+        found: list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]] = []
         for unit in range(self.units):
+            own = np.arange(self.units) == unit
             of_cap = self.largest.most[unit] >= self.cap
-            theta = np.where(of_cap | (np.arange(self.units) == unit), -1.0, 0.0)
+            theta = np.where(of_cap | own, -1.0, 0.0)
             cap = 1.0 if of_cap else 0.0
-            found.append((unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats)))
+            found.append(
+                ("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats))
+            )
+            theta = own / self.rows.per_kelvin
+            found.append(("cool", unit, BoxPrices(nothing, 0.0, 0.0, no_air, theta, theta @ self.heats)))
+            found.append(("warm", unit, BoxPrices(nothing, 0.0, 0.0, no_air, -theta, -theta @ self.heats)))
         return found
 
     def master(self) -> LinearProgram:
@@ -148,6 +157,9 @@ class OutletProgram:
             lp.between(f"outlet[{u}]", [(t[u : u + 1], 1.0)], 0.0, float(width[u]))
         for u in range(units):
             lp.between(f"range[{u}]", [(q[u : u + 1], 1.0)], 0.0, float(self.largest.most[u]))
+        for u in range(units):
+            terms = [(q[u : u + 1], 1.0 / self.rows.per_kelvin[u]), (t[u : u + 1], 1.0)]
+            lp.between(f"inlet[{u}]", terms, -np.inf, np.inf)
         return lp.build()
 
     def costs(self, program: LinearProgram) -> Floats:
@@ -167,6 +179,8 @@ class OutletProgram:
         lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
         heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
         lower[heat], upper[heat] = self.box.least, self.box.most
+        inlet = slice(first + 1 + 3 * self.units, first + 1 + 4 * self.units)
+        lower[inlet], upper[inlet] = self.box.cool - self.floor, self.box.warm - self.floor
         late = slice(self.first_row, None)
         lower[late] = self.rows.lower_limits(self.box, self.tangents)
         return program.upper, lower, upper
@@ -224,12 +238,18 @@ class OutletProgram:
         if self.tangents is not None:
             per_heat = per_heat - prices.cap * self.tangents.heat
             per_outlet = per_outlet - prices.cap * self.tangents.outlet
-            ends = np.maximum(per_heat * box.least, per_heat * box.most)
-            ends += np.maximum(per_outlet * box.low, per_outlet * box.high)
-            return float(ends.sum() - prices.cap * self.tangents.constant.sum())
-        both = np.stack((box.least, box.most))
-        lost = self.curve.lowest(prices.cap * both, per_outlet, box.low, box.high)
-        return float((per_heat * both - lost).max(axis=0).sum())
+            corners = np.maximum(per_heat * box.least, per_heat * box.most)
+            corners += np.maximum(per_outlet * box.low, per_outlet * box.high)
+            return float(corners.sum() - prices.cap * self.tangents.constant.sum())
+        ends = edges(self.curve, box)
+        lost = self.curve.lowest(
+            prices.cap * ends.heat,
+            per_heat * ends.tilt + per_outlet,
+            ends.low,
+            ends.high,
+            prices.cap * ends.tilt,
+        )
+        return float((per_heat * ends.heat - lost).max(axis=0).sum())
 
     def broken(self, solution: LpSolution) -> Rows | None:
         """Return rows of air and planes of cooling power that the point breaks most."""

@@ -50,9 +50,9 @@ class OutletRows:
     """Knows which rows are there, and all others without writing them out."""
 
     def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
-        self.curve = CoolingCurve(arrays)
         self.floor = arrays.outlet_low
         self.per_kelvin = heat.crac_watts_per_kelvin / KILO
+        self.curve = CoolingCurve(arrays, self.per_kelvin)
         self.warms = heat.from_power * KILO  # G
         self.mixes = heat.from_outlets  # H
         self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
@@ -141,6 +141,8 @@ def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
         and box.high[unit] <= own.high[unit]
         and own.least[unit] <= box.least[unit]
         and box.most[unit] <= own.most[unit]
+        and own.cool[unit] <= box.cool[unit]
+        and box.warm[unit] <= own.warm[unit]
     )
 
 

@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from lpsched.search.outlet_temperatures import OutletAnswer
 
 HAIR: Final = 1e-13  # of the largest price of air
-SCALES: Final = {"low": 1.0, "high": 1.0, "least": KILO, "most": KILO}  # of what a step makes large
+SCALES: Final = {
+    "low": 1.0,
+    "high": 1.0,
+    "cool": 1.0,
+    "warm": 1.0,
+    "least": KILO,
+    "most": KILO,
+}  # of what a step makes large
 
 
 def proof_of(

@@ -134,6 +134,8 @@ class Ascent:
             np.clip(outlets + kelvin, largest.low, largest.high),
             largest.least,
             largest.most,
+            largest.cool,
+            largest.warm,
         )
         tangents = program.curve.tangents(heat, outlets)
         return self.boxes.solve(box, gap=self.gap, tangents=tangents, watch=watch)

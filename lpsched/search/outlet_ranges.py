@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 GAP: Final = 1e-3
 ROUNDS: Final = 3  # of columns for one limit
 NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for
-LIMITS: Final[tuple[Limit, ...]] = ("most", "least", "high", "low")
+INLETS: Final[tuple[Limit, ...]] = ("warm", "cool")
+LIMITS: Final[tuple[Limit, ...]] = (*INLETS, "most", "least", "high", "low")
+UPPER: Final = ("warm", "most", "high")
 OUTWARD: Final = 1e-6  # kelvin or kilowatts, for rounding
 
 
@@ -45,42 +47,57 @@ class Tightening:
         if solution["over"].max() <= OUTWARD:
             self.points.append((self.boxes.program.floor + solution["t"], solution["Q"]))
 
-    def run(self, units: list[int], watch: Watch) -> Ranges | None:
+    def run(self, units: list[int], watch: Watch, limits: tuple[Limit, ...] = LIMITS) -> Ranges | None:
         """Return the box with narrower limits; `None` if it turns out empty."""
         for unit in units:
-            for limit in LIMITS:
+            for limit in limits:
                 if watch.is_over():
                     return self.box
                 if not self._is_near(unit, limit):
                     self._tighten(unit, limit, watch)
-                    if self.box.low[unit] > self.box.high[unit] or self.box.least[unit] > self.box.most[unit]:
+                    if any(low[unit] > high[unit] for low, high in self._ends()):
                         return None
         return self.box
 
+    def _ends(self) -> tuple[tuple[Floats, Floats], ...]:
+        box = self.box
+        return (box.low, box.high), (box.least, box.most), (box.cool, box.warm)
+
     def _is_near(self, unit: int, limit: Limit) -> bool:
         """Tell whether some known point comes near a limit, or there is nothing left to narrow."""
-        box, is_heat = self.box, limit in {"most", "least"}
-        low, high = (box.least[unit], box.most[unit]) if is_heat else (box.low[unit], box.high[unit])
-        near = NEARLY * (high - low)
-        place = high if limit in {"most", "high"} else low
-        return high - low <= OUTWARD or any(
-            abs(point[is_heat][unit] - place) <= near for point in self.points
+        curve = self.boxes.program.curve
+        if limit in INLETS and not curve.falls[unit]:
+            return True
+        of_what = (
+            ("low", "least", "cool").index(limit)
+            if limit not in UPPER
+            else ("high", "most", "warm").index(limit)
         )
+        low, high = (float(each[unit]) for each in self._ends()[of_what])
+        place, near = high if limit in UPPER else low, NEARLY * (high - low)
+        reached = [
+            (outlets[unit], heat[unit], outlets[unit] + heat[unit] / curve.per_kelvin[unit])[of_what]
+            for outlets, heat in self.points
+        ]
+        return high - low <= OUTWARD or any(abs(each - place) <= near for each in reached)
 
     def _tighten(self, unit: int, limit: Limit, watch: Watch) -> None:
-        sign = 1.0 if limit in {"most", "high"} else -1.0
-        weights = np.zeros(self.boxes.program.units)
-        weights[unit] = sign
-        is_heat = limit in {"most", "least"}
-        goal = Goal(0.0, None if is_heat else weights, weights if is_heat else None, self.least_reward)
+        program = self.boxes.program
+        sign = 1.0 if limit in UPPER else -1.0
+        own = np.where(np.arange(program.units) == unit, sign, 0.0)
+        outlets = None if limit in {"most", "least"} else own
+        heat = (
+            None if limit in {"high", "low"} else own if outlets is None else own / program.curve.per_kelvin
+        )
+        goal = Goal(0.0, outlets, heat, self.least_reward)
         found = self.boxes.solve(self.box, gap=GAP, goal=goal, watch=watch, most=ROUNDS)
         self.note(found.solution)
         proved = -found.bound + OUTWARD
-        if not is_heat:
-            proved += sign * self.boxes.program.floor[unit]
+        if outlets is not None:
+            proved += sign * program.floor[unit]
         limits = getattr(self.box, limit).copy()
         before = limits[unit]
         limits[unit] = min(before, proved) if sign > 0 else max(before, -proved)
         if limits[unit] != before:
             self.box = replace(self.box, **{limit: limits})
-            self.record.steps.append((limit, unit, self.boxes.program.prices(found.multipliers)))
+            self.record.steps.append((limit, unit, program.prices(found.multipliers)))

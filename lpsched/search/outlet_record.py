@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from lpsched.formulations.outlet_box import BoxPrices
 
-Limit: TypeAlias = Literal["low", "high", "least", "most"]
+Limit: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]
 RecordedStep: TypeAlias = "tuple[Limit, int, BoxPrices]"
 
 

@@ -26,7 +26,7 @@ from lpsched.heat import even_outlets
 from lpsched.search.fixed_outlets import ROUNDED, Pool
 from lpsched.search.outlet_ascent import Ascent
 from lpsched.search.outlet_boxes import BoxSolver
-from lpsched.search.outlet_ranges import Tightening
+from lpsched.search.outlet_ranges import INLETS, Tightening
 from lpsched.search.outlet_record import RecordedBox, RecordedStep
 from lpsched.watch import Watch
 
@@ -101,9 +101,7 @@ class BoxSearch:
         # boxes of an ascent are small: their program is not burdened with what the large ones need
         self.ascent = Ascent(BoxSolver(market, heat, solver), heat, Pool(market), solver, gap=fine)
         self.leaves: list[_Leaf] = []
-        first: list[RecordedStep] = [
-            ("most", unit, prices) for unit, prices in self.boxes.program.first_ranges()
-        ]
+        first: list[RecordedStep] = [*self.boxes.program.first_ranges()]
         self.record = [RecordedBox(first)]
         self.done = 0.0  # the largest bound, or cutoff, of leaves that are done with
         self.solved = self.climbs = 0
@@ -134,6 +132,8 @@ class BoxSearch:
             self._climb(self.leaves[0].solution)
         elif first is not None and not self._is_closed():
             self.ascent.climb(first, self.watch)
+        if self.leaves and not self._is_closed():
+            self._narrow_inlets()
         while self.leaves and not self.watch.is_over() and not self._is_closed():
             self.watch.tell("outlets", (self.bound - self.value) / self.bound)
             leaf = self.leaves[0]
@@ -141,6 +141,17 @@ class BoxSearch:
             heapq.heappop(self.leaves)  # only now: if a program fails, no box is lost
             for each in better:
                 self._push(each)
+
+    def _narrow_inlets(self) -> None:
+        """Narrow what all units may draw in: of all ranges these say most about the others."""
+        leaf = self.leaves.pop()
+        inlets = Tightening(self.boxes, leaf.box, self.cutoff / self.unit, self.record[leaf.place])
+        inlets.note(leaf.solution)
+        box = inlets.run(list(range(len(self.arrays.cop))), self.watch, INLETS)
+        if box is None:
+            self.done = max(self.done, self.cutoff)
+        else:
+            self._push(self._bounded(box, leaf.place))
 
     def answer(self) -> OutletAnswer:
         """Return the best point and the bound."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.certificate.cooling import Cooler
+from lpsched.certificate.cooling import Box, Cooler
 from lpsched.certificate.facility import Prices, Proof, Ranges
 from lpsched.certificate.fixed_point import (
     ONE,
@@ -35,7 +35,7 @@ from tests.recovery.test_gangs import NO_PRICES
 NUDGED = (
     1 + 1e-14
 )  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
-AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,))
+AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,), (25.0,), (35.0,))
 
 
 def balanced(mu, cop=2.5):
@@ -232,13 +232,16 @@ def test_a_unit_adds_no_less_than_it_does_anywhere_in_its_box_and_not_much_more(
     low, high = np.sort(rng.uniform(10.0, 25.0, 2))
     least, most = np.sort(rng.uniform(0.0, 1e4, 2))
     outlet, heat, cap = rng.normal() * 10, rng.normal() * 0.3, rng.exponential(0.5)
-    t, q = np.meshgrid(np.linspace(low, high, 200), np.linspace(least, most, 50))
-    best = (outlet * t + heat * q - cap * q / (0.458 + 0.0008 * t + 0.0068 * t * t)).max()
-    found = Cooler(unit).most(
-        fixed(outlet) * ONE**2, fixed(heat), fixed(cap), low, high, least, most
-    ) / ONE  # fmt: skip
+    coldest, hottest = low + least / 1000.0, high + most / 1000.0  # 1,000 W warm its air by a kelvin
+    cool, warm = coldest + rng.uniform([-0.2, 0.5], [0.5, 1.2]) * (hottest - coldest)  # the middle is in
+    t, share = np.meshgrid(np.linspace(low, high, 400), np.linspace(0.0, 1.0, 50))
+    floor, ceiling = np.maximum(least, 1000.0 * (cool - t)), np.minimum(most, 1000.0 * (warm - t))
+    q = np.where(floor <= ceiling, floor + share * (ceiling - floor), np.nan)
+    best = np.nanmax(outlet * t + heat * q - cap * q / (0.458 + 0.0008 * t + 0.0068 * t * t))
+    box = Box(low, high, Fraction(least), Fraction(most), Fraction(cool), Fraction(warm), Fraction(1000))
+    found = Cooler(unit).most(fixed(outlet) * ONE**2, fixed(heat), fixed(cap), box) / ONE
     assert best <= found + 1e-9
-    assert found == pytest.approx(best, abs=1e-3 * max(1.0, abs(best)))
+    assert found == pytest.approx(best, abs=5e-3 * max(1.0, abs(best), cap * most))
 
 
 def test_products_are_rounded_to_the_side_they_say():

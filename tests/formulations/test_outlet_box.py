@@ -31,12 +31,16 @@ def some_point(seed):
     return rng, arrays, heat, point, heat_removed(heat, node_watts(arrays, point), point.outlets) / KILO
 
 
-def around(rng, arrays, point, removed):
+def around(rng, arrays, heat, point, removed):
     """Return a box that holds the point."""
+    per_kelvin = heat.crac_watts_per_kelvin / KILO
     low = np.maximum(point.outlets - rng.uniform(0, 4, len(removed)), arrays.outlet_low)
     high = np.minimum(point.outlets + rng.uniform(0, 4, len(removed)), arrays.outlet_high)
     least = np.maximum(removed - rng.uniform(0, 0.1, len(removed)), 0.0)
-    return Ranges(low, high, least, np.maximum(removed, 0.0) + rng.uniform(0, 0.1, len(removed)))
+    most = np.maximum(removed, 0.0) + rng.uniform(0, 0.1, len(removed))
+    inlets = point.outlets + removed / per_kelvin
+    cool, warm = (inlets + sign * rng.uniform(0, 3, len(removed)) for sign in (-1, 1))
+    return Ranges(low, high, least, most, cool, warm)
 
 
 def some_multipliers(rng, good):
@@ -55,8 +59,8 @@ def test_any_multipliers_prove_a_bound_of_the_rewards_in_a_box(seed):
     market = NodeMarket(arrays)
     boxes = BoxSolver(market, heat, HighsSolver())
     for wide in (True, False):  # of no width at the temperatures of the point, the bound is its reward
-        exact = Ranges(point.outlets, point.outlets, np.zeros_like(removed), boxes.program.largest.most)
-        good = boxes.solve(around(rng, arrays, point, removed) if wide else exact, gap=1e-8).multipliers
+        exact = replace(boxes.program.largest, low=point.outlets, high=point.outlets)
+        good = boxes.solve(around(rng, arrays, heat, point, removed) if wide else exact, gap=1e-8).multipliers
         for _ in range(20):
             bound = -boxes.program.price(some_multipliers(rng, good)).bound * market.unit
             assert bound >= point.value * (1.0 - 1e-9)
@@ -69,7 +73,7 @@ def test_any_multipliers_prove_how_far_temperature_and_heat_can_go(seed):
         return
     market = NodeMarket(arrays)
     boxes = BoxSolver(market, heat, HighsSolver())
-    box = around(rng, arrays, point, removed)
+    box = around(rng, arrays, heat, point, removed)
     for _ in range(4):
         weights = rng.normal(size=(2, len(removed)))
         goal = Goal(0.0, weights[0], weights[1], point.value / market.unit * rng.uniform(0.5, 1.0))
@@ -82,12 +86,12 @@ def test_any_multipliers_prove_how_far_temperature_and_heat_can_go(seed):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_program_of_a_box_without_width_is_the_one_at_its_temperatures(seed):
-    _, arrays, heat, point, removed = some_point(seed)
+    _, arrays, heat, point, _ = some_point(seed)
     if point is None:
         return
     market = NodeMarket(arrays)
     boxes = BoxSolver(market, heat, HighsSolver())
-    box = Ranges(point.outlets, point.outlets, np.zeros_like(removed), boxes.program.largest.most)
+    box = replace(boxes.program.largest, low=point.outlets, high=point.outlets)
     found = boxes.solve(box, gap=1e-7)
     assert -found.bound * market.unit == pytest.approx(point.value, rel=1e-5, abs=1e-7)
 
@@ -100,8 +104,8 @@ def test_planes_and_tangents_of_other_boxes_do_not_count(seed):
     market = NodeMarket(arrays)
     used, fresh = (BoxSolver(market, heat, HighsSolver()) for _ in range(2))
     largest = used.program.largest
-    narrow = around(rng, arrays, point, removed)
-    for side in ("low", "high", "least", "most"):
+    narrow = around(rng, arrays, heat, point, removed)
+    for side in ("low", "high", "least", "most", "cool", "warm"):
         used.solve(replace(largest, **{side: getattr(narrow, side)}), gap=1e-7)
     used.solve(largest, gap=1e-7, tangents=used.program.curve.tangents(removed, point.outlets))
     after, alone = (boxes.solve(largest, gap=1e-7).solution.value for boxes in (used, fresh))
