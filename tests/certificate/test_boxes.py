@@ -73,6 +73,8 @@ def test_the_floor_is_the_least_that_is_proved():
     [
         pytest.param((), "it has no boxes", id="nothing"),
         pytest.param((Box(),), "box 0 proves nothing", id="no-prices"),
+        pytest.param((Box(cut=Cut(OUTLET, 0, 20.0, 1, 2)), Box(prices=GOOD), Box()), "box 2 proves nothing", id="above"),
+        pytest.param((Box(cut=Cut(OUTLET, 0, 20.0, 1, 2)), Box(), Box(prices=GOOD)), "box 1 proves nothing", id="below"),
         pytest.param((Box(prices=replace(GOOD, cap=-1.0)),), "box 0 proves nothing", id="a-wrong-sign"),
         pytest.param((Box(cut=Cut(OUTLET, 0, 20.0, 0, 1)), Box(prices=GOOD)), "do not come later", id="a-circle"),
         pytest.param((Box(cut=Cut(OUTLET, 0, 20.0, 1, 2)), Box(prices=GOOD)), "do not come later", id="half-a-cut"),

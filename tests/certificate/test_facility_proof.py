@@ -23,7 +23,7 @@ from lpsched.certificate.fixed_point import (
 from lpsched.certificate.node_patterns import NodeGains
 from lpsched.errors import InstanceError
 from lpsched.heat import heat_map, hottest_common_outlet, inlet_mix
-from lpsched.instance.facility import CracUnit
+from lpsched.instance.facility import CracUnit, Mixing, SparseMatrix
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.recovery.gangs import gang
 from lpsched.relaxation import FacilityRelaxation, NodePattern
@@ -66,6 +66,26 @@ def test_a_redline_has_its_price_too():
     kappa = (400 / 150) / 0.08
     only_redline = Prices((1.0,), 0.0, (kappa, 0.0), (0.0,))
     assert Proof(paper_facility()).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
+
+
+def test_a_redline_has_its_price_with_a_recirculation_matrix_too():
+    # D = 1/400 K/W is the same air: t = T + P / 400. With rho = 400/150 the redline leaves (25.5 - 25) rho again.
+    facility = paper_facility()
+    solved = replace(facility, mixing=Mixing("recirculation", SparseMatrix.of([[(0, 1 / 400)]], 1)))
+    only_redline = Prices((1.0,), 0.0, (400 / 150, 0.0), (0.0,))
+    assert Proof(solved).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
+    # and with the cap alone: a watt of heat costs mu / 2.5 at the unit
+    only_cap = Prices((1.0,), 1 / 210, (0.0, 1 / 210 / 2.5), (0.0,))
+    assert Proof(solved).reward(AT_25, only_cap) == pytest.approx(1.2, rel=1e-12)
+
+
+def test_the_redline_of_a_unit_has_its_price_too():
+    # s = T + P / 100 <= 27 allows P = 200 at 25 C. eta = 100/150 a kelvin makes a watt of heat cost 1/150, so one and
+    # two cores gain 2/3 again, the overhead takes 0.8, and (27 - 25) eta = 4/3 is left: 1.2.
+    facility = paper_facility()
+    limited = replace(facility, crac_units=(replace(facility.crac_units[0], redline_celsius=27.0),))
+    prices = replace(balanced(0.0), air=(NUDGED * 1000 / 150, 1000 / 150), unit_redlines=(100 / 150,))
+    assert Proof(limited).reward(AT_25, prices) == pytest.approx(1.2, rel=1e-12)
 
 
 def test_without_colocation_two_cores_gain_twice_as_much_as_one():

@@ -47,8 +47,9 @@ def test_a_slip_over_cap_and_redline_is_taken_back(slip):
     # 0.4 of one core and 0.6 of both use up cap and redline; a little more of the second breaks both.
     allocation, arrays, heat = recovered(relaxed((0.4 - slip, ONE), (0.6 + slip, BOTH)))
     powers = powers_of(allocation)
-    assert total_watts(arrays, heat, powers, np.array([25.0])) <= 280.0
-    assert inlets(heat, powers, np.array([25.0]))[0] <= 25.5
+    hair = 1 - 0.9e-10  # left free, so that whoever adds up in another order finds no breach
+    assert total_watts(arrays, heat, powers, np.array([25.0])) <= 280.0 * hair
+    assert inlets(heat, powers, np.array([25.0]))[0] <= 25.5 * hair
     assert powers[0] == pytest.approx(200.0, abs=2e-6)  # a hair of 25.5 C is 1e-6 W at 400 W/K
 
 
