@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from lpsched.instance.facility_arrays import FacilityArrays
 
 STEPS: Final = 12
-SLOPES: Final = 9  # of each of two kinds, tried at once and again nearer to the best
+SLOPES: Final = 9  # tried at once, and again nearer to the best
+HALVINGS: Final = 5
 REFINEMENTS: Final = 12
 NARROWER: Final = 0.45
-SAMPLES: Final = 17  # points of an edge
+SAMPLES: Final = 33  # points of an edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,45 @@ def edges(curve: CoolingCurve, box: Ranges) -> Edges:
 
 
 def planes(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
-    """Return the planes below Q g(T) on a box that are highest at a point, or nearly.
+    """Return the planes below Q g(T) on a box that are highest at a point, or nearly."""
+    plain, k = _of_two_edges(curve, box, heat, outlets), curve.per_kelvin
+    if not ((box.cool > box.low + box.least / k) | (box.warm < box.high + box.most / k)).any():
+        return plain  # the limits of the inlets cut nothing off
+    cut = _of_four_edges(curve, box, heat, outlets)
+    higher = cut.at(heat, outlets) > plain.at(heat, outlets)
+    return Planes(
+        np.where(higher, cut.heat, plain.heat),
+        np.where(higher, cut.outlet, plain.outlet),
+        np.where(higher, cut.constant, plain.constant),
+    )
+
+
+def _of_two_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
+    """Leave the inlets out: then a slope in T makes the slope in Q, and only one has to be sought."""
+    ends = np.stack([q * curve.slope(t) for q in (box.least, box.most) for t in (box.low, box.high)])
+    first, last = ends.min(axis=0), ends.max(axis=0)
+    for _ in range(HALVINGS):
+        slopes = np.linspace(first, last, SLOPES)
+        tried = _sloped(curve, box, slopes)
+        best = tried.at(heat, outlets).argmax(axis=0)
+        units = np.arange(len(best))
+        first, last = slopes[np.maximum(best - 1, 0), units], slopes[np.minimum(best + 1, SLOPES - 1), units]
+    return Planes(tried.heat[best, units], tried.outlet[best, units], tried.constant[best, units])
+
+
+def _sloped(curve: CoolingCurve, box: Ranges, slopes: Floats) -> Planes:
+    """Return the planes of these slopes in T that touch both edges Q = Q1 and Q = Q2."""
+    both = np.stack((box.least, box.most))[:, np.newaxis]
+    first, last = curve.lowest(both, slopes, box.low, box.high)
+    width = box.most - box.least
+    per_heat = np.where(width > 0, (last - first) / np.where(width > 0, width, 1.0), 0.0)
+    # At a box of no width in Q the plane is flat in Q there, and the lower of the two edges is below both.
+    lower = np.where(width > 0, first - per_heat * box.least, np.minimum(first, last))
+    return Planes(per_heat, slopes, lower)
+
+
+def _of_four_edges(curve: CoolingCurve, box: Ranges, heat: Floats, outlets: Floats) -> Planes:
+    """Return planes that know the limits of the inlets.
 
     Slopes in the inlet s = T + Q / k and in T are sought on a grid, and again nearer to the best, against
     some points of the edges; any slopes will do.

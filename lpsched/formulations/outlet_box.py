@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from lpsched.relaxation import FacilityRelaxation
 
 NAME: Final = "outlet-box"
+FEW_UNITS: Final = 12  # whose inlets are limited from the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,12 @@ class OutletProgram:
         self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
         self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
         low, high = arrays.outlet_low, arrays.outlet_high
-        mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
-        cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
-        self.box = Ranges(low, high, np.zeros(self.units), self._most_heat(low, high), cool, warm)
+        most = self._most_heat(low, high)
+        cool, warm = low, high + most / self.rows.per_kelvin  # what the other ranges say already
+        if self.units <= FEW_UNITS:
+            mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
+            cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
+        self.box = Ranges(low, high, np.zeros(self.units), most, cool, warm)
         self.largest = self.box
         self.first_row = self.types + 2 * self.nodes + 2 + 4 * self.units
 
@@ -111,7 +115,8 @@ class OutletProgram:
 
         Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
         of all units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as
-        can be, or idle.
+        can be, or idle; where there are many units, the planes that this makes higher cost more than they
+        bring.
         """
         nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
         found: list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]] = []
@@ -123,6 +128,8 @@ class OutletProgram:
             found.append(
                 ("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats))
             )
+            if self.units > FEW_UNITS:
+                continue
             theta = own / self.rows.per_kelvin
             found.append(("cool", unit, BoxPrices(nothing, 0.0, 0.0, no_air, theta, theta @ self.heats)))
             found.append(("warm", unit, BoxPrices(nothing, 0.0, 0.0, no_air, -theta, -theta @ self.heats)))

@@ -109,4 +109,5 @@ def test_planes_and_tangents_of_other_boxes_do_not_count(seed):
         used.solve(replace(largest, **{side: getattr(narrow, side)}), gap=1e-7)
     used.solve(largest, gap=1e-7, tangents=used.program.curve.tangents(removed, point.outlets))
     after, alone = (boxes.solve(largest, gap=1e-7).solution.value for boxes in (used, fresh))
-    assert after == pytest.approx(alone, rel=1e-5, abs=1e-7)
+    # Planes are the highest only nearly, so points agree to 1e-4; planes of other boxes would make it 4e-2.
+    assert after == pytest.approx(alone, rel=2e-4, abs=1e-7)
