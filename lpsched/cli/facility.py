@@ -34,7 +34,7 @@ def facility(
     gap: Annotated[
         float,
         typer.Option(help="Stop, and call the answer optimal, within this relative gap.", min=0.0, max=1.0),
-    ] = 0.005,
+    ] = 0.001,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds, by default 300; then the best allocation and bound so far.", min=0.0),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
 
 METHOD: Final = "lp"
-DEFAULT_GAP: Final = 0.005
+DEFAULT_GAP: Final = 0.001
 SECONDS: Final = 300.0  # where no time limit is given
 MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
 NOTHING: Final = 1e-12  # of what all arrivals would bring
