@@ -13,6 +13,7 @@ from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.pipeline import facility
 from lpsched.result import Status
 from lpsched.schedule.facility import GangAllocation
+from lpsched.search.outlet_ranges import Tightening
 from lpsched.verify.facility import examine
 from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
@@ -137,3 +138,24 @@ def test_where_nothing_can_be_earned_nothing_is_optimal():
     result = facility(paper_facility(arrivals=0.0))
     assert (result.reward_rate, result.gap, result.status) == (0.0, 0.0, Status.OPTIMAL)
     assert result.bound == pytest.approx(0.0, abs=1e-12)
+
+
+def test_boxes_that_cannot_be_narrowed_are_cut_and_the_proof_follows(monkeypatch):
+    monkeypatch.setattr(Tightening, "run", lambda self, *_: self.box)
+    result = facility(paper_facility(), gap=1e-3)
+    cuts = {box.cut.sides for box in result.certificate.boxes if box.cut is not None}
+    assert cuts  # of outlets, of heat, or of both
+    assert 1.2 <= result.bound <= 1.2 * (1 + 2e-3)
+    assert result.status is Status.OPTIMAL
+    assert check(paper_facility(), result.certificate).accepted
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5])
+def test_cut_boxes_hold_every_allocation_of_random_facilities(monkeypatch, seed):
+    instance = tiny_facility(np.random.default_rng(seed))
+    whole = facility(instance, gap=1e-3, time_limit=5.0)
+    monkeypatch.setattr(Tightening, "run", lambda self, *_: self.box)
+    cut = facility(instance, gap=1e-3, time_limit=2.0)
+    assert whole.reward_rate <= cut.bound * (1 + 1e-9)
+    assert cut.reward_rate <= whole.bound * (1 + 1e-9)
+    assert check(instance, cut.certificate).accepted
