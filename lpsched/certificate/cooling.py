@@ -115,7 +115,10 @@ class Cooler:
             left, right = (left, t) if falls else (t, right)
         return (left + right) / 2
 
-    def _at(self, outlet: int, heat: int, cap: int, low: float, high: float, watts: float) -> int:  # noqa: PLR0913, PLR0917
+    def _at(  # noqa: PLR0913, PLR0917 - the letters above
+        self, outlet: int, heat: int, cap: int, low: float, high: float, watts: float
+    ) -> int:
+        """Return the most where Q is `watts` and T from low to high: by the tangent of g."""
         touch = fixed(self._best_touch(outlet, cap, low, high, watts))
         a, b, c = map(fixed, self._cop)
         cop = (a << 2 * PLACES) + (b * touch << PLACES) + c * touch * touch  # three times the places

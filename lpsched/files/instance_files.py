@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.files.documents.document import Document
-    from lpsched.instance.table import Table
+    from lpsched.instance.table import Column, Named, Table
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
 _NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
@@ -92,24 +92,8 @@ def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
     return content
 
 
-class _Kind(Protocol):
-    """A type of machines or nodes: the columns of a table that are its own."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def p_states(self) -> tuple[str, ...] | None: ...
-    @property
-    def modes(self) -> int: ...
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
 def inline_table(
-    table: Table, tasks: Sequence[_Named], kinds: Sequence[_Kind], *, by_name: bool
+    table: Table, tasks: Sequence[Named], kinds: Sequence[Column], *, by_name: bool
 ) -> list[list[Any]] | dict[str, dict[str, Any]]:
     """Return a table as it stands inside a file: rows of numbers, or what can run by its names."""
     rows = []

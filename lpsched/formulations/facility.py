@@ -98,9 +98,7 @@ class FixedOutlets:
         types, nodes = len(market.flow), len(market.overhead)
         z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
         power = lp.variables("P", upper=SLACK * market.most)
-        drawn = SLACK * float(self.weights @ market.most) + abs(
-            self.room
-        )  # more than the cap can be broken by
+        drawn = SLACK * float(self.weights @ market.most) + abs(self.room)  # more cannot break the cap
         over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
         lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
         lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)

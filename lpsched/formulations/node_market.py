@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.formulations.node_patterns import NodeKind
-from lpsched.lp.master import Columns
+from lpsched.lp.master import Columns, with_columns
+from lpsched.relaxation import FacilityPrices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance.arrays import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
+    from lpsched.lp.program import LinearProgram
     from lpsched.relaxation import NodePattern
 
 KILO: Final = 1000.0
 SLACK: Final = 1.01  # between what a variable can be and its upper limit
-PENALTY: Final = (
-    100.0  # times the largest worth of a kilowatt: for what breaks a limit, or is kelvins too hot
-)
+PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest worth of a kilowatt
 HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold
 MARGIN: Final = 0.05  # of the prices: how far beyond them patterns are looked for
 NEIGHBOURS: Final = 1  # patterns on each side of the best that a node is offered as well
@@ -87,6 +87,36 @@ class NodeMarket:
                 chosen = zip(nodes[there].tolist(), near[there].tolist(), strict=True)
                 runs += [(v, patterns[q]) for v, q in chosen if patterns[q].runs]
         return gains, runs
+
+    def begun(
+        self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]
+    ) -> tuple[LinearProgram, list[Run]]:
+        """Return a program with columns for these patterns, and what all its columns stand for."""
+        return with_columns(master, self.columns(runs)), [*[None] * len(master.costs), *runs]
+
+    def prices(  # noqa: PLR0913 - one for each kind of limit
+        self,
+        *,
+        worths: Floats,
+        cap: float,
+        redlines: Floats,
+        crac_redlines: Floats,
+        cooling: Floats,
+        nodes: Floats,
+    ) -> FacilityPrices:
+        """Return multipliers in reward per second and SI units; a node's is that of its kilowatts."""
+        gains, _ = self.best(worths, nodes)
+        per_watt = self.unit / KILO
+        return FacilityPrices(
+            arrivals=np.maximum(self.arrays.rewards - worths * self.unit, 0.0),
+            tasks=worths * self.unit,
+            cap=cap * per_watt,
+            redlines=redlines * self.unit,
+            crac_redlines=crac_redlines * self.unit,
+            cooling=cooling * per_watt,
+            nodes=gains * self.unit,
+            watts=nodes * per_watt,
+        )
 
     def columns(self, runs: Sequence[tuple[int, NodePattern]]) -> Columns:
         """Return patterns of nodes as columns of the rows of demand, nodes and power, in that order."""

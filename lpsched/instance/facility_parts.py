@@ -45,7 +45,7 @@ def _check_cores(value: object) -> int:
 
 def _check_range(value: object) -> tuple[float, float]:
     needed = "[lowest, highest] in degrees celsius"
-    if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004
+    if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004 - from and to
         raise refusal(describe(value), needed, "write both; twice the same where it cannot be changed")
     low, high = (check_celsius(each) for each in value)
     if low > high:

@@ -25,16 +25,16 @@ from lpsched.instance.facility_parts import (
     check_facility_watts,
     check_speed,
 )
-from lpsched.instance.fields import check_name, describe, nearest, quote
+from lpsched.instance.fields import describe, nearest, quote
 from lpsched.instance.reading import too_many
-from lpsched.instance.rules import DOUBLE_BYTES, repeats
+from lpsched.instance.rules import repeats, unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpsched.errors import Place
     from lpsched.instance.mixing import Mixing
-    from lpsched.instance.table import Check, Table
+    from lpsched.instance.table import Table
 
 MOST_NODES: Final = 20_000  # the heat map is a dense matrix
 MOST_UNITS: Final = 1_000
@@ -75,10 +75,7 @@ def broken_rules(parts: FacilityParts) -> tuple[Fault, ...]:
 
 
 def _it_has_a_name(parts: FacilityParts) -> Iterator[Fault]:
-    try:
-        check_name(parts.name)
-    except PydanticCustomError as refused:
-        yield Fault(("name",), **(refused.context or {}))
+    return unnamed(parts.name)
 
 
 def _the_description_is_text(parts: FacilityParts) -> Iterator[Fault]:
@@ -148,8 +145,8 @@ def _tables_fit_and_are_sound(parts: FacilityParts) -> Iterator[Fault]:
     if parts.node_types is not None and parts.task_types is not None:
         shape = (len(parts.task_types), sum(kind.modes for kind in parts.node_types))
         names = "task types x columns"
-        yield from _unsound("speeds", parts.speeds, shape, names, check_speed)
-        yield from _unsound("watts", parts.watts, shape, names, check_facility_watts)
+        yield from unsound("speeds", parts.speeds, shape, names, check_speed)
+        yield from unsound("watts", parts.watts, shape, names, check_facility_watts)
     if parts.classes is None:
         return
     if bool(parts.classes) != (parts.degradation is not None) and parts.task_types is not None:
@@ -157,29 +154,12 @@ def _tables_fit_and_are_sound(parts: FacilityParts) -> Iterator[Fault]:
         yield Fault(("degradation",), found, "both or neither", "add the one, or drop the other")
         return
     shape = (len(parts.classes), len(parts.classes))
-    yield from _unsound("degradation", parts.degradation, shape, "classes x classes", check_degradation)
+    yield from unsound("degradation", parts.degradation, shape, "classes x classes", check_degradation)
     for flat in parts.degradation.absent() if parts.degradation is not None else ():
         place = divmod(flat, len(parts.classes))
         yield Fault(
             ("degradation", *place), "nothing", "a number", "write 0 where one does not slow the other"
         )
-
-
-def _unsound(
-    key: str, table: Table | None, shape: tuple[int, int], names: str, check: Check
-) -> Iterator[Fault]:
-    if table is None:
-        return
-    if (table.rows, table.columns) != shape or len(table.packed) != DOUBLE_BYTES * shape[0] * shape[1]:
-        found, needed = f"a table of {table.rows} x {table.columns}", f"{shape[0]} x {shape[1]}, {names}"
-        yield Fault((key,), found, needed, "mend its shape")
-        return
-    for flat, cell in enumerate(table.cells.tolist() if table.checked_as != key else ()):
-        try:
-            if cell == cell:  # noqa: PLR0124 - not NaN
-                check(cell)
-        except PydanticCustomError as refused:
-            yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
 
 
 def _speeds_and_powers_go_together(parts: FacilityParts) -> Iterator[Fault]:

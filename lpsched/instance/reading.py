@@ -44,7 +44,7 @@ class Reading:
     faults: list[Fault] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, raw: object, format: str, keys: tuple[str, ...], source: str) -> Reading:  # noqa: A002
+    def begin(cls, raw: object, format: str, keys: tuple[str, ...], source: str) -> Reading:  # noqa: A002 - as `kind_of`
         """Look at the format and at the keys of the whole.
 
         Raises
@@ -219,7 +219,7 @@ def in_file_order(faults: Sequence[Fault], raw: object) -> tuple[Fault, ...]:
             else:
                 steps.append(step if isinstance(step, int) else 0)
                 inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
-                here = here[step] if inside else None  # type: ignore[index]
+                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
         return tuple(steps)
 
     return tuple(sorted(dict.fromkeys(faults), key=position))
@@ -235,7 +235,7 @@ def table_file(raw: object) -> str | None:
 def _as_written(fault: Fault, raw: Mapping[str, Any], lists: tuple[str, str]) -> Fault:
     """Give a fault that a rule found in a table the path that the file uses: names instead of numbers."""
     table = raw.get(str(fault.path[0])) if fault.path else None
-    if len(fault.path) < 2 or not isinstance(fault.path[1], int) or not isinstance(table, Mapping):  # noqa: PLR2004
+    if not isinstance(table, Mapping) or not any(isinstance(step, int) for step in fault.path[1:2]):
         return fault
     names = [raw[key][step]["name"] for key, step in zip(lists, fault.path[1:], strict=False)]
     return replace(fault, path=(fault.path[0], *names, *fault.path[1 + len(names) :]), file=table_file(table))
@@ -254,7 +254,7 @@ def _validated(value: object, model: type[Part]) -> Part:
 def _keys_of(model: type) -> list[str]:
     if issubclass(model, BaseModel):
         return list(model.model_fields)
-    return list(model.__dataclass_fields__)  # type: ignore[attr-defined]
+    return list(model.__dataclass_fields__)  # type: ignore[attr-defined]  # all other parts are dataclasses
 
 
 def _outline(model: type[Part], entry: object, stand_in: Mapping[str, object]) -> Part | None:

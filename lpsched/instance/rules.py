@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lpsched.instance.parts import MachineType, Prices, Site, TaskType
-    from lpsched.instance.table import Table
+    from lpsched.instance.table import Check, Table
 
 
 DOUBLE_BYTES: Final = 8
@@ -51,8 +51,13 @@ def broken_rules(parts: Parts) -> tuple[Fault, ...]:
 
 
 def _the_bag_has_a_name(parts: Parts) -> Iterator[Fault]:
+    return unnamed(parts.name)
+
+
+def unnamed(name: object) -> Iterator[Fault]:
+    """Return the fault of what is no name for an instance."""
     try:
-        check_name(parts.name)
+        check_name(name)
     except PydanticCustomError as refused:
         yield Fault(("name",), **(refused.context or {}))
 
@@ -62,19 +67,26 @@ def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
     if parts.machine_types is None or parts.task_types is None:
         return
     shape = (len(parts.task_types), sum(machine.modes for machine in parts.machine_types))
-    for key, table, check in (("seconds", parts.seconds, check_seconds), ("watts", parts.watts, check_watts)):
-        if table is None:
-            continue
-        if (table.rows, table.columns) != shape or len(table.packed) != DOUBLE_BYTES * shape[0] * shape[1]:
-            found = f"a table of {table.rows} x {table.columns}"
-            yield Fault((key,), found, f"{shape[0]} x {shape[1]}, task types x columns", "mend its shape")
-            continue
-        for flat, cell in enumerate(table.cells.tolist() if table.checked_as != key else ()):
-            try:
-                if cell == cell:  # noqa: PLR0124 - not NaN
-                    check(cell)
-            except PydanticCustomError as refused:
-                yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
+    yield from unsound("seconds", parts.seconds, shape, "task types x columns", check_seconds)
+    yield from unsound("watts", parts.watts, shape, "task types x columns", check_watts)
+
+
+def unsound(
+    key: str, table: Table | None, shape: tuple[int, int], names: str, check: Check
+) -> Iterator[Fault]:
+    """Return the faults of a table: its shape, and its cells if no reader has checked them."""
+    if table is None:
+        return
+    if (table.rows, table.columns) != shape or len(table.packed) != DOUBLE_BYTES * shape[0] * shape[1]:
+        found, needed = f"a table of {table.rows} x {table.columns}", f"{shape[0]} x {shape[1]}, {names}"
+        yield Fault((key,), found, needed, "mend its shape")
+        return
+    for flat, cell in enumerate(table.cells.tolist() if table.checked_as != key else ()):
+        try:
+            if cell == cell:  # noqa: PLR0124 - not NaN
+                check(cell)
+        except PydanticCustomError as refused:
+            yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
 
 
 def _names_are_unique(parts: Parts) -> Iterator[Fault]:

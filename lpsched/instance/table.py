@@ -31,18 +31,18 @@ class Named(Protocol):
     """What a row of a table belongs to: a task type."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...  # noqa: D102 - the class says it
 
 
 class Column(Named, Protocol):
     """What one or more columns of a table belong to: a machine or node type, perhaps with P-states."""
 
     @property
-    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
     @property
-    def modes(self) -> int: ...  # noqa: D102
+    def modes(self) -> int: ...  # noqa: D102 - the class says it
     @property
-    def columns(self) -> tuple[str, ...]: ...  # noqa: D102
+    def columns(self) -> tuple[str, ...]: ...  # noqa: D102 - the class says it
 
 
 @dataclass(frozen=True, slots=True)

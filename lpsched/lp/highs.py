@@ -1,14 +1,12 @@
 """HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
 
-A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
-noticed here, and HiGHS is told to stop. A small one is done before anybody could press it, and is solved
-without presolve, which would cost more than it saves. The primal simplex method is used where its start is
-feasible: when all variables may be 0, and after a solve, when only costs have changed.
+A program that may take long can be stopped (`highs_run.py`). A small one is done before anybody could press
+Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is used
+where its start is feasible: when all variables may be 0, and after a solve, when only costs have changed.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +15,7 @@ import numpy as np
 
 from lpsched.errors import SolverError
 from lpsched.lp.devices import Device
+from lpsched.lp.highs_run import check, run_highs
 from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_limits, with_rows
 from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from lpsched.watch import Watch
 
-POLL_SECONDS: Final = 0.05
 SMALL: Final = 5_000  # coefficients: some milliseconds
 SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
 _DUAL: Final = 1
@@ -99,8 +97,8 @@ class HighsSolver:
         if small and program.allows_nothing():
             options["simplex_strategy"] = _PRIMAL
         for option, value in options.items():
-            _check(highs.setOptionValue(option, value), program, option)
-        _check(pass_program(highs, program), program, "the program")
+            check(highs.setOptionValue(option, value), program, option)
+        check(pass_program(highs, program), program, "the program")
         return highs, small
 
 
@@ -123,7 +121,7 @@ class HighsSweep:
         highs = self.highs
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
-            _check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
+            check(highs.changeColsCost(len(costs), self.columns, costs), self.program, "the costs")
         run_highs(highs, self.program, watch)
         highs.setOptionValue("simplex_strategy", _PRIMAL)  # other costs leave the basis feasible
         try:
@@ -170,7 +168,7 @@ class HighsMaster:
         size = len(columns)
         cells = (len(columns.values), columns.starts[:-1], columns.rows, columns.values)
         status = self.highs.addCols(size, columns.costs, np.zeros(size), columns.upper, *cells)
-        _check(status, self.program, "new columns")
+        check(status, self.program, "new columns")
         self.program = with_columns(self.program, columns)
 
     def add_rows(self, rows: Rows) -> None:
@@ -182,7 +180,7 @@ class HighsMaster:
             If HiGHS refuses them.
         """
         cells = (len(rows.values), rows.starts[:-1], rows.columns, rows.values)
-        _check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
+        check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
         self.program = with_rows(self.program, rows)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
@@ -202,8 +200,8 @@ class HighsMaster:
         highs: Any = self.highs  # its types leave out the rows
         size, height = len(upper), len(row_lower)
         columns, rows = np.arange(size, dtype=np.int32), np.arange(height, dtype=np.int32)
-        _check(highs.changeColsBounds(size, columns, np.zeros(size), upper), self.program, "the limits")
-        _check(highs.changeRowsBounds(height, rows, row_lower, row_upper), self.program, "the limits")
+        check(highs.changeColsBounds(size, columns, np.zeros(size), upper), self.program, "the limits")
+        check(highs.changeRowsBounds(height, rows, row_lower, row_upper), self.program, "the limits")
         self.program = with_limits(self.program, upper, row_lower, row_upper)
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
@@ -258,46 +256,3 @@ def pass_program(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsS
         program.values,
         np.zeros(size, dtype=np.int32),
     )
-
-
-def _check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> None:
-    if status == highspy.HighsStatus.kError:
-        raise SolverError(f"HiGHS refused {what} of {program.name}")
-
-
-def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
-    """Run to the end, or until the watch is over."""
-    left = None if watch is None else watch.left()
-    until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
-    _check(highs.setOptionValue("time_limit", until), program, "the time limit")
-    if highs.HandleUserInterrupt:
-        _run_in_thread(highs, watch)
-    else:
-        highs.run()
-
-
-def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
-    """Run to the end, or stop when the watch is over, or at Ctrl-C.
-
-    However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works
-    would abort it.
-    """
-    done = threading.Event()  # Thread.join, once interrupted, takes a running thread for a stopped one
-
-    def work() -> None:
-        try:
-            highs.run()
-        finally:
-            done.set()
-
-    threading.Thread(target=work, daemon=True).start()
-    interrupted = False
-    while not done.is_set():
-        try:
-            if interrupted or (watch is not None and watch.is_over()):
-                highs.cancelSolve()
-            done.wait(POLL_SECONDS)
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted:
-        raise KeyboardInterrupt

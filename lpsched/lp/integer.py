@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import highspy
 import numpy as np
 
-from lpsched.lp.highs import pass_program, run_highs
+from lpsched.lp.highs import pass_program
+from lpsched.lp.highs_run import run_highs
 
 if TYPE_CHECKING:
     from lpsched.lp.program import Floats, LinearProgram

@@ -78,6 +78,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         If the outlets given are not as many as there are CRAC units, or out of their range.
     InfeasibleError
         If idle nodes alone break the power cap or a redline at all outlet temperatures.
+    NotFoundError
+        If the time was up before any allocation was found, and none was proved impossible.
     SolverError
         If the solver fails.
     InvalidScheduleError

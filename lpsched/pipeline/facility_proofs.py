@@ -35,14 +35,7 @@ if TYPE_CHECKING:
     from lpsched.search.outlet_temperatures import OutletAnswer
 
 HAIR: Final = 1e-13  # of the largest price of air
-SCALES: Final = {
-    "low": 1.0,
-    "high": 1.0,
-    "cool": 1.0,
-    "warm": 1.0,
-    "least": KILO,
-    "most": KILO,
-}  # of what a step makes large
+IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; the others are in kelvin
 
 
 def proof_of(
@@ -57,10 +50,7 @@ def proof_of(
     """
     translator = _Translator.of(facility, arrays, heat)
     boxes, floor = tuple(translator.box(each) for each in answer.record), answer.cutoff
-    bound = proved(Proof(facility, colocation=colocation), boxes, floor)
-    if isinstance(bound, str):
-        raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
-    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, boxes)
+    return _certified(facility, boxes, floor, None, colocation=colocation)
 
 
 def proof_at(
@@ -87,11 +77,23 @@ def proof_at(
     translated = _Translator.of(facility, arrays, heat).prices(
         BoxPrices(prices.tasks, 0.0, prices.cap * KILO, air, theta * KILO, prices.nodes), 1.0
     )
-    boxes, outlets = (Box(prices=translated),), tuple(found.outlets.tolist())
-    bound = proved(Proof(facility, colocation=colocation), boxes, 0.0, outlets)
+    outlets = tuple(found.outlets.tolist())
+    return _certified(facility, (Box(prices=translated),), 0.0, outlets, colocation=colocation)
+
+
+def _certified(
+    facility: Facility,
+    boxes: tuple[Box, ...],
+    floor: float,
+    outlets: tuple[float, ...] | None,
+    *,
+    colocation: bool,
+) -> FacilityCertificate:
+    """Return the certificate of what the boxes prove."""
+    bound = proved(Proof(facility, colocation=colocation), boxes, floor, outlets)
     if isinstance(bound, str):
         raise SolverError(f"the bound of {facility.name} could not be proved exactly: {bound}")
-    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, 0.0, boxes, outlets)
+    return FacilityCertificate(facility.name, facility.content_hash, colocation, bound, floor, boxes, outlets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,7 @@ class _Translator:
     units: int
     flows: Floats  # N + U
     per_kelvin: Floats  # N + U
-    from_power: (
-        Floats | None
-    )  # G; `None` with a recirculation matrix, where prices of air are those of redlines
+    from_power: Floats | None  # G; none with a recirculation matrix: air then has the prices of redlines
     back: Floats | None  # M_CN
 
     @classmethod
@@ -125,7 +125,8 @@ class _Translator:
     def box(self, recorded: RecordedBox) -> Box:
         """Return a box with its prices in the terms of the proof."""
         steps = tuple(
-            Step(limit, unit, self.prices(prices, SCALES[limit])) for limit, unit, prices in recorded.steps
+            Step(limit, unit, self.prices(prices, KILO if limit in IN_KILOWATTS else 1.0))
+            for limit, unit, prices in recorded.steps
         )
         if recorded.cut is not None:
             is_heat, unit, at, below, above = recorded.cut

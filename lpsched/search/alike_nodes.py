@@ -16,10 +16,8 @@ from lpsched.formulations.facility import FixedOutlets
 from lpsched.formulations.node_market import NodeMarket
 from lpsched.heat import HeatMap
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.master import with_columns
 
 if TYPE_CHECKING:
-    from lpsched.formulations.node_market import Run
     from lpsched.instance.arrays import Floats
     from lpsched.lp.program import Solver
 
@@ -30,8 +28,7 @@ def alike_centre(program: FixedOutlets, solver: Solver) -> Floats:
     """Return multipliers near good ones: those of a facility whose nodes of a type are all alike."""
     coarse = coarsened(program)
     runs = coarse.market.first_runs()
-    master = with_columns(coarse.master(), coarse.market.columns(runs))
-    labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
+    master, labels = coarse.market.begun(coarse.master(), runs)
     found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=GAP)
     types, kinds, nodes = len(program.market.flow), len(runs), len(program.market.overhead)
     centre = np.zeros(types + 2 * nodes + 1)

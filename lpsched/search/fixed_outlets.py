@@ -16,9 +16,8 @@ from lpsched.formulations.facility import FixedOutlets
 from lpsched.formulations.node_market import KILO, NodeMarket
 from lpsched.heat import crac_inlets, inlets, total_watts
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.lp.master import with_columns
 from lpsched.lp.program import LpStatus, require_optimal
-from lpsched.relaxation import FacilityPrices, FacilityRelaxation
+from lpsched.relaxation import FacilityRelaxation
 from lpsched.search.alike_nodes import alike_centre
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from lpsched.lp.columns import Generated
     from lpsched.lp.master import Master
     from lpsched.lp.program import LpSolution, Solver
-    from lpsched.relaxation import NodePattern
+    from lpsched.relaxation import FacilityPrices, NodePattern
     from lpsched.watch import Watch
 
 GAP: Final = 1e-6
@@ -80,8 +79,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     runs = market.first_runs()
     if pool is not None:
         runs += pool.runs.values()
-    master = with_columns(program.master(), market.columns(runs))
-    labels: list[Run] = [*[None] * (len(master.costs) - len(runs)), *runs]
+    master, labels = market.begun(program.master(), runs)
     columns = ColumnGeneration(solver, master, program, labels, program)
     found = columns.run(gap=gap, watch=watch, centre=alike_centre(program, solver))
     if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
@@ -163,20 +161,16 @@ def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
 
 def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
     """Return the multipliers that prove the bound, in reward per second and per unit of each limit."""
-    market, arrays = program.market, program.market.arrays
+    market = program.market
     worths, mu, air, prices = program.prices(multipliers)
-    gains, _ = market.best(worths, prices)
-    nodes, units = len(arrays.node_type), len(program.outlets)
-    per_watt = market.unit / KILO
-    return FacilityPrices(
-        arrivals=np.maximum(arrays.rewards - worths * market.unit, 0.0),
-        tasks=worths * market.unit,
-        cap=mu * per_watt,
-        redlines=air[:nodes] * market.unit,
-        crac_redlines=air[nodes : nodes + units] * market.unit,
-        cooling=air[nodes + units :] * market.unit / program.heat.crac_watts_per_kelvin,
-        nodes=gains * market.unit,
-        watts=prices * per_watt,
+    nodes, units = len(market.overhead), len(program.outlets)
+    return market.prices(
+        worths=worths,
+        cap=mu,
+        redlines=air[:nodes],
+        crac_redlines=air[nodes : nodes + units],
+        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
+        nodes=prices,
     )
 
 

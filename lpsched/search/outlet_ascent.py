@@ -17,7 +17,6 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges
 from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
-from lpsched.relaxation import FacilityPrices
 from lpsched.search.fixed_outlets import best_at, node_watts
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityRelaxation
+    from lpsched.relaxation import FacilityPrices, FacilityRelaxation
     from lpsched.search.fixed_outlets import Pool
     from lpsched.search.outlet_boxes import BoxSolver
     from lpsched.watch import Watch
@@ -99,18 +98,13 @@ class Ascent:
         self.boxes.begin_at(point)  # it may be the first that this program hears of
         program, market = self.boxes.program, self.pool.market
         found = program.prices(self._solved(point.outlets, self._heat(point), AROUND, watch).multipliers)
-        gains, _ = market.best(found.worths, found.nodes)
-        per_watt = market.unit / KILO
-        drawn = found.cap * program.curve.at(point.outlets)
-        return FacilityPrices(
-            arrivals=np.maximum(market.arrays.rewards - found.worths * market.unit, 0.0),
-            tasks=found.worths * market.unit,
-            cap=found.cap * per_watt,
-            redlines=found.air[: program.nodes] * market.unit,
-            crac_redlines=found.air[program.nodes :] * market.unit,
-            cooling=np.maximum(drawn - found.heat, 0.0) * per_watt,
-            nodes=gains * market.unit,
-            watts=found.nodes * per_watt,
+        return market.prices(
+            worths=found.worths,
+            cap=found.cap,
+            redlines=found.air[: program.nodes],
+            crac_redlines=found.air[program.nodes :],
+            cooling=np.maximum(found.cap * program.curve.at(point.outlets) - found.heat, 0.0),
+            nodes=found.nodes,
         )
 
     def _heat(self, point: FacilityRelaxation) -> Floats:

@@ -12,7 +12,6 @@ import numpy as np
 
 from lpsched.formulations.outlet_box import Goal, OutletProgram
 from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration
-from lpsched.lp.master import with_columns
 
 if TYPE_CHECKING:
     from lpsched.formulations.cooling_envelope import Planes, Ranges
@@ -33,12 +32,8 @@ class BoxSolver:
         self.centre: Floats | None = None
         self._counted = 0
         self.program = OutletProgram(market, heat)
-        runs = market.first_runs()
-        master = self.program.master()
-        labels: list[Run] = [*[None] * len(master.costs), *runs]
-        self.columns = ColumnGeneration(
-            solver, with_columns(master, market.columns(runs)), self.program, labels, self.program, stage=None
-        )
+        master, labels = market.begun(self.program.master(), market.first_runs())
+        self.columns = ColumnGeneration(solver, master, self.program, labels, self.program, stage=None)
 
     def begin_at(self, point: FacilityRelaxation) -> None:
         """Take over patterns, hot places and prices of a point at fixed temperatures."""
@@ -81,9 +76,9 @@ class BoxSolver:
         """
         program, master = self.program, self.columns.master
         program.box, program.goal, program.tangents = box, goal or Goal(), tangents
-        for column, cost in enumerate(program.costs(master.program)):
-            if cost != master.program.costs[column]:
-                master.change_cost(column, float(cost))
+        costs = program.costs(master.program)
+        for column in np.flatnonzero(costs != master.program.costs).tolist():
+            master.change_cost(column, float(costs[column]))
         master.change_limits(*program.limits(master.program))
         self._note()
         centre = None

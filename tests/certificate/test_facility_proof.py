@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from lpsched.certificate.cooling import Box, Cooler
 from lpsched.certificate.facility import Prices, Proof, Ranges
-from lpsched.certificate.fixed_point import (
-    ONE,
-    fixed,
-    float_down,
-    float_up,
-    product_up,
-    quotient_down,
-    quotient_up,
-)
-from lpsched.certificate.node_patterns import NodeGains
 from lpsched.errors import InstanceError
 from lpsched.heat import heat_map, hottest_common_outlet, inlet_mix
-from lpsched.instance.facility import CracUnit, Mixing, SparseMatrix
+from lpsched.instance.facility import Mixing, SparseMatrix
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.recovery.gangs import gang
 from lpsched.relaxation import FacilityRelaxation, NodePattern
@@ -148,12 +136,6 @@ def test_a_floor_of_reward_narrows_further():
     assert proof.narrowed(proof.ranges, "high", 0, prices, 1.2).high[0] == pytest.approx(25.0, rel=1e-12)
 
 
-def test_a_reciprocal_of_the_cop_that_is_not_convex_is_refused():
-    usual = CracUnit(name="u", airflow_m3_per_second=1.0, outlet_celsius=(4.5, 25.0))
-    assert not Cooler(usual).is_convex()  # convex above 4.7 C only
-    assert Cooler(replace(usual, outlet_celsius=(4.8, 25.0))).is_convex()
-
-
 def some_allocation(facility, rng):
     """Return a random mix of patterns at random outlets, cut back to the limits; `None` if that is not valid."""
     arrays, heat = facility_arrays(facility), heat_map(facility)
@@ -241,59 +223,6 @@ def test_no_valid_allocation_is_outside_of_what_any_prices_prove(seed):
             assert end - 1e-6 <= value if side in ("low", "least", "cool") else value <= end + 1e-6, side
         tried += 1
     assert tried or len(facility.crac_units) > 1  # outlets at random may be at odds
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
-    rng = np.random.default_rng(seed)
-    facility = tiny_facility(rng)
-    worths = rng.exponential(1.0, len(facility.task_types))
-    for j in set(facility.nodes):
-        gains = NodeGains(facility, j)
-        lines = gains.lines([fixed(float(each)) for each in worths])
-        prices = [0.05, -0.02, 0.0, 0.01, 0.01]
-        for price, found in zip(prices, gains.most(lines, [fixed(each) for each in prices]), strict=True):
-            best = max(
-                worths @ rates(facility, each) - price * watts(facility, each)
-                for each in patterns(facility, j)
-            )
-            assert found / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_unit_adds_no_less_than_it_does_anywhere_in_its_box_and_not_much_more(seed):
-    rng = np.random.default_rng(seed)
-    unit = CracUnit(name="u", airflow_m3_per_second=1.0, outlet_celsius=(10.0, 25.0))
-    low, high = np.sort(rng.uniform(10.0, 25.0, 2))
-    least, most = np.sort(rng.uniform(0.0, 1e4, 2))
-    outlet, heat, cap = rng.normal() * 10, rng.normal() * 0.3, rng.exponential(0.5)
-    coldest, hottest = low + least / 1000.0, high + most / 1000.0  # 1,000 W warm its air by a kelvin
-    cool, warm = coldest + rng.uniform([-0.2, 0.5], [0.5, 1.2]) * (hottest - coldest)  # the middle is in
-    t, share = np.meshgrid(np.linspace(low, high, 400), np.linspace(0.0, 1.0, 50))
-    floor, ceiling = np.maximum(least, 1000.0 * (cool - t)), np.minimum(most, 1000.0 * (warm - t))
-    q = np.where(floor <= ceiling, floor + share * (ceiling - floor), np.nan)
-    best = np.nanmax(outlet * t + heat * q - cap * q / (0.458 + 0.0008 * t + 0.0068 * t * t))
-    box = Box(low, high, Fraction(least), Fraction(most), Fraction(cool), Fraction(warm), Fraction(1000))
-    found = Cooler(unit).most(fixed(outlet) * ONE**2, fixed(heat), fixed(cap), box) / ONE
-    assert best <= found + 1e-9
-    assert found == pytest.approx(best, abs=5e-3 * max(1.0, abs(best), cap * most))
-
-
-def test_products_are_rounded_to_the_side_they_say():
-    third, tenth = fixed(1 / 3) + 1, fixed(0.1)  # the product needs more than all places
-    for sign in (1, -1):
-        exact = Fraction(sign * third * tenth, ONE * ONE)
-        assert 0 < Fraction(product_up(sign * third, tenth), ONE) - exact < Fraction(1, ONE)
-        exact = Fraction(sign * third, tenth)
-        assert 0 < Fraction(quotient_up(sign * third, tenth), ONE) - exact < Fraction(1, ONE)
-        assert 0 < exact - Fraction(quotient_down(sign * third, tenth), ONE) < Fraction(1, ONE)
-    assert product_up(fixed(0.5), fixed(4.0)) == fixed(2.0)
-
-
-def test_doubles_are_rounded_to_the_side_they_say():
-    above = fixed(1.0) + 1
-    assert float_down(above) == 1.0 < float_up(above)
-    assert float_up(-above) == -1.0 > float_down(-above)
 
 
 def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
