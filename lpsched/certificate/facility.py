@@ -1,4 +1,4 @@
-"""Proofs about facilities: what no allocation exceeds while outlets and heat stay in their ranges.
+"""Proofs about facilities: what no allocation exceeds while outlets, heat and inlets stay in their ranges.
 
 Take any prices: v_i >= 0 of a task done in a second, mu >= 0 of a watt under the cap, kappa of the air
 balances (`air.py`) and eta_u >= 0 of a unit's redline; and lambda >= 0 of reward beyond a floor L, where
@@ -15,9 +15,9 @@ then the largest value of   omega reward + alpha T + beta Q   falls apart, into 
     each unit              max of (alpha + A - eta) T + (beta + B - eta / k) Q - mu Q g(T)    (`cooling.py`)
 
 The gain of a node is in `node_patterns.py`. `Proof.reward` is that for omega = 1: a bound. `narrowed` is
-that for one outlet or one heat, up or down: it proves smaller ranges. Ranges begin with those of the units,
-and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A gain falls with the price of
-a watt, by at least the overhead; so p_v is rounded down.
+that for one outlet T, one heat Q or one inlet T + Q / k, up or down: it proves smaller ranges. Ranges begin
+with those of the units, and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A gain
+falls with the price of a watt, by at least the overhead; so p_v is rounded down.
 """
 
 from __future__ import annotations

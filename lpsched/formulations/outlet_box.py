@@ -1,4 +1,4 @@
-"""Outlet temperatures as variables: what no allocation exceeds while temperatures and heat stay in a box.
+"""Outlet temperatures as variables: what no allocation exceeds while outlets, heat and inlets stay in a box.
 
 The program of `facility.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
 
@@ -7,6 +7,7 @@ The program of `facility.py` with T free from l to h; unit u takes out the heat 
           sum_v P_v + sum_u w_u  <=  cap                                    (cap)
           Q_u  =  k_u (Gc P + Hc T - T)_u                                   (heat)
           l_u <= T_u <= h_u,   Q1_u <= Q_u <= Q2_u                          (outlet, range)
+          s1_u <= T_u + Q_u / k_u <= s2_u                                   (inlet)
           G P + H T  <=  R,    Q_u / k_u + T_u  <=  R_u                     (air, added when broken)
           w_u  >=  planes below Q_u g_u(T_u) on the box                     (cooling, added when broken)
 
@@ -22,10 +23,10 @@ and what is left for each unit is a problem of two variables. It is solved over 
 
     max over its box of   theta_u Q - mu Q g_u(T) - c_u (Q / k_u + T) - (the rest of T_u's coefficient) T,
 
-which for a given T is linear in Q and for a given Q concave in T: two searches. So the bound does not depend
-on which planes the program has; it is valid for any multipliers of the right signs. The same holds for other
-goals than reward: with lambda times reward, plus the weight of one outlet or one heat, and a reward of at
-least some value asked for, it proves how far that temperature or heat can go.
+which for a given T is linear in Q, and along each edge on which Q is least or most concave in T: four
+searches. So the bound does not depend on which planes the program has; it is valid for any multipliers of the
+right signs. The same holds for other goals than reward: with lambda times reward, plus the weight of one
+outlet, heat or inlet, and a reward of at least some value asked for, it proves how far that one can go.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""How far outlet temperatures and heat can go in a box, if the reward has to be at least some value.
+"""How far outlets, heat and inlets can go in a box, if the reward has to be at least some value.
 
-For one unit after the other the program of the box is asked for the highest and the lowest T_u and Q_u. What
-counts is the bound that its multipliers prove, not the point it finds, so few rounds of columns are enough
-and the new range is valid whatever the solver did. A limit that some point of the box nearly reaches is not
-asked for. Narrower ranges make higher planes of cooling power, which make narrower ranges.
+For one unit after the other the program of the box is asked for the highest and the lowest T_u + Q_u / k_u
+(its inlet), Q_u and T_u. What counts is the bound that its multipliers prove, not the point it finds, so few
+rounds of columns are enough and the new range is valid whatever the solver did. A limit that some point of
+the box nearly reaches is not asked for. Narrower ranges make higher planes of cooling power, which make
+narrower ranges.
 """
 
 from __future__ import annotations

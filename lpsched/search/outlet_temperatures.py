@@ -1,7 +1,7 @@
 """The best outlet temperatures of a facility, and a bound for all of them.
 
-Real values come from ascents (`outlet_ascent.py`), bounds from boxes of temperatures and heat
-(`formulations/outlet_box.py`), best bound first:
+Real values come from ascents (`outlet_ascent.py`), bounds from boxes of outlets, heat and inlets of the units
+(`formulations/outlet_box.py`). The box of everything has its inlets narrowed first; then, best bound first,
 
     the box with the largest bound is narrowed (`outlet_ranges.py`) as long as that lowers its bound well,
     then halved where the cooling power of its point is furthest below the truth.
