@@ -39,11 +39,16 @@ class Watch:
         self._end = None if seconds is None else time.monotonic() + seconds
         self._listener = listener
         self._outer: Watch | None = None
-        self.is_stopped = False
+        self._stopped = False
 
     def stop(self) -> None:
         """End the work at its next look at the watch."""
-        self.is_stopped = True
+        self._stopped = True
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody said stop, to this watch or to one that it is a part of."""
+        return any(watch._stopped for watch in self._chain())  # noqa: SLF001
 
     def left(self) -> float | None:
         """Return the seconds left, 0 if there are none; `None` without a limit."""
@@ -56,7 +61,7 @@ class Watch:
         """Tell whether to hand back what there is."""
         now = time.monotonic()
         return any(
-            watch.is_stopped or (watch._end is not None and now >= watch._end)  # noqa: SLF001
+            watch._stopped or (watch._end is not None and now >= watch._end)  # noqa: SLF001
             for watch in self._chain()
         )
 

@@ -108,6 +108,12 @@ class Facility:
         """Node type and P-state (j, k) of each column of the tables."""
         return tuple((j, k) for j, kind in enumerate(self.node_types) for k in range(kind.modes))
 
+    def p_state(self, column: int) -> str | None:
+        """Return the name of a column's P-state, `None` where its node type has none."""
+        j, k = self.modes[column]
+        states = self.node_types[j].p_states
+        return None if states is None else states[k]
+
     @cached_property
     def class_of(self) -> tuple[int, ...]:
         """The row of each task type in the degradation table; empty where there is none."""

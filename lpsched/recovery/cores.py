@@ -43,7 +43,7 @@ def core_by_core(facility: Facility, gang: GangAllocation) -> CoreAllocation:
             work = _work(facility, rows, j, patterns)
             work.sort(key=lambda piece: (order[piece[0]], piece[1]))
             filled = _filled(work, facility.node_types[j].cores)
-            done[j, patterns] = tuple(_in_one_state(facility, j, core) for core in filled)
+            done[j, patterns] = tuple(_in_one_state(facility, core) for core in filled)
         nodes.append(done[j, patterns])
     return CoreAllocation(gang.outlets_celsius, tuple(nodes))
 
@@ -86,7 +86,7 @@ def _filled(work: list[Piece], cores: int) -> list[list[Piece]]:
     return filled
 
 
-def _in_one_state(facility: Facility, j: int, core: list[Piece]) -> tuple[CoreFraction, ...]:
+def _in_one_state(facility: Facility, core: list[Piece]) -> tuple[CoreFraction, ...]:
     """Return the fractions of a core, each task type in one P-state."""
     spare = max(0.0, 1.0 - sum(time for _, _, time in core))
     fractions = []
@@ -94,9 +94,8 @@ def _in_one_state(facility: Facility, j: int, core: list[Piece]) -> tuple[CoreFr
         own = [(column, time) for each, column, time in core if each == i]
         column, time = own[0] if len(own) == 1 else _one_of(facility, i, own, spare)
         spare = max(0.0, spare + sum(part for _, part in own) - time)
-        states = facility.node_types[j].p_states
-        state = None if states is None else states[facility.modes[column][1]]
-        fractions.append(CoreFraction(facility.task_types[i].name, min(1.0, time), state))
+        name, state = facility.task_types[i].name, facility.p_state(column)
+        fractions.append(CoreFraction(name, min(1.0, time), state))
     return tuple(fractions)
 
 

@@ -8,9 +8,7 @@ nodes run their patterns for theta of their shares:
 
     G P + H T  <=  R,    Gc P + Hc T  <=  R_c,    sum P + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap
 
-All of these rise with theta along straight lines, so it is the least of as many quotients. A hair is left
-(`HAIR`), because the verifier adds up in another order. A unit that takes out next to no heat at a smaller
-theta would have to heat; the verifier would say so.
+which `heat.largest_share` finds. A hair is left (`HAIR`), because the verifier adds up in another order.
 """
 
 from __future__ import annotations
@@ -19,17 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.heat import crac_inlets, inlets, total_watts
+from lpsched.heat import largest_share
 from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.relaxation import FacilityRelaxation, NodePattern
 
-HAIR: Final = 1e-10  # of each limit
+HAIR: Final = 1e-10  # of a node's time
 LEAST_SHARE: Final = 1e-12  # of a node's time; below, a pattern is the solver's noise
 
 
@@ -40,7 +37,7 @@ def gang(
     shares = [_whole(node) for node in relaxed.shares]
     overhead = arrays.overhead_watts[arrays.node_type]
     own = np.array([sum(share * pattern.watts for share, pattern in node) for node in shares])
-    theta = _largest(arrays, heat, overhead, own, relaxed.outlets)
+    theta = largest_share(arrays, heat, overhead, own, relaxed.outlets)
     return GangAllocation(
         tuple(map(float, relaxed.outlets)),
         tuple(
@@ -57,34 +54,8 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
     return [(share / total, pattern) for share, pattern in kept]
 
 
-def _largest(arrays: FacilityArrays, heat: HeatMap, overhead: Floats, own: Floats, outlets: Floats) -> float:
-    """Return how much of the shares keeps redlines and cap."""
-
-    def limits_at(theta: float) -> Floats:
-        powers = overhead + theta * own
-        return np.concatenate(
-            (
-                inlets(heat, powers, outlets),
-                crac_inlets(heat, powers, outlets),
-                [total_watts(arrays, heat, powers, outlets)],
-            )
-        )
-
-    limits = np.concatenate((arrays.redline, arrays.crac_redline, [arrays.cap_watts]))
-    limits = limits * (1 - HAIR * np.sign(limits))
-    idle, full = limits_at(0.0), limits_at(1.0)
-    over = (full > limits) & (full - idle > HAIR * np.maximum(1.0, np.abs(limits)))  # others it cannot mend
-    room = (limits[over] - idle[over]) / (full[over] - idle[over])
-    return float(np.clip(room.min(initial=1.0), 0.0, 1.0))
-
-
 def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
-    kind = facility.node_types[pattern.node_type]
     return tuple(
-        CoreRun(
-            facility.task_types[i].name,
-            cores,
-            None if kind.p_states is None else kind.p_states[facility.modes[column][1]],
-        )
+        CoreRun(facility.task_types[i].name, cores, facility.p_state(column))
         for i, column, cores in pattern.runs
     )
