@@ -1,0 +1,234 @@
+"""Smooth programs by Ipopt: variables between limits, expressions of them between limits, one to maximise.
+
+    max  f(x)    subject to    l <= g(x) <= u,    x_lower <= x <= x_upper,        f and g twice differentiable
+
+CasADi writes down the expressions and differentiates them; Ipopt, an interior-point method, looks for a point
+at which no small step is better. Unless the program is convex, a better one may be elsewhere: such a point is
+`solved`, never optimal, and proves nothing.
+
+Ipopt keeps x off its limits by a barrier mu, and stops when every product of a slack and its price is within
+the tolerance. What the objective misses by then is the sum of all these products, so a program with many
+limits needs a tolerance that many times smaller than what it may miss: `MISSED` divided by their number. The
+last digits can take as many steps as all others; so it also ends when many steps gain less than `MISSED`.
+
+Needs CasADi, the extra `nlp`. It is imported nowhere else.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lpsched.errors import MissingExtraError, SolverError
+from lpsched.lp.smooth_steps import MISSED, Expression, Steps, ctrl_c_stops, looker
+
+if TYPE_CHECKING:
+    from lpsched.lp.program import Floats, Integers
+    from lpsched.watch import Watch
+
+
+LOOSEST: Final = 1e-8  # tolerance, Ipopt's own
+TIGHTEST: Final = 1e-9  # arithmetic ends not far below
+ENOUGH: Final = 100.0  # tolerances within which a point is taken where Ipopt gets no further
+NO_FURTHER: Final = 1e-6  # relative change of the objective that is none
+FOREVER: Final = 1e9  # seconds, or steps
+_SOLVED: Final = {"Solve_Succeeded", "Solved_To_Acceptable_Level", "Feasible_Point_Found"}
+_LIMIT: Final = {
+    "User_Requested_Stop",
+    "Maximum_WallTime_Exceeded",
+    "Maximum_CpuTime_Exceeded",
+    "Maximum_Iterations_Exceeded",
+}
+
+
+class SmoothStatus(Enum):
+    """How a solve ended; no word for optimal, because nothing is proved."""
+
+    SOLVED = "solved"  # no small step is better
+    STALLED = "stalled"  # it keeps the limits, and many steps made it hardly better
+    LIMIT = "limit"  # the time was up, or somebody said stop
+    FAILED = "failed"  # Ipopt found no way on
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothSolution:
+    """The last point, which keeps the limits only if it is solved or stalled, and how it was reached."""
+
+    values: dict[str, Floats]  # of each block of variables
+    status: SmoothStatus
+    said: str  # by Ipopt
+    iterations: int
+    seconds: float
+
+    def __getitem__(self, block: str) -> Floats:
+        """Return the values of a block of variables."""
+        return self.values[block]
+
+
+class SmoothProgram:
+    """Collects variables, limits and the objective in CasADi's expressions; `solve` hands them to Ipopt.
+
+    Raises
+    ------
+    MissingExtraError
+        If CasADi is not installed.
+
+    Examples
+    --------
+    The largest rectangle in a circle of radius 1 is a square with an area of 2:
+
+    >>> program = SmoothProgram()
+    >>> half = program.variables("half", np.zeros(2), np.ones(2), np.array([0.3, 0.4]))
+    >>> program.at_most(half[0] ** 2 + half[1] ** 2, 1.0)
+    >>> program.maximise(half[0] * half[1])
+    >>> found = program.solve()
+    >>> found.status.value, (found["half"] ** 2).round(6).tolist()
+    ('solved', [0.5, 0.5])
+    """
+
+    def __init__(self) -> None:
+        self._casadi = _casadi()
+        self._names: list[str] = []
+        self._variables: list[Expression] = []
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._start: list[Floats] = []
+        self._rows: list[Expression] = []
+        self._row_lower: list[Floats] = []
+        self._row_upper: list[Floats] = []
+        self._objective: Expression = 0.0
+
+    def variables(self, name: str, lower: Floats, upper: Floats, start: Floats) -> Expression:
+        """Add a block of variables between limits, which may be infinite; return it as a column."""
+        block = self._casadi.MX.sym(name, len(start))
+        self._names.append(name)
+        self._variables.append(block)
+        self._lower.append(np.asarray(lower, dtype=float))
+        self._upper.append(np.asarray(upper, dtype=float))
+        self._start.append(np.asarray(start, dtype=float))
+        return block
+
+    def sparse(self, rows: Integers, columns: Integers, values: Floats, shape: tuple[int, int]) -> Expression:
+        """Return a constant matrix; what is given twice is added up."""
+        places, own = np.unique(np.asarray(rows) * shape[1] + np.asarray(columns), return_inverse=True)
+        added = np.bincount(own.ravel(), weights=values, minlength=len(places))
+        cells = self._casadi.DM(added)
+        return self._casadi.DM.triplet(
+            (places // shape[1]).tolist(), (places % shape[1]).tolist(), cells, *shape
+        )
+
+    def constant(self, values: Floats) -> Expression:
+        """Return a constant column, or a full matrix."""
+        return self._casadi.DM(values)
+
+    def total(self, expression: Expression) -> Expression:
+        """Return the sum of a column."""
+        return self._casadi.sum1(expression)
+
+    def at_most(self, expression: Expression, limit: Floats | float) -> None:
+        """Add rows: each of the column's expressions is at most its limit."""
+        self.between(expression, -np.inf, limit)
+
+    def equal(self, expression: Expression, target: Floats | float) -> None:
+        """Add rows: each of the column's expressions is its target."""
+        self.between(expression, target, target)
+
+    def between(self, expression: Expression, lower: Floats | float, upper: Floats | float) -> None:
+        """Add rows: each of the column's expressions is between two limits, which may be infinite."""
+        size = (expression.shape[0],)
+        self._rows.append(expression)
+        self._row_lower.append(np.broadcast_to(np.asarray(lower, dtype=float), size))
+        self._row_upper.append(np.broadcast_to(np.asarray(upper, dtype=float), size))
+
+    def maximise(self, expression: Expression) -> None:
+        """Set what is maximised; it should be about 1 where it is large."""
+        self._objective = expression
+
+    def solve(self, *, watch: Watch | None = None, stage: str = "") -> SmoothSolution:
+        """Look for a point that no small step makes better; hand back the last one when the watch is over.
+
+        Raises
+        ------
+        SolverError
+            If CasADi refuses the program.
+        KeyboardInterrupt
+            If Ctrl-C was pressed and nobody turned that into a stop of the watch.
+        """
+        start = time.perf_counter()
+        casadi, rows = self._casadi, self._casadi.densify(self._casadi.vertcat(*self._rows))
+        program = {"x": casadi.vertcat(*self._variables), "f": -self._objective, "g": rows}
+        limits = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
+        steps = Steps(watch, stage, *limits)
+        look = looker(casadi, program, steps)
+        left = None if watch is None else watch.left()
+        options = self._options(FOREVER if left is None else max(left, 1e-3)) | {"iteration_callback": look}
+        try:
+            ipopt = casadi.nlpsol("program", "ipopt", program, options)
+            with ctrl_c_stops(steps):
+                answer = ipopt(
+                    x0=np.concatenate(self._start),
+                    lbx=np.concatenate(self._lower),
+                    ubx=np.concatenate(self._upper),
+                    lbg=limits[0],
+                    ubg=limits[1],
+                )
+        except RuntimeError as exc:
+            raise SolverError(f"Ipopt refused the program: {str(exc).splitlines()[-1]}") from exc
+        if steps.interrupted:
+            raise KeyboardInterrupt
+        said = str(ipopt.stats()["return_status"])
+        return SmoothSolution(
+            values=self._cut(np.array(answer["x"]).ravel()),
+            status=SmoothStatus.STALLED if steps.stalled else _status(said),
+            said=said,
+            iterations=int(ipopt.stats()["iter_count"]),
+            seconds=time.perf_counter() - start,
+        )
+
+    def _options(self, seconds: float) -> dict[str, Any]:
+        limits = sum(
+            int(np.isfinite(each).sum())
+            for each in (*self._lower, *self._upper, *self._row_lower, *self._row_upper)
+        )
+        tolerance = max(TIGHTEST, min(LOOSEST, MISSED / max(1, limits)))
+        own = {
+            "print_level": 0,
+            "sb": "yes",  # no banner
+            "linear_solver": "mumps",
+            "max_wall_time": seconds,
+            "max_iter": int(FOREVER),
+            "mu_strategy": "adaptive",
+            "tol": tolerance,
+            "acceptable_tol": ENOUGH * tolerance,
+            "acceptable_obj_change_tol": NO_FURTHER,
+        }
+        return {"ipopt": own, "print_time": False, "show_eval_warnings": False}
+
+    def _cut(self, point: Floats) -> dict[str, Floats]:
+        ends = np.cumsum([len(each) for each in self._start])[:-1]
+        return dict(zip(self._names, np.split(point, ends), strict=True))
+
+
+def _status(said: str) -> SmoothStatus:
+    if said in _SOLVED:
+        return SmoothStatus.SOLVED
+    return SmoothStatus.LIMIT if said in _LIMIT else SmoothStatus.FAILED
+
+
+def _casadi() -> Any:  # noqa: ANN401 - CasADi ships no types
+    """Return CasADi.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import casadi  # noqa: PLC0415 - optional
+    except ImportError as exc:
+        raise MissingExtraError("the non-linear program", "nlp") from exc
+    return casadi
