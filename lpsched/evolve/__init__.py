@@ -1,0 +1,1 @@
+"""Allocations by evolution: the genetic algorithm of a facility."""

@@ -1,0 +1,40 @@
+"""After warming up nothing is left to compile, whatever the facility."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpsched.errors import MissingExtraError
+from lpsched.evolve import compiled
+from lpsched.evolve.breeding import Breeder
+from lpsched.evolve.cooling_repair import node_watts, repair
+from lpsched.evolve.core_genes import set_at_random
+from lpsched.evolve.core_scores import reward_rate
+from lpsched.evolve.warm_up import warm_up
+from lpsched.instance.facility_door import facility_from_dict
+from tests.facilities import SOUND
+from tests.paper_facility import paper_facility
+
+KERNELS: tuple[Any, ...] = (repair, reward_rate, set_at_random, node_watts)
+
+
+def test_other_facilities_need_no_other_code():
+    warm_up()
+    known = [len(kernel.signatures) for kernel in KERNELS]
+    assert known == [1, 1, 1, 1]
+    for facility in (paper_facility(nodes=2, cap=600.0), facility_from_dict(SOUND)):
+        for colocation in (True, False):
+            breeder = Breeder(facility, np.random.default_rng(1), colocation=colocation)
+            found = breeder.at_random()
+            breeder.children(found, breeder.at_random())
+            assert breeder.keeps_limits(found.fractions, found.states, found.outlets)
+    assert [len(kernel.signatures) for kernel in KERNELS] == [1, 1, 1, 1]
+
+
+def test_without_the_compiler_it_is_told(monkeypatch):
+    monkeypatch.setattr(compiled, "numba", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'lpsched\[evolve\]'"):
+        warm_up()

@@ -1,0 +1,23 @@
+"""Rooms at the edges can be drawn, without a warning and in a sound page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InfeasibleError, InstanceError
+from lpsched.pipeline.facilities import facility as solve_facility
+from lpsched.reports.room_page import room_page
+from tests.property.odd_facilities import odd_facility
+from tests.reports.html_reader import Reader
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_answer_for_an_odd_facility_has_a_sound_page(seed):
+    try:
+        facility = odd_facility(np.random.default_rng(seed))
+        result = solve_facility(facility, gap=0.01)
+    except (InstanceError, InfeasibleError):
+        return  # there is nothing to draw
+    text = room_page(facility, result.measured, result.cores, lead="", facts=result.facts())
+    assert not Reader(text).faults
