@@ -1,1 +1,1 @@
-"""Tables for people. Reads results, never solves."""
+"""Tables, pictures and pages for people. Reads results, never solves."""

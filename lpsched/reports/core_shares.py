@@ -1,0 +1,184 @@
+"""Which task types share which cores: the paper's figure 3.
+
+A bar is a core, its parts the fractions of its time for each task type, the most memory-intensive at the
+bottom; what is left blank is idle. Cores of one node stand together, for they slow each other down.
+
+Of a huge node the first cores are shown, and the label says so. Which nodes are shown: `shown_nodes.py`.
+
+Source: Oxley and others, section VI, figure 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lpsched.files.pictures import drawing_style
+from lpsched.reports.pictures import (
+    INK,
+    WIDTH_INCHES,
+    blank_picture,
+    legend_columns,
+    lettered,
+    line_by_line,
+)
+from lpsched.reports.shown_nodes import VISIBLE, fractions, shown_nodes, shown_types
+from lpsched.reports.task_marks import TaskMark, task_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    from lpsched.instance.facility import Facility
+    from lpsched.schedule.facility import CoreAllocation
+
+MOST_CORES: Final = 16  # of a node
+LEAST_CORES: Final = 10  # that there is room for
+TOLD: Final = 0.06  # of the time, from which a part has room for its number
+BAR: Final = 0.86  # of the room of a core
+GAP: Final = 0.7  # of it, between nodes
+LEAST_ROOM: Final = 0.13  # inches of a bar, for a number of two digits
+LEGEND_ROW_INCHES: Final = 0.17
+BLANK: Final = "#999999"  # the outline of idle time
+
+
+def core_shares_picture(
+    facility: Facility, allocations: Mapping[str, CoreAllocation], *, nodes: Sequence[int] | None = None
+) -> Figure:
+    """Draw the core shares of some allocations of a facility, one below the other, on the same nodes.
+
+    Parameters
+    ----------
+    allocations
+        By the title of each, such as the method that found it.
+    nodes
+        Which to show, as places in the file; if not given, those that tell the most of the first allocation.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    nodes = nodes if nodes is not None else shown_nodes(facility, next(iter(allocations.values())))
+    with drawing_style():
+        marks = task_marks(facility)
+        legend = shares_legend(allocations.values(), nodes, marks)
+        figure = blank_picture(2.1 * len(allocations) + 0.2 + legend.height_inches)
+        all_axes = figure.subplots(len(allocations), 1, squeeze=False)[:, 0]
+        for axes, (title, allocation) in zip(all_axes, allocations.items(), strict=True):
+            draw_core_shares(axes, facility, allocation, nodes, marks)
+            axes.set_title(lettered(title, 60))
+        legend.draw(figure)
+        return figure
+
+
+def draw_core_shares(
+    axes: Axes,
+    facility: Facility,
+    allocation: CoreAllocation,
+    nodes: Sequence[int],
+    marks: Mapping[str, TaskMark],
+) -> None:
+    """Draw the bars of some nodes into a part of a picture."""
+    places, end = [], 0.0
+    for v in nodes:
+        cores = min(MOST_CORES, facility.node_types[facility.nodes[v]].cores)
+        places.append([end + k for k in range(cores)])
+        end += cores + GAP
+    numbered = WIDTH_INCHES * BAR / end > LEAST_ROOM
+    for v, at in zip(nodes, places, strict=True):
+        for place, core in zip(at, allocation.nodes[v], strict=False):  # of a huge node the first cores
+            _draw_core(axes, place, fractions(core), marks, numbered=numbered)
+        axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=INK, linewidth=1.2, clip_on=False)
+    labels = [_node_label(facility, v) for v in nodes]
+    axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
+    axes.tick_params(axis="x", length=0)
+    axes.spines["bottom"].set_visible(False)
+    spare = max(0.0, LEAST_CORES - end) / 2  # a lone core shall not be as broad as the picture
+    axes.set_xlim(-0.5 - GAP / 2 - spare, end - 0.5 - GAP / 2 + spare)
+    axes.set_ylim(0.0, 1.0)
+    axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "25", "50", "75", "100"])
+    axes.set_ylabel("time of a core, %")
+
+
+def _draw_core(
+    axes: Axes, place: float, shares: Mapping[str, float], marks: Mapping[str, TaskMark], *, numbered: bool
+) -> None:
+    """Draw one core: an outline for all of its time, and what it runs from the bottom up."""
+    axes.bar(place, 1.0, BAR, color="none", edgecolor=BLANK, linewidth=0.5, label="_all of its time")
+    bottom = 0.0
+    for name, mark in marks.items():  # the most memory-intensive first
+        fraction = shares.get(name, 0.0)
+        if fraction < VISIBLE:
+            continue
+        axes.bar(
+            place,
+            fraction,
+            BAR,
+            bottom=bottom,
+            color=mark.colour,
+            hatch=mark.hatch,
+            edgecolor=INK,
+            linewidth=0.5,
+            label=mark.label,
+        )
+        if numbered and fraction >= TOLD:
+            at = (place, bottom + fraction / 2)
+            ground = {"facecolor": mark.colour, "edgecolor": "none", "pad": 0.2}  # no hatch behind a number
+            axes.annotate(
+                str(mark.number), at, ha="center", va="center", fontsize=6, color=mark.letters, bbox=ground
+            )
+        bottom += fraction
+
+
+def _node_label(facility: Facility, v: int) -> str:
+    kind = facility.node_types[facility.nodes[v]]
+    cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
+    return f"node {v:,}\n{lettered(kind.name, 16)}{cut}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharesLegend:
+    """The legend below the bars, read line by line."""
+
+    handles: tuple[Patch, ...]
+
+    @property
+    def columns(self) -> int:
+        """How many entries fit side by side."""
+        return legend_columns(str(each.get_label()) for each in self.handles)
+
+    @property
+    def height_inches(self) -> float:
+        """How high it is."""
+        return LEGEND_ROW_INCHES * math.ceil(len(self.handles) / self.columns)
+
+    def draw(self, figure: Figure) -> None:
+        """Draw it below everything else."""
+        handles = line_by_line(self.handles, self.columns)
+        figure.legend(handles=handles, ncols=self.columns, loc="outside lower center")
+
+
+def shares_legend(
+    allocations: Iterable[CoreAllocation], nodes: Sequence[int], marks: Mapping[str, TaskMark]
+) -> SharesLegend:
+    """Return the legend: task types that the nodes run, the most memory-intensive first, and idle time."""
+    from matplotlib.patches import Patch  # noqa: PLC0415 - optional
+
+    shown = {
+        name
+        for allocation in allocations
+        for v in nodes
+        for name in shown_types(allocation.nodes[v][:MOST_CORES])
+    }
+    handles = [
+        Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=INK, linewidth=0.5, label=mark.label)
+        for name, mark in marks.items()
+        if name in shown
+    ]
+    idle = Patch(facecolor="none", edgecolor=BLANK, linewidth=0.5, label="idle")
+    return SharesLegend((*handles, idle))
