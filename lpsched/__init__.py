@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from lpsched.certificate.boxes import check as check_proof
     from lpsched.certificate.claim import Certificate
     from lpsched.certificate.claim import check as check_certificate
-    from lpsched.compare import validate
+    from lpsched.compare.allocations import validate_facility
+    from lpsched.compare.facility_methods import allocate
+    from lpsched.compare.schedules import validate
     from lpsched.errors import (
         Fault,
         InfeasibleError,
@@ -51,8 +53,10 @@ if TYPE_CHECKING:
     from lpsched.relaxation import Regime
     from lpsched.result import (
         FacilityResult,
+        FacilityValidation,
         FacilityWorth,
         FrontResult,
+        MethodResult,
         PriceCurve,
         Result,
         Status,
@@ -69,6 +73,7 @@ _PLACES: Final = {
     "CoreAllocation": "schedule.facility",
     "Facility": "instance.facility",
     "FacilityResult": "result",
+    "FacilityValidation": "result",
     "FacilityWorth": "result",
     "Fault": "errors",
     "FrontResult": "result",
@@ -80,6 +85,7 @@ _PLACES: Final = {
     "LpschedWarning": "errors",
     "MachineGroup": "schedule.bag",
     "MachineType": "instance",
+    "MethodResult": "result",
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
     "OutputError": "errors",
@@ -96,6 +102,7 @@ _PLACES: Final = {
     "TaskType": "instance",
     "Validation": "result",
     "Worth": "result",
+    "allocate": "compare.facility_methods",
     "audit": "auditing",
     "bag_from_dict": "instance",
     "certify": "pipeline",
@@ -114,7 +121,8 @@ _PLACES: Final = {
     "read_schedule": "files.schedules",
     "solve": "pipeline",
     "solver_named": "pipeline",
-    "validate": "compare",
+    "validate": "compare.schedules",
+    "validate_facility": "compare.allocations",
     "write": "files.instances:write_instance",
     "write_allocation": "files.allocations",
     "write_certificate": "files.certificates",
@@ -128,6 +136,7 @@ __all__ = [
     "CoreAllocation",
     "Facility",
     "FacilityResult",
+    "FacilityValidation",
     "FacilityWorth",
     "Fault",
     "FrontResult",
@@ -139,6 +148,7 @@ __all__ = [
     "LpschedWarning",
     "MachineGroup",
     "MachineType",
+    "MethodResult",
     "MissingExtraError",
     "NotFoundError",
     "OutputError",
@@ -155,6 +165,7 @@ __all__ = [
     "TaskType",
     "Validation",
     "Worth",
+    "allocate",
     "audit",
     "bag_from_dict",
     "certify",
@@ -174,6 +185,7 @@ __all__ = [
     "solve",
     "solver_named",
     "validate",
+    "validate_facility",
     "write",
     "write_allocation",
     "write_certificate",

@@ -1,7 +1,8 @@
 """Check certificates and schedules against a bag, or proofs and allocations against a facility.
 
 audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
-examined   one schedule file of a bag, of either form
+examined, examined_allocation
+           one schedule file of a bag, or allocation file of a facility, of either form
 
 There is no solver anywhere near.
 """
@@ -23,7 +24,7 @@ from lpsched.files.schedules import schedule_from_dict
 from lpsched.files.task_rows import SUFFIXES, read_rows
 from lpsched.instance.facility import Facility
 from lpsched.result.audit import Audit, Checked
-from lpsched.result.facility import UNIT as REWARD_UNIT
+from lpsched.result.facility_facts import UNIT as REWARD_UNIT
 from lpsched.result.provenance import version_of_lpsched
 from lpsched.verify import facility as facilities
 from lpsched.verify.bag import Examined, Violation, examine
@@ -58,6 +59,16 @@ def examined(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
         return _examined_document(bag, str(path), read_document(path), may_wait=may_wait)
     except InstanceError as error:
         return Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
+
+
+def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
+    """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
+    try:
+        document = read_document(path)
+        return facilities.examine(facility, allocation_from_dict(document.value, str(path), document.faults))
+    except InstanceError as error:
+        found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
+        return facilities.Examined(found, None)
 
 
 def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:

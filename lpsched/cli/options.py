@@ -51,6 +51,8 @@ class Device(StrEnum):
     CUDA = "cuda"
 
 
+PICTURES = (".png", ".svg", ".pdf")
+
 BagFile = Annotated[Path, typer.Argument(help="The bag: a .yaml or .json file.", readable=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The file to write: .yaml or .json.")]
 TablesOption = Annotated[
@@ -82,6 +84,17 @@ Deadline = Annotated[
 SolverName = Annotated[
     str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")
 ]
+Seed = Annotated[int, typer.Option(help="Of what is left to chance; the same seed, the same answer.", min=0)]
+Generations = Annotated[
+    int | None,
+    typer.Option(help="ga: stop after so many; alike on every machine, unlike a time limit.", min=0),
+]
+Figure = Annotated[
+    Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file. Needs the extra 'report'.")
+]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a page to read and look at: .html. Needs the extra 'report'.")
+]
 
 
 def form_of(tables: Tables | None) -> TableForm | None:
@@ -92,7 +105,7 @@ def form_of(tables: Tables | None) -> TableForm | None:
 
 
 def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> None:
-    """Refuse an output of another ending, or one that would overwrite what is read.
+    """Refuse an output of another ending, one that would overwrite what is read, or that cannot be written.
 
     Raises
     ------
@@ -100,9 +113,24 @@ def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> Non
         If it is refused.
     """
     from lpsched.errors import OutputError
+    from lpsched.files.writing import require_place
 
     if output.suffix.lower() not in endings:
         raise OutputError(f"cannot write {output}: needs the ending {' or '.join(endings)}; choose one")
     for given in inputs:
         if output.exists() and given.exists() and output.samefile(given):
             raise OutputError(f"cannot write {output}: it is what is read; choose another name")
+    require_place(output)
+
+
+def require_pictures() -> None:
+    """Refuse to begin long work whose picture could not be drawn in the end.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    from lpsched.files.pictures import load_matplotlib
+
+    load_matplotlib()

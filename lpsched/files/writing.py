@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -26,7 +27,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     """
     temporary = path.resolve().parent / f".lpsched-{secrets.token_hex(8)}"
     try:
-        _require_place(path, replace=True)
+        require_place(path)
         with temporary.open("xb") as file:
             yield file
         if path.exists():
@@ -52,7 +53,7 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
     waiting: list[tuple[Path, Path]] = []
     try:
         for path, content in contents.items():
-            _require_place(path, replace=replace)
+            require_place(path, replace=replace)
             target = path.resolve()  # through a link, so that the link stays one
             waiting.append((_complete(target, content), target))
         for temporary, target in waiting:
@@ -65,7 +66,14 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
                 temporary.unlink(missing_ok=True)
 
 
-def _require_place(path: Path, *, replace: bool) -> None:
+def require_place(path: Path, *, replace: bool = True) -> None:
+    """Refuse a place that cannot be written to; better before long work than after it.
+
+    Raises
+    ------
+    OutputError
+        If it is no place for a file, or exists and `replace` is false.
+    """
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or pipe"
         raise OutputError(f"cannot write {path}: it is {kind}; name a file")
@@ -73,6 +81,12 @@ def _require_place(path: Path, *, replace: bool) -> None:
         raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
     if path.exists() and not os.access(path, os.W_OK):
         raise OutputError(f"cannot write {path}: it is read-only; choose another name")
+    folder = path.resolve().parent
+    reason = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    if folder.is_dir():
+        reason = 0 if os.access(folder, os.W_OK) else errno.EACCES
+    if reason:
+        raise _cannot_write(path, OSError(reason, os.strerror(reason)))
 
 
 def _cannot_write(path: Path, error: OSError) -> OutputError:

@@ -93,10 +93,15 @@ def validation_tables(result: Validation) -> list[Table | Text]:
     """Return each schedule beside the bound, and the rules that the invalid ones break."""
     heading = Text(f"{result.provenance.instance_name}: {result.objective} of schedules against the bound")
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    tables: list[Table | Text] = [heading, table(result.headers(), result.rows(), numbers=(1, 2, 3, 4))]
-    if broken:
-        tables += [table(("schedule", "violation", ""), broken[:MOST_ROWS]), *_cut(broken)]
-    return tables
+    answer = table(result.headers(), result.rows(), numbers=(1, 2, 3, 4))
+    return [heading, answer, *broken_rules("schedule", broken)]
+
+
+def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Table | Text]:
+    """Return the rules that schedules or allocations break: name, code, sentence; or nothing."""
+    if not broken:
+        return []
+    return [table((what, "violation", ""), broken[:MOST_ROWS]), *_cut(broken)]
 
 
 def audit_tables(result: Audit) -> list[Table | Text]:

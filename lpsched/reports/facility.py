@@ -7,36 +7,56 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.display import number
+from lpsched.reports.answers import broken_rules
 from lpsched.reports.tables import table
+from lpsched.result.facility import FacilityResult
+from lpsched.result.facility_facts import UNIT
+from lpsched.result.facility_validation import HEADERS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.instance.facility import Facility
-    from lpsched.result.facility import FacilityResult
+    from lpsched.result.facility import FacilityWorth
+    from lpsched.result.facility_method import MethodResult
+    from lpsched.result.facility_validation import FacilityValidation
 
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 
 
-def facility_tables(instance: Facility, result: FacilityResult) -> list[Table | Text]:
-    """Return value and bound, outlets and heat of the CRAC units, and the worths."""
+def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[Table | Text]:
+    """Return value and bound, outlets and heat of the CRAC units, and the worths where they are known."""
     counts = (
         (len(instance.nodes), "node"),
         (instance.cores, "core"),
         (len(instance.crac_units), "CRAC unit"),
     )
     sizes = ", ".join(f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counts)
+    worth = result.worth if isinstance(result, FacilityResult) else None
     return [
         Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(result),
-        table(("one more", "brings", ""), _limits(result)),
-        _nodes(instance, result),
-        _tasks(instance, result),
+        *([] if worth is None else [table(("one more", "brings", ""), _limits(worth))]),
+        _nodes(instance, result, worth),
+        _tasks(instance, result, worth),
     ]
 
 
-def _units(result: FacilityResult) -> Table | Text:
+def methods_tables(result: FacilityValidation) -> list[Table | Text]:
+    """Return each method or allocation beside the bound, why some found nothing, and the rules broken."""
+    name, cap = result.provenance.instance_name, number(result.cap_watts)
+    heading = Text(f"{name}: allocations against the bound, {UNIT}; cap {cap} W, seed {result.seed}")
+    tables: list[Table | Text] = [heading, table(HEADERS, result.rows(), numbers=range(1, len(HEADERS)))]
+    ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries]
+    told = [each for each in ended if each[1]]
+    if told:
+        tables.append(table(("method", "how it ended"), told))
+    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
+    return [*tables, *broken_rules("allocation", broken)]
+
+
+def _units(result: FacilityResult | MethodResult) -> Table | Text:
     measured, outlets = result.measured, result.allocation.outlets_celsius
     if len(outlets) > MOST_UNITS:
         span = f"{number(min(outlets), 4)} to {number(max(outlets), 4)} C"
@@ -57,36 +77,37 @@ def _units(result: FacilityResult) -> Table | Text:
     )
 
 
-def _limits(result: FacilityResult) -> list[tuple[str, str, str]]:
-    worth = result.worth
+def _limits(worth: FacilityWorth) -> list[tuple[str, str, str]]:
     return [
         ("kilowatt", f"{number(worth.kilowatt)} reward/second", "under the cap"),
         ("kelvin", f"{number(worth.redline_kelvin)} reward/second", "at every node's redline"),
     ]
 
 
-def _nodes(instance: Facility, result: FacilityResult) -> Table:
+def _nodes(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
     watts = result.measured.node_watts
     rows = []
     for j, kind in enumerate(instance.node_types):
         own = [each for v, each in enumerate(watts) if instance.nodes[v] == j]
         mean = number(sum(own) / len(own), 5) if own else "-"
-        worth = number(result.worth.node_types.get(kind.name))
-        rows.append((kind.name, f"{len(own):,}", number(kind.overhead_watts), mean, worth))
-    headers = ("node type", "nodes", "overhead, W", "mean power, W", "one more brings, reward/second")
+        brings = () if worth is None else (number(worth.node_types.get(kind.name)),)
+        rows.append((kind.name, f"{len(own):,}", number(kind.overhead_watts), mean, *brings))
+    last = () if worth is None else ("one more brings, reward/second",)
+    headers = ("node type", "nodes", "overhead, W", "mean power, W", *last)
     return table(headers, rows, numbers=(1, 2, 3, 4))
 
 
-def _tasks(instance: Facility, result: FacilityResult) -> Table:
+def _tasks(instance: Facility, result: FacilityResult | MethodResult, worth: FacilityWorth | None) -> Table:
     rows = [
         (
             task.name,
             number(task.arrivals_per_second, 5),
             number(rate, 5),
             number(task.reward, 5),
-            number(result.worth.task_types[task.name]),
+            *(() if worth is None else (number(worth.task_types[task.name]),)),
         )
         for task, rate in zip(instance.task_types, result.rates, strict=True)
     ]
-    headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", "one more brings, reward")
+    last = () if worth is None else ("one more brings, reward",)
+    headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", *last)
     return table(headers, rows, numbers=(1, 2, 3, 4))

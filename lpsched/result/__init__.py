@@ -1,6 +1,8 @@
 """Answers: typed, immutable, built after verification; each shows itself as a table in a notebook."""
 
 from lpsched.result.facility import FacilityResult, FacilityWorth
+from lpsched.result.facility_method import MethodResult
+from lpsched.result.facility_validation import FacilityValidation
 from lpsched.result.front import FrontResult
 from lpsched.result.price_curve import PriceCurve
 from lpsched.result.solve import Result, Status, Worth, relative_gap
@@ -8,8 +10,10 @@ from lpsched.result.validation import Validation
 
 __all__ = [
     "FacilityResult",
+    "FacilityValidation",
     "FacilityWorth",
     "FrontResult",
+    "MethodResult",
     "PriceCurve",
     "Result",
     "Status",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import html_table, number, percent
+from lpsched.result.facility_facts import UNIT, colocated, hottest_inlet, measured_keys, power
 
 if TYPE_CHECKING:
     from lpsched.certificate.boxes import FacilityCertificate
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from lpsched.verify.facility import Measurement
 
 FORMAT: Final = "lpsched-facility-result/1"
-UNIT: Final = "reward/second"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,30 +67,28 @@ class FacilityResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched facility --json` prints; its keys are stable."""
-        measured = self.measured
-        return self.provenance.header(FORMAT) | {
-            "method": self.method,
-            "colocation": self.colocation,
-            "status": self.status.value,
-            "reward_rate": self.reward_rate,
-            "colocated_reward_rate": measured.reward_rate,
-            "plain_reward_rate": measured.plain_reward_rate,
-            "bound": self.bound,
-            "unit": UNIT,
-            "gap": self.gap,
-            "fixed_outlets": self.fixed_outlets,
-            "boxes": self.boxes,
-            "exactly_proved": self.certificate is not None,
-            "power_watts": measured.total_watts,
-            "power_cap_watts": self.cap_watts,
-            "cooling_watts": sum(measured.cooling_watts),
-            "outlet_celsius": list(self.allocation.outlets_celsius),
-            "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
-            "cores_reward_rate": self.cores_reward_rate,
-            "task_rates_per_second": list(self.rates),
-            "worth": self.worth.to_dict(),
-            "timings": dict(self.timings),
-        }
+        measured = measured_keys(self.measured, self.cap_watts)
+        return (
+            self.provenance.header(FORMAT)
+            | measured
+            | {
+                "method": self.method,
+                "colocation": self.colocation,
+                "status": self.status.value,
+                "reward_rate": self.reward_rate,
+                "bound": self.bound,
+                "unit": UNIT,
+                "gap": self.gap,
+                "fixed_outlets": self.fixed_outlets,
+                "boxes": self.boxes,
+                "exactly_proved": self.certificate is not None,
+                "outlet_celsius": list(self.allocation.outlets_celsius),
+                "cores_reward_rate": self.cores_reward_rate,
+                "task_rates_per_second": list(self.rates),
+                "worth": self.worth.to_dict(),
+                "timings": dict(self.timings),
+            }
+        )
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -101,28 +99,12 @@ class FacilityResult:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         measured = self.measured
         at = "at these outlet temperatures" if self.fixed_outlets else "at any outlet temperatures"
-        cooling, margin = sum(measured.cooling_watts), measured.hottest_inlet_margin_celsius
-        inlet = measured.node_inlets_celsius[measured.hottest_node]
         rows = [
             ("bound", f"{number(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
             ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
             ("gap", percent(self.gap), self.status.value),
-            (
-                "power",
-                f"{number(measured.total_watts)} W",
-                (
-                    f"measured: {percent(measured.total_watts / self.cap_watts)} of the cap of "
-                    f"{number(self.cap_watts)} W; {number(cooling)} W of it cools"
-                ),
-            ),
-            (
-                "hottest inlet",
-                f"{number(inlet)} C",
-                (
-                    f"measured: node {measured.hottest_node}, {number(margin, 3)} K below its redline of "
-                    f"{number(inlet + margin)} C"
-                ),
-            ),
+            power(measured, self.cap_watts),
+            hottest_inlet(measured),
             (
                 "core by core",
                 f"{number(self.cores_reward_rate)} {UNIT}",
@@ -130,10 +112,7 @@ class FacilityResult:
             ),
         ]
         if not self.colocation:
-            real = f"{number(measured.reward_rate)} {UNIT}"
-            rows.insert(
-                2, ("co-located", real, "verified: the same allocation, with cores slowing each other")
-            )
+            rows.insert(2, colocated(measured))
         return rows
 
     def _repr_html_(self) -> str:

@@ -17,7 +17,7 @@ from lpsched.files.task_rows import write_rows
 from lpsched.schedule.bag import NOTHING
 from lpsched.schedule.tasks import expand
 
-TINY = read(Path(__file__).parent.parent / "instances" / "tiny.yaml")
+TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_certificates_and_schedules_are_audited_together(files):
 
 
 def test_a_certificate_of_another_bag_is_refused(files):
-    other = read(Path(__file__).parent.parent / "instances" / "spec-2010.yaml")
+    other = read(Path(__file__).parent.parent.parent / "instances" / "spec-2010.yaml")
     (verdict,) = audit(other, [files["proof.json"]]).files
     assert not verdict.accepted
     assert verdict.reasons[0].startswith("it is about another bag: its hash is ")

@@ -1,0 +1,177 @@
+"""The paper's methods from the command line: `facility --method` and `validate FACILITY`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY, BAG = str(INSTANCES / "facility-tiny.yaml"), str(INSTANCES / "tiny.yaml")
+
+
+def test_a_method_prints_value_and_bound(lpsched):
+    code, out, err = lpsched("facility", TINY, "--method", "greedy")
+    assert (code, err) == (0, "")
+    for words in (
+        "verified: greedy, one core at a time",
+        "proved: no allocation earns more",
+        "CRAC unit  outlet, C",
+        "done, 1/s",
+    ):
+        assert words in out
+    assert "one more" not in out  # worths are the linear program's
+
+
+def test_the_json_of_a_method_has_the_keys_of_ours_and_its_own(lpsched):
+    _, ours, _ = lpsched("facility", TINY, "--json")
+    code, answer, _ = lpsched(
+        "facility", TINY, "--method", "ga", "--generations", "5", "--seed", "4", "--json"
+    )
+    assert code == 0
+    assert set(answer) == set(ours) | {"seed", "ended", "details", "history"}
+    assert (answer["method"], answer["seed"], answer["details"]) == ("ga", 4, {"generations": 5.0})
+    assert answer["reward_rate"] <= answer["bound"]
+    assert answer["worth"] is None
+
+
+def test_without_a_bound_there_is_no_gap(lpsched):
+    code, answer, _ = lpsched("facility", TINY, "--method", "nlp", "--no-bound", "--json")
+    assert (code, answer["bound"], answer["gap"]) == (0, None, None)
+    assert answer["reward_rate"] == pytest.approx(1.16923, rel=1e-3)  # see tests/compare
+
+
+def test_what_a_method_writes_is_accepted_by_verify_and_validate(lpsched, tmp_path):
+    path = str(tmp_path / "greedy.json")
+    assert lpsched("facility", TINY, "--method", "greedy", "-o", path)[0] == 0
+    assert json.loads(Path(path).read_text())["format"] == "lpsched-allocation/1"
+    assert lpsched("verify", TINY, path)[0] == 0
+    code, answer, _ = lpsched("validate", TINY, path, "--method", "greedy,lp", "--json")
+    assert code == 0
+    assert [entry["name"] for entry in answer["entries"]] == [path, "greedy", "lp"]
+    assert answer["entries"][0]["value"] == answer["entries"][1]["value"] == 1.0
+
+
+def test_a_population_is_saved_and_gone_on_from(lpsched, tmp_path):
+    state = str(tmp_path / "state.npz")
+    ga = ("facility", TINY, "--method", "ga", "--no-bound", "--json")
+    _, first, _ = lpsched(*ga, "--generations", "10", "--state", state)
+    _, second, _ = lpsched(*ga, "--generations", "10", "--state", state)
+    _, whole, _ = lpsched(*ga, "--generations", "20")
+    assert first["details"] == {"generations": 10.0}
+    assert second["details"] == {"generations": 20.0}
+    assert second["reward_rate"] == whole["reward_rate"]
+
+
+def test_a_state_of_another_facility_is_refused(lpsched, tmp_path):
+    state = tmp_path / "state.npz"
+    state.write_bytes(b"junk")
+    code, _, err = lpsched("facility", TINY, "--method", "ga", "--generations", "1", "--state", str(state))
+    assert code == 2
+    assert "state.npz" in err
+    assert state.read_bytes() == b"junk"
+
+
+def test_pictures_and_pages_are_written(lpsched, tmp_path):
+    room, page = tmp_path / "room.png", tmp_path / "room.html"
+    assert lpsched("facility", TINY, "--figure", str(room), "--report", str(page))[0] == 0
+    assert room.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text(encoding="utf-8")
+    assert "An allocation that earns 1.2 reward/second, verified; none can earn more than 1.2" in text
+    assert "<svg" in text
+
+
+def test_the_page_of_a_validation_has_table_bars_and_shares(lpsched, tmp_path):
+    page = tmp_path / "methods.html"
+    assert (
+        lpsched("validate", TINY, "--method", "lp,lp-cores", "--method", "greedy", "--report", str(page))[0]
+        == 0
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "No allocation can earn more than 1.2" in text
+    assert "lp comes nearest" in text
+    assert text.count("<svg") == 2
+    assert "one core at a time" in text
+
+
+def test_the_table_of_all_methods(lpsched):
+    code, out, err = lpsched("validate", TINY, "--method", "all", "--generations", "3")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "facility-tiny: allocations against the bound, reward/second; cap 280 W, seed 0"
+    assert lines[2].split("  ")[0] == "method"
+    first = [line.split("  ")[0] for line in lines[3:12]]
+    assert first == [
+        "bound",
+        "lp",
+        "lp-cores",
+        "lp-blind",
+        "greedy",
+        "ga",
+        "ga-blind",
+        "nlp",
+        "nlp-blind",
+    ]
+
+
+def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
+    path = tmp_path / "hot.json"
+    assert lpsched("facility", TINY, "-o", str(path))[0] == 0
+    hot = json.loads(path.read_text())
+    hot["outlets_celsius"] = [29.0]
+    path.write_text(json.dumps(hot))
+    code, out, _ = lpsched("validate", TINY, str(path))
+    assert code == 1
+    assert "over-redline" in out
+    assert "node 0 ('node') draws in air of" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["facility", TINY, "--method", "greedy", "--outlets", "20"], "Invalid value for --outlets: goes with --method lp, not with greedy"),
+        (["facility", TINY, "--method", "nlp", "--certificate", "p.json"], "Invalid value for --certificate: goes with --method lp, not with nlp"),
+        (["facility", TINY, "--state", "s.npz"], "Invalid value for --state: goes with --method ga, not with lp"),
+        (["facility", TINY, "--method", "nlp", "--generations", "3"], "Invalid value for --generations: goes with --method ga, not with nlp"),
+        (["facility", TINY, "--start", "lp"], "Invalid value for --start: goes with --method ga, not with lp"),
+        (["facility", TINY, "--method", "greedy", "--form", "gang"], "Invalid value for --form: goes with --method lp, not with greedy"),
+        (["facility", TINY, "--method", "magic"], "'magic' is not one of 'lp', 'greedy', 'ga', 'nlp'"),
+        (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: needs the ending .png or .svg or .pdf; choose one"),
+        (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: needs the ending .html; choose one"),
+        (["validate", TINY], "Invalid value for SCHEDULES: needs an allocation, or a --method to run"),
+        (["validate", BAG], "Invalid value for SCHEDULES: needs a schedule at least"),
+        (["validate", TINY, "--method", "lp", "--price", "3"], "Invalid value for --price: goes with a bag, and this is a facility"),
+        (["validate", BAG, "--method", "lp"], "Invalid value for --method: goes with a facility, and this is a bag"),
+        (["validate", TINY, "--method", "lp,magic"], "method: found 'magic', needs one of lp, lp-cores, lp-blind"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):
+    code, out, err = lpsched(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["facility", TINY, "--figure", "room.png"],
+        ["validate", TINY, "--method", "lp", "--report", "all.html"],
+    ],
+)
+def test_pictures_that_cannot_be_drawn_are_told_before_any_work(lpsched, monkeypatch, tmp_path, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = lpsched(*command)
+    assert (code, out) == (1, "")
+    assert "a picture needs an optional package; install it: pip install 'lpsched[report]'" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-o", "--certificate"])
+def test_a_folder_that_is_not_there_is_told_before_any_work(lpsched, tmp_path, option):
+    path = tmp_path / "nowhere" / "x.json"
+    code, out, err = lpsched("facility", TINY, option, str(path))
+    assert (code, out) == (2, "")
+    assert f"cannot write {path}: No such file or directory; choose a folder that you may write to" in err
