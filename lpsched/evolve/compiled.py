@@ -4,11 +4,13 @@ Numba turns a function over arrays into machine code when it is called first, an
 where some folder may be written to. The plain function stays within reach as `function.py_func`.
 
 A compiled function calls only compiled functions of its own file: what Numba keeps on disk is thrown away
-when that file changes, not when a file changes that it calls.
+when that file changes, not when a file changes that it calls. And it remembers types by the names of their
+modules: what another version left on disk may not be loaded any more, and is forgotten.
 """
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lpsched.errors import MissingExtraError
@@ -29,9 +31,20 @@ def compiled(function: Function) -> Function:
     if numba is None:
         return function
     try:
-        return cast("Function", numba.njit(cache=True)(function))
+        made = numba.njit(cache=True)(function)
     except RuntimeError:  # no folder to keep the code in: it is compiled once in each process
         return cast("Function", numba.njit(function))
+    forget_the_unreadable(made)
+    return cast("Function", made)
+
+
+def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no types
+    """Empty the list of what is on disk for a function, if it cannot be read: Numba itself would fail."""
+    try:
+        made._cache._cache_file._load_index()  # noqa: SLF001 - there is no public way
+    except Exception:  # noqa: BLE001 - reading it imports whatever modules it names
+        with contextlib.suppress(Exception):
+            made._cache.flush()  # noqa: SLF001
 
 
 def require_compiler() -> None:

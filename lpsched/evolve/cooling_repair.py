@@ -20,6 +20,8 @@ are straight lines in theta, so for each step it is the least of as many quotien
 some step allows can always be repaired. Where the thriftiest P-states of all genes are too hot or draw too
 much at every step, the loop could only end with all of them there, so we go there at once.
 
+All its parts are in this one file, for the reason that `compiled.py` gives.
+
 Source: Oxley and others, section IV-B and algorithm 2.
 """
 

@@ -62,11 +62,9 @@ def no_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> Infeas
 
 def _step_allows(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps, powers: Floats) -> bool:
     warming, crac_warming = heat.from_power @ powers, heat.crac_from_power @ powers
-    allowed = np.all(warming <= steps.room, axis=1)
-    allowed &= np.all((crac_warming <= steps.crac_room) & (crac_warming >= steps.least_warming), axis=1)
     return any(
         powers.sum() + steps.cooling_watts(step, crac_warming) <= arrays.cap_watts
-        for step in np.flatnonzero(allowed).tolist()
+        for step in steps.allowed(warming, crac_warming)
     )
 
 

@@ -44,12 +44,15 @@ class OutletSteps:
     least_warming: Floats  # S x U: the least that they must, so that no unit heats
     watts_per_kelvin: Floats  # S x U: of cooling
 
+    def allowed(self, warming: Floats, crac_warming: Floats) -> list[int]:
+        """Return the steps that allow nodes which warm the inlets by G P and Gc P, whatever the cap."""
+        cool = np.all(warming <= self.room, axis=1)
+        cool &= np.all((crac_warming <= self.crac_room) & (crac_warming >= self.least_warming), axis=1)
+        return np.flatnonzero(cool).tolist()
+
     def hottest(self, warming: Floats, crac_warming: Floats) -> int | None:
-        """Return the first step that allows nodes which warm the inlets by G P and Gc P, if there is one."""
-        allowed = np.all(warming <= self.room, axis=1)
-        allowed &= np.all((crac_warming <= self.crac_room) & (crac_warming >= self.least_warming), axis=1)
-        step = int(np.argmax(allowed))
-        return step if allowed[step] else None
+        """Return the first of the steps that allow such nodes, if there is one."""
+        return next(iter(self.allowed(warming, crac_warming)), None)
 
     def cooling_watts(self, step: int, crac_warming: Floats) -> float:
         """Return what the units draw at a step."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from lpsched.errors import MissingExtraError
 from lpsched.evolve import compiled as module
-from lpsched.evolve.compiled import compiled, require_compiler
+from lpsched.evolve.compiled import compiled, forget_the_unreadable, require_compiler
 from lpsched.evolve.facility import evolve_facility
 from tests.evolve.drawn import plain
 from tests.paper_facility import paper_facility
@@ -46,3 +48,19 @@ def test_without_numba_whoever_asks_is_told_what_to_install(monkeypatch):
         require_compiler()
     with pytest.raises(MissingExtraError):
         evolve_facility(paper_facility(), rng=np.random.default_rng(0), generations=1)
+
+
+def test_code_on_disk_that_cannot_be_read_any_more_is_forgotten():
+    # As after an update that renamed the module of a type which the code on disk knows.
+    def no_such_module():
+        raise ModuleNotFoundError("No module named 'lpsched.evolve.renamed'")
+
+    told: list[str] = []
+    stale = SimpleNamespace(
+        _cache_file=SimpleNamespace(_load_index=no_such_module), flush=lambda: told.append("flushed")
+    )
+    forget_the_unreadable(SimpleNamespace(_cache=stale))
+    assert told == ["flushed"]
+    sound = SimpleNamespace(_cache_file=SimpleNamespace(_load_index=dict), flush=lambda: told.append("again"))
+    forget_the_unreadable(SimpleNamespace(_cache=sound))
+    assert told == ["flushed"]
