@@ -1,8 +1,8 @@
-"""Check certificates and schedules against a bag, or proofs and allocations against a facility.
+"""Check what was made of a bag, a facility or a day: schedules and allocations, certificates and proofs.
 
 audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
-examined, examined_allocation
-           one schedule file of a bag, or allocation file of a facility, of either form
+examined_allocation
+           one allocation file of a facility
 
 There is no solver anywhere near.
 """
@@ -18,14 +18,18 @@ from lpsched.certificate.claim import FORMAT, check
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
+from lpsched.files.day_schedules import read_day_schedule
 from lpsched.files.documents import read_document
 from lpsched.files.proofs import proof_from_dict
+from lpsched.files.rows import SUFFIXES
 from lpsched.files.schedules import schedule_from_dict
-from lpsched.files.task_rows import SUFFIXES, read_rows
+from lpsched.files.task_rows import read_rows
+from lpsched.instance.day import Day
 from lpsched.instance.facility import Facility
 from lpsched.result.audit import Audit, Checked
 from lpsched.result.facility_facts import UNIT as REWARD_UNIT
 from lpsched.result.provenance import version_of_lpsched
+from lpsched.verify import day as days
 from lpsched.verify import facility as facilities
 from lpsched.verify.bag import Examined, Violation, examine
 from lpsched.verify.tasks import gather
@@ -37,28 +41,21 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
 
 
-def audit(instance: Bag | Facility, files: Sequence[Path | str]) -> Audit:
+def audit(instance: Bag | Facility | Day, files: Sequence[Path | str]) -> Audit:
     """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
     """
-    verdicts = tuple(
-        _of_facility(instance, Path(file))
-        if isinstance(instance, Facility)
-        else _checked(instance, Path(file))
-        for file in files
-    )
+    verdicts = tuple(_verdict(instance, Path(file)) for file in files)
     return Audit(instance.name, instance.content_hash, version_of_lpsched(), verdicts)
 
 
-def examined(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
-    """Check and measure a schedule file; one that cannot be read breaks the first rule of all."""
-    try:
-        if path.suffix.lower() in SUFFIXES:
-            return _examined_rows(bag, path, may_wait=may_wait)
-        return _examined_document(bag, str(path), read_document(path), may_wait=may_wait)
-    except InstanceError as error:
-        return Examined(tuple(Violation("unreadable", str(fault)) for fault in error.faults), None)
+def _verdict(instance: Bag | Facility | Day, path: Path) -> Checked:
+    if isinstance(instance, Facility):
+        return _of_facility(instance, path)
+    if isinstance(instance, Day):
+        return _of_day(instance, path)
+    return _checked(instance, path)
 
 
 def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
@@ -115,6 +112,15 @@ def _of_facility(facility: Facility, path: Path) -> Checked:
         return _unreadable(name, error)
     reasons = tuple(each.sentence for each in found.violations)
     return Checked(name, "allocation", None, None, None, None, found.measured, reasons)
+
+
+def _of_day(day: Day, path: Path) -> Checked:
+    try:
+        found = days.examine(day, read_day_schedule(day, path))
+    except InstanceError as error:
+        return _unreadable(str(path), error)
+    reasons = tuple(each.sentence for each in found.violations)
+    return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
 
 
 def _unreadable(name: str, error: InstanceError) -> Checked:

@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from lpsched.cli.talk import Talk
     from lpsched.files.bags import TableForm
     from lpsched.instance import Bag
+    from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
 
-def header(kind: str, instance: Bag | Facility) -> dict[str, Any]:
+def header(kind: str, instance: Bag | Facility | Day) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {
         "format": kind,
@@ -23,20 +24,25 @@ def header(kind: str, instance: Bag | Facility) -> dict[str, Any]:
 
 
 def write_and_tell(
-    talk: Talk, instance: Bag | Facility, path: Path, form: TableForm | None, **more: object
+    talk: Talk, instance: Bag | Facility | Day, path: Path, form: TableForm | None, **more: object
 ) -> None:
     """Write an instance and say which files now hold it."""
     from lpsched.files.instances import write_instance
 
     files = [str(file) for file in write_instance(instance, path, form=form)]
-    text = f"{path}: {_size(instance)}\n" + "".join(f"{file}: its tables\n" for file in files[:-1])
+    text = f"{path}: {_size(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
     talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
 
-def _size(instance: Bag | Facility) -> str:
-    from lpsched.instance import Bag
+def _held(file: str) -> str:
+    return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
-    if isinstance(instance, Bag):
+
+def _size(instance: Bag | Facility | Day) -> str:
+    from lpsched.instance import Bag
+    from lpsched.instance.day import Day
+
+    if isinstance(instance, Bag | Day):
         kinds = f"{len(instance.task_types):,} task types, {len(instance.machine_types):,} machine types"
         return f"{instance.tasks:,} tasks on {instance.machines:,} machines ({kinds})"
     kinds = f"{len(instance.task_types):,} task types, {len(instance.node_types):,} node types"

@@ -17,6 +17,7 @@ class Kind(StrEnum):
 
     BAG = "bag"
     FACILITY = "facility"
+    DAY = "day"
 
 
 class Tables(StrEnum):
@@ -87,7 +88,7 @@ SolverName = Annotated[
 Seed = Annotated[int, typer.Option(help="Of what is left to chance; the same seed, the same answer.", min=0)]
 Generations = Annotated[
     int | None,
-    typer.Option(help="ga: stop after so many; alike on every machine, unlike a time limit.", min=0),
+    typer.Option(help="ga, nsga2: stop after so many; alike on every machine, unlike a time limit.", min=0),
 ]
 Figure = Annotated[
     Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file. Needs the extra 'report'.")

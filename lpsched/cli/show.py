@@ -14,20 +14,25 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from lpsched.instance import Bag
+    from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
 
 def show(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag or a facility: .yaml or .json.", readable=False)],
+    file: Annotated[Path, typer.Argument(help="A bag, a facility or a day: .yaml or .json.", readable=False)],
 ) -> None:
-    """Show what is in a file: sizes, prices, heterogeneity of a bag; nodes, air, tasks of a facility."""
+    """Show what is in a file: sizes, and heterogeneity of a bag, air of a facility, load of a day."""
     from lpsched.cli.answers import header
     from lpsched.files.instances import read_instance
     from lpsched.instance import Bag
+    from lpsched.instance.day import Day
 
     instance = read_instance(file)
-    content, tables = _bag(instance) if isinstance(instance, Bag) else _facility(instance)
+    if isinstance(instance, Bag):
+        content, tables = _bag(instance)
+    else:
+        content, tables = _day(instance) if isinstance(instance, Day) else _facility(instance)
     talk_of(context).answer(header("lpsched-show/1", instance) | content, tables)
 
 
@@ -60,3 +65,12 @@ def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
 
     facts = facility_facts(facility)
     return asdict(facts), facility_tables(facility, facts)
+
+
+def _day(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
+    from dataclasses import asdict
+
+    from lpsched.reports.day import day_facts, day_tables
+
+    facts = day_facts(day)
+    return asdict(facts), day_tables(day, facts)

@@ -13,12 +13,13 @@ from lpsched.cli.talk import talk_of
 def verify(
     context: typer.Context,
     instance: Annotated[
-        Path, typer.Argument(help="A bag or a facility: a .yaml or .json file.", readable=False)
+        Path, typer.Argument(help="A bag, a facility or a day: a .yaml or .json file.", readable=False)
     ],
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Certificates and schedules of the bag, proofs and allocations of the facility.",
+            help="Certificates and schedules of a bag, proofs and allocations of a facility, "
+            "or schedules of a day.",
             readable=False,
         ),
     ],

@@ -16,6 +16,9 @@ from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
     from lpsched.files.documents.document import Document
+    from lpsched.instance.table import Table
+
+Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
 
 FEW_PAIRS: Final = 1_000  # up to here a table is written by name
 MANY_PAIRS: Final = 100_000  # beyond, into a file of its own
@@ -71,29 +74,28 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     """
     path = Path(path)
     require_suffix(path)
-    form = form if form is not None else _usual_form(bag)
-    contents = _table_files(bag, path, form)
+    form = form if form is not None else usual_form(bag.seconds)
+    held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
+    contents = table_files(held, Axes(bag.task_types, bag.machine_types), path, form)
     raw = as_dict(bag, form, {key: file.name for file, keys in contents.items() for key in keys[1]})
     files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
     write_files(files)
     return tuple(files)
 
 
-def _usual_form(bag: Bag) -> TableForm:
+def usual_form(table: Table) -> TableForm:
     """Return how a table of this size is written where nobody says how."""
-    pairs = bag.seconds.rows * bag.seconds.columns
+    pairs = table.rows * table.columns
     if pairs <= FEW_PAIRS:
         return TableForm.NAMES
     return TableForm.MATRIX if pairs <= MANY_PAIRS else TableForm.NPZ
 
 
-def _table_files(bag: Bag, path: Path, form: TableForm) -> dict[Path, tuple[bytes, tuple[str, ...]]]:
-    """Return the table files of a form: content, and which tables they hold.
+def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm | None) -> Contents:
+    """Return the files of tables beside the instance file at `path`; none for a form inside it.
 
-    Their names begin with the whole name of the bag's file, so that two bags never share one.
+    Their names begin with the whole name of the instance's file, so that two instances never share one.
     """
-    held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
-    axes = Axes(bag.task_types, bag.machine_types)
     names, labels = axes.names, axes.labels
     if form is TableForm.NPZ:
         return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}

@@ -34,7 +34,7 @@ class Beside:
         MissingExtraError
             If it is a Parquet file and PyArrow is not installed.
         """
-        return read_table_file(self._inside(file, (key, "file"), "table"), key, check, axes)
+        return read_table_file(self.inside(file, (key, "file"), "table"), key, check, axes)
 
     def matrix(self, file: str, path: Place, check: Amount, size: int) -> SparseMatrix:
         """Read a square matrix.
@@ -44,9 +44,16 @@ class Beside:
         InstanceError
             If it is elsewhere, unreadable, or does not fit.
         """
-        return read_matrix_file(self._inside(file, (*path, "file"), "matrix"), path, check, size)
+        return read_matrix_file(self.inside(file, (*path, "file"), "matrix"), path, check, size)
 
-    def _inside(self, file: str, place: Place, word: str) -> Path:
+    def inside(self, file: str, place: Place, word: str) -> Path:
+        """Return the path of a file that is named at a place; `word` is what it holds, for messages.
+
+        Raises
+        ------
+        InstanceError
+            If it is elsewhere.
+        """
         path = self.folder / file
         try:
             inside = path.resolve().is_relative_to(self.folder.resolve())

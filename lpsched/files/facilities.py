@@ -6,12 +6,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.files.bags import TableForm
+from lpsched.files.bags import Contents, TableForm, table_files
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
 from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
 from lpsched.files.matrices import dense_rows, write_csv, write_npz
-from lpsched.files.tables import csv_file, npz_file, parquet_file
 from lpsched.files.writing import write_files
 from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.instance.facility_door import facility_from_dict
@@ -82,25 +81,11 @@ def write_facility(
     return tuple(files)
 
 
-Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
-
-
 def _table_files(facility: Facility, path: Path, form: TableForm | None) -> Contents:
-    """Return the tables' files; their names begin with that of the facility's file, so none is shared."""
-    axes = Axes(facility.task_types, facility.node_types)
     held = {"speeds": facility.speeds, "watts": facility.watts}
     if form is None and facility.speeds.rows * facility.speeds.columns > MANY_PAIRS:
         form = TableForm.NPZ
-    if form is TableForm.NPZ:
-        content = npz_file.write(held, axes.names, axes.labels)
-        return {path.with_name(f"{path.name}.npz"): (content, tuple(held))}
-    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
-    if form not in writers:
-        return {}
-    return {
-        path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, axes.names, axes.labels), (key,))
-        for key, table in held.items()
-    }
+    return table_files(held, Axes(facility.task_types, facility.node_types), path, form)
 
 
 def _matrix_file(facility: Facility, path: Path, form: TableForm | None) -> Contents:

@@ -128,7 +128,7 @@ def yaml_text(raw: dict[str, Any]) -> str:
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
         elif isinstance(value, list):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
-        elif isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values()):
+        elif isinstance(value, dict) and any(map(_has_keys, value.values())):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
         elif isinstance(value, dict) and any(_is_matrix(inner) for inner in value.values()):
             for name, inner in value.items():
@@ -139,6 +139,10 @@ def yaml_text(raw: dict[str, Any]) -> str:
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _has_keys(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
 def _is_matrix(value: object) -> bool:

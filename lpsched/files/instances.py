@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.files.bags import TableForm, bag_of, write_bag
+from lpsched.files.days import day_of, write_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import facility_of, write_facility
 from lpsched.instance import FORMAT as BAG_FORMAT
 from lpsched.instance import Bag
+from lpsched.instance.day import FORMAT as DAY_FORMAT
+from lpsched.instance.day import Day
 from lpsched.instance.facility import FORMAT as FACILITY_FORMAT
 from lpsched.instance.facility import Facility
 from lpsched.instance.fields import describe
@@ -22,14 +25,15 @@ if TYPE_CHECKING:
 
     from lpsched.files.documents.document import Document
 
-READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility]]] = {
+READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility | Day]]] = {
     kind_of(BAG_FORMAT): bag_of,
     kind_of(FACILITY_FORMAT): facility_of,
+    kind_of(DAY_FORMAT): day_of,
 }
 
 
-def read_instance(path: Path | str) -> Bag | Facility:
-    """Read a bag or a facility from a YAML or JSON file, and the tables that it names.
+def read_instance(path: Path | str) -> Bag | Facility | Day:
+    """Read a bag, a facility or a day from a YAML or JSON file, and the files that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
 
@@ -38,7 +42,7 @@ def read_instance(path: Path | str) -> Bag | Facility:
     InstanceError
         If anything is wrong; the error lists every fault in file order.
     MissingExtraError
-        If a table is a Parquet file and PyArrow is not installed.
+        If one of these is a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
     document = read_document(path)
@@ -46,16 +50,16 @@ def read_instance(path: Path | str) -> Bag | Facility:
     kind = kind_of(found) if isinstance(found, str) else kind_of(BAG_FORMAT)
     reader = READERS.get(kind)
     if reader is None:
-        needed = f"'{BAG_FORMAT}' or '{FACILITY_FORMAT}'"
+        needed = f"'{BAG_FORMAT}', '{FACILITY_FORMAT}' or '{DAY_FORMAT}'"
         fault = Fault(("format",), describe(found), needed, "bring a file of these kinds")
         raise InstanceError(str(path), (fault,))
     return reader(document, path)
 
 
 def write_instance(
-    instance: Bag | Facility, path: Path | str, *, form: TableForm | None = None
+    instance: Bag | Facility | Day, path: Path | str, *, form: TableForm | None = None
 ) -> tuple[Path, ...]:
-    """Write a bag or a facility, without loss; return the files written, the instance's own last.
+    """Write a bag, a facility or a day, without loss; return the files written, the instance's own last.
 
     Raises
     ------
@@ -66,4 +70,6 @@ def write_instance(
     """
     if isinstance(instance, Facility):
         return write_facility(instance, path, form=form)
+    if isinstance(instance, Day):
+        return write_day(instance, path, form=form)
     return write_bag(instance, path, form=form)

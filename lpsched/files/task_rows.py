@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from lpsched.errors import Fault, InstanceError, OutputError
 from lpsched.files.arrow import load_arrow
 from lpsched.files.content import one_fault
+from lpsched.files.rows import SUFFIXES, read_pieces
 from lpsched.files.writing import whole_file
-from lpsched.instance.fields import nearest, quote
+from lpsched.instance.fields import quote
 from lpsched.schedule.tasks import COLUMNS, TaskRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SUFFIXES: Final = (".csv", ".parquet")
+__all__ = ["SUFFIXES", "read_rows", "write_rows"]
+
 NEEDED: Final = COLUMNS[:3]
 MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
 MOST_FAULTS: Final = 100
@@ -42,15 +44,10 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
         If it is a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        found = f"the ending {quote(path.suffix)}"
-        raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
-    if not path.is_file():
-        kind = "a directory" if path.is_dir() else "a device or pipe" if path.exists() else "no file to read"
-        raise one_fault(path, kind, "a file", "check its name")
-    cells = _csv_cells(path) if path.suffix.lower() == ".csv" else _parquet_cells(path)
     faults: list[Fault] = []
-    for number, row in enumerate(cells, start=1):
+    pieces = read_pieces(path, COLUMNS, NEEDED)
+    rows = (row for piece in pieces for row in zip(*map(piece.columns.__getitem__, COLUMNS), strict=True))
+    for number, row in enumerate(rows, start=1):
         if number > MOST_ROWS:
             do = "write it in the compact form (see 'lpsched solve -o')"
             raise one_fault(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
@@ -108,73 +105,19 @@ def _write_parquet(rows: Iterator[TaskRow], file: BinaryIO, path: Path) -> None:
             writer.write_table(pa.table(columns, schema=schema))
 
 
-def _csv_cells(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            _check_header(path, header)
-            for row in reader:
-                if row:
-                    yield (
-                        dict(zip(header, row, strict=False))
-                        if len(row) == len(header)
-                        else {"line": len(row)}
-                    )
-    except (csv.Error, UnicodeDecodeError, OSError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise one_fault(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
-
-
-def _parquet_cells(path: Path) -> Iterator[dict[str, Any]]:
-    pa, pq = load_arrow(f"reading {path.name}")
-    try:
-        with pq.ParquetFile(path) as file:
-            _check_header(path, file.schema_arrow.names)
-            for batch in file.iter_batches(batch_size=BATCH, use_threads=False):
-                yield from batch.to_pylist()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        reason = quote(str(error).partition("\n")[0])
-        raise one_fault(path, f"a broken file ({reason})", "a Parquet file", "write it again") from None
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    faults = [
-        Fault((name,), "no such column", f"the columns {', '.join(NEEDED)}", "add it")
-        for name in NEEDED
-        if name not in header
-    ]
-    for name in sorted(set(header) - set(COLUMNS)):
-        do = nearest(name, COLUMNS) or "remove it"
-        faults.append(Fault((name,), "an unknown column", f"only {', '.join(COLUMNS)}", do))
-    faults += [
-        Fault((name,), "a column that was given before", "each column once", "remove one of the two")
-        for name in sorted({name for name in header if header.count(name) > 1})
-    ]
-    if faults:
-        raise InstanceError(str(path), tuple(faults))
-
-
-def _row(number: int, cells: dict[str, Any], faults: list[Fault]) -> TaskRow | None:
+def _row(number: int, cells: tuple[Any, ...], faults: list[Fault]) -> TaskRow | None:
     """Return one row, or note what is wrong with it."""
-    if "line" in cells:
-        faults.append(
-            Fault(("row", number), f"{cells['line']} cells", "as many as in the header", "complete it")
-        )
-        return None
-    start, state = cells.get("start_seconds"), cells.get("p_state")
+    task_type, machine_type, machine, state, start = cells
     try:
         return TaskRow(
-            task_type=str(cells["task_type"]),
-            machine_type=str(cells["machine_type"]),
-            machine=_whole(cells["machine"]),
-            p_state=None if state in (None, "") else str(state),
-            start_seconds=None if start in (None, "") else float(start),
+            task_type="" if task_type is None else str(task_type),
+            machine_type="" if machine_type is None else str(machine_type),
+            machine=_whole(machine),
+            p_state=None if state is None else str(state),
+            start_seconds=None if start is None else float(start),
         )
     except (ValueError, TypeError, OverflowError):
-        found = f"machine {quote(str(cells['machine']))}, start {quote(str(start))}"
+        found = f"machine {quote(str(machine))}, start {quote(str(start))}"
         faults.append(Fault(("row", number), found, "a whole number and seconds", "correct them"))
         return None
 

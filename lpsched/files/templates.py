@@ -102,4 +102,52 @@ power_cap_watts: 500         # nodes and cooling together
 # air: {density_kg_per_m3: 1.205, joules_per_kg_kelvin: 1005}
 """
 
-TEMPLATES: Final = {"bag": BAG, "facility": FACILITY}
+DAY: Final = """\
+format: lpsched-day/1        # the first key of every file
+name: my-day
+
+machine_types:               # identical machines, each running one task at a time; p_states is optional
+  - {name: general, count: 8}
+  - {name: gpu, count: 2, p_states: [fast, saving]}
+
+task_types:                  # tasks that take equally long
+  - {name: render}
+  - {name: encode}
+
+# Seconds of one task on one machine, and average watts while it runs. What is not named cannot run. A machine
+# type with P-states has a list, one number for each. Other forms, as in a bag: a list of rows in the order of
+# the lists above, or {file: seconds.csv} (.csv, .npz, .parquet) beside this file.
+seconds:
+  render: {general: 620.0, gpu: [40.0, 55.0]}
+  encode: {general: 185.0}
+watts:
+  render: {general: 145.0, gpu: [290.0, 180.0]}
+  encode: {general: 150.0}
+
+# What a task is worth when it ends, the later the less. Three levels of each task say it, by these names:
+priorities: {high: 4, low: 1}   # the most that it is worth
+urgencies:                      # how fast that decays, and for which share of its mean seconds it stays
+  urgent: {decay_per_minute: 0.2, steady_share: 0.9}
+  patient: {decay_per_minute: 0.02, steady_share: 1.1}
+utility_classes:                # from then on: minutes, share of the most there, what multiplies the decay
+  A:
+    - {after_minutes: 0, share: 1.0, rate: 1.1}
+    - {after_minutes: 30, share: 0.5}
+    - {after_minutes: 600, share: 0}
+
+# Or a function of its own, by the seconds since the task arrived: where utility starts in each interval and,
+# if it does not stay there, what it falls to and how fast.
+utility_functions:
+  deadline: [{after_seconds: 0, starts_at: 3}, {after_seconds: 900, starts_at: 0}]
+  fading: [{after_seconds: 0, starts_at: 3, falls_to: 1, rate_per_second: 0.001}]
+
+# One row per task, by arrival: three levels, or the name of an own function. Many tasks belong into a file
+# beside this one, {file: tasks.csv} (.csv, .parquet), with these columns.
+tasks:
+  - {arrival_seconds: 0, task_type: render, priority: high, urgency: urgent, utility_class: A}
+  - {arrival_seconds: 12.5, task_type: encode, priority: low, urgency: patient, utility_class: A}
+  - {arrival_seconds: 30, task_type: encode, utility: deadline}
+  - {arrival_seconds: 30, task_type: render, utility: fading}
+"""
+
+TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY}

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass
 
 from lpsched.instance.fields import Amount, Name, Seconds, describe, number_field, refusal
+from lpsched.instance.p_states import WithPStates
 from lpsched.instance.parts import check_p_states
 
 COLDEST: Final = -50.0  # celsius
@@ -93,7 +94,7 @@ CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of 
 
 
 @dataclass(frozen=True, slots=True, config=CONFIG)
-class NodeType:
+class NodeType(WithPStates):
     """Nodes that are alike: their cores, their air and what they draw when idle.
 
     >>> NodeType("blade", 4, 30.0, 0.02, 27.0, ("P0", "P1")).columns
@@ -106,18 +107,6 @@ class NodeType:
     airflow_m3_per_second: Flow
     redline_celsius: Celsius
     p_states: PStates | None = None
-
-    @property
-    def modes(self) -> int:
-        """How many ways there are to run a task on a core: the number of P-states, or 1."""
-        return len(self.p_states) if self.p_states is not None else 1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
-        if self.p_states is None:
-            return (self.name,)
-        return tuple(f"{self.name}:{state}" for state in self.p_states)
 
 
 @dataclass(frozen=True, slots=True, config=CONFIG)

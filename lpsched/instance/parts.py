@@ -35,6 +35,7 @@ from lpsched.instance.fields import (
     refusal,
 )
 from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.p_states import WithPStates
 
 MONEY_SCHEMA: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
 MOST_P_STATES: Final = 100
@@ -76,7 +77,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class MachineType(_Part):
+class MachineType(WithPStates, _Part):
     """Identical machines: how many, and what they cost when idle, worn and replaced."""
 
     name: Name
@@ -86,18 +87,6 @@ class MachineType(_Part):
     purchase_price: Money = 0.0
     mean_hours_to_failure: Hours | None = None
     p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
-
-    @property
-    def modes(self) -> int:
-        """How many ways there are to run a task on it: the number of P-states, or 1."""
-        return len(self.p_states) if self.p_states is not None else 1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
-        if self.p_states is None:
-            return (self.name,)
-        return tuple(f"{self.name}:{state}" for state in self.p_states)
 
 
 class TaskType(_Part):

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 TableFileReader = Callable[[str, str, Amount, Axes], Table]  # file, key, check of a cell, what it must fit
 Part = TypeVar("Part")
 
-COMMANDS: Final = {"lpsched-bag": "lpsched solve", "lpsched-facility": "lpsched facility"}
+COMMANDS: Final = {
+    "lpsched-bag": "lpsched solve",
+    "lpsched-facility": "lpsched facility",
+    "lpsched-day": "lpsched validate",
+}
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {
     "list_type": "a list",
@@ -42,6 +46,7 @@ class Reading:
     format: str
     keys: tuple[str, ...]
     faults: list[Fault] = field(default_factory=list)
+    tables: set[str] = field(default_factory=set)  # the keys of those that were looked for
 
     @classmethod
     def begin(cls, raw: object, format: str, keys: tuple[str, ...], source: str) -> Reading:  # noqa: A002 - as `kind_of`
@@ -162,6 +167,7 @@ class Reading:
         read_file: TableFileReader | None,
     ) -> Table | None:
         """Read a table: by name, as a matrix, or from a file; `None` if it or its lists have faults."""
+        self.tables.add(key)
         raw = self.raw.get(key)
         if raw is None:
             self.faults.append(Fault((key,), "nothing", f"a table of {key}", "add it"))
@@ -185,7 +191,10 @@ class Reading:
 
     def error(self, source: str, lists: tuple[str, str]) -> InstanceError:
         """Return the error with all faults, in file order and by the names that the file uses."""
-        written = [_as_written(fault, self.raw, lists) for fault in self.faults]
+        written = [
+            _as_written(fault, self.raw, lists) if fault.path[:1] and fault.path[0] in self.tables else fault
+            for fault in self.faults
+        ]
         return InstanceError(source, in_file_order(written, self.raw))
 
 

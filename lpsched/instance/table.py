@@ -13,6 +13,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from struct import Struct
 from typing import Final, Protocol
 
 from pydantic_core import PydanticCustomError
@@ -22,6 +23,7 @@ from lpsched.instance.fields import describe, nearest, quote
 
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
+_CELL: Final = Struct("d")
 MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
 
 Check = Callable[[object], float]
@@ -108,7 +110,7 @@ class Table:
     def __getitem__(self, place: tuple[int, int]) -> float | None:
         """Return one cell, `None` where the pair cannot run."""
         i, column = place
-        value = self.cells[i * self.columns + column]
+        value: float = _CELL.unpack_from(self.packed, (i * self.columns + column) * _CELL.size)[0]
         return None if math.isnan(value) else value
 
     def __iter__(self) -> Iterator[list[float | None]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lpsched.display import html_table, number
-from lpsched.verify import bag, facility
+from lpsched.verify import bag, day, facility
 
 FORMAT: Final = "lpsched-verify/1"
 MOST_DIGITS: Final = 17  # tell any two doubles apart
@@ -18,12 +18,12 @@ class Checked:
     """One file: a claim and what is proved of it, or a schedule or allocation with its measures."""
 
     name: str
-    kind: str  # of a bag "certificate" or "schedule", of a facility "proof" or "allocation"; or "unreadable"
+    kind: str  # "certificate", "schedule"; of a facility "proof", "allocation"; or "unreadable"
     objective: str | None
     unit: str | None
     claimed: float | None
     proved: float | None
-    measured: bag.Measurement | facility.Measurement | None
+    measured: bag.Measurement | facility.Measurement | day.DayMeasurement | None
     reasons: tuple[str, ...]
 
     @property
@@ -34,6 +34,8 @@ class Checked:
     def to_dict(self) -> dict[str, Any]:
         """Return the file's verdict as it appears in JSON."""
         of_bag = self.measured if isinstance(self.measured, bag.Measurement) else None
+        of_day = self.measured if isinstance(self.measured, day.DayMeasurement) else None
+        timed = of_bag if of_bag is not None else of_day
         of_facility = self.measured if isinstance(self.measured, facility.Measurement) else None
         return {
             "name": self.name,
@@ -43,11 +45,14 @@ class Checked:
             "unit": self.unit,
             "claimed": self.claimed,
             "proved": self.proved,
-            "makespan_seconds": None if of_bag is None else of_bag.makespan_seconds,
-            "energy_joules": None if of_bag is None else of_bag.energy_joules,
+            "makespan_seconds": None if timed is None else timed.makespan_seconds,
+            "energy_joules": None if timed is None else timed.energy_joules,
             "profit_per_hour": None if of_bag is None else of_bag.profit_per_hour,
             "reward_rate": None if of_facility is None else of_facility.reward_rate,
             "power_watts": None if of_facility is None else of_facility.total_watts,
+            "utility": None if of_day is None else of_day.utility,
+            "completed": None if of_day is None else of_day.completed,
+            "dropped": None if of_day is None else of_day.dropped,
             "reasons": list(self.reasons),
         }
 
@@ -68,6 +73,8 @@ class Checked:
             return f"{number(self.measured.reward_rate)} reward/second, {number(self.measured.total_watts)} W"
         seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
         parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
+        if isinstance(self.measured, day.DayMeasurement):
+            parts.insert(0, f"utility {number(self.measured.utility)}")
         return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
 
     def _digits(self, value: float) -> str:

@@ -42,7 +42,10 @@ def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
         ("task_type,machine_type\na,b\n", "machine: found no such column"),
         ("task_type,machine_type,machine,strat_seconds\n", "did you mean 'start_seconds'?"),
         ("task_type,machine_type,machine,machine\n", "machine: found a column that was given before"),
-        ("task_type,machine_type,machine\na,b\n", "row[1]: found 2 cells, needs as many as in the header"),
+        (
+            "task_type,machine_type,machine\na,b\n",
+            "line 2: found 2 cells, needs 3, as in the header; complete the row",
+        ),
         (
             "task_type,machine_type,machine\na,b,one\n",
             "row[1]: found machine 'one', start 'None', needs a whole",

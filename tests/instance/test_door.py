@@ -55,7 +55,7 @@ def times(cell):
         pytest.param({"format": "lpsched-bag/2"}, "format: found the text 'lpsched-bag/2', needs 'lpsched-bag/1'; install a newer lpsched", id="format-newer"),
         pytest.param({"format": "lpsched-bag/0"}, "format: found the text 'lpsched-bag/0', needs 'lpsched-bag/1'; bring a file of this kind", id="format-before-the-first"),
         pytest.param({"prices": {"per_task": {"zip": -1, "render": "x"}}}, "prices.per_task.render: found the text 'x', needs money: a number from 0 to 1e+30; write it as a plain number", id="priced-task-text"),
-        pytest.param({"format": "lpsched-day/1"}, "format: found the text 'lpsched-day/1', needs 'lpsched-bag/1'; bring a file of this kind", id="format-other"),
+        pytest.param({"format": "lpsched-day/1"}, "format: found the text 'lpsched-day/1', needs 'lpsched-bag/1'; bring a file of this kind, or use 'lpsched validate'", id="format-other"),
         pytest.param({"format": "lpsched-facility/1"}, "format: found the text 'lpsched-facility/1', needs 'lpsched-bag/1'; bring a file of this kind, or use 'lpsched facility'", id="format-facility"),
         pytest.param({"sight": {}}, "sight: found an unknown key, needs one of format, name, machine_types, task_types, seconds, watts, prices, site; did you mean 'site'?", id="unknown-key"),
         pytest.param({"qqqqq": 1}, "qqqqq: found an unknown key, needs one of format, name, machine_types, task_types, seconds, watts, prices, site; remove it", id="unknown-key-far-off"),

@@ -1,0 +1,31 @@
+"""What types with P-states have in common: how many ways to run a task there are, and their columns."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class _HasStates(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...
+
+
+class WithPStates:
+    """A machine or node type that may have P-states."""
+
+    __slots__ = ()
+
+    @property
+    def modes(self: _HasStates) -> int:
+        """How many ways there are to run a task on it: the number of P-states, or 1."""
+        return len(self.p_states) if self.p_states is not None else 1
+
+    @property
+    def columns(self: _HasStates) -> tuple[str, ...]:
+        """The labels of its columns in a table file: its name, or name:P-state for each P-state."""
+        if self.p_states is None:
+            return (self.name,)
+        return tuple(f"{self.name}:{state}" for state in self.p_states)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+
+from lpsched.files.bags import TableForm
+from lpsched.files.days import as_dict
+from lpsched.files.templates import DAY
+from lpsched.instance.day_schema import day_schema
+from tests.days import SOUND, sound_day
+from tests.property.days import days
+
+VALIDATOR = jsonschema.Draft202012Validator(day_schema())
+TASK = SOUND["tasks"][1]
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(day_schema())
+
+
+@settings(deadline=None, max_examples=20)
+@given(days())
+def test_every_day_we_write_satisfies_it(day):
+    for form in (TableForm.NAMES, TableForm.MATRIX):
+        VALIDATOR.validate(as_dict(day, form))
+    VALIDATOR.validate(as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"}))
+
+
+def test_the_template_satisfies_it():
+    VALIDATOR.validate(yaml.safe_load(DAY))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "lpsched-day/2"},
+        {"warm_up_seconds": 7200},
+        {"name": ...},
+        {"watts": ...},
+        {"tasks": ...},
+        {"tasks": []},
+        {"tasks": {"file": 3}},
+        {"tasks": [TASK | {"arrival_seconds": -1}]},
+        {"tasks": [TASK | {"utility": 3}]},
+        {"tasks": [{key: TASK[key] for key in ("arrival_seconds", "task_type")}]},
+        {"machine_types": [{"name": "cpu", "count": 1, "idle_watts": 3}]},
+        {"priorities": {"high": -1}},
+        {"urgencies": {"soon": {"decay_per_minute": 1}}},
+        {"utility_classes": {"A": []}},
+        {"utility_classes": {"A": [{"after_minutes": 0, "share": 1.5}]}},
+        {"utility_functions": {"f": [{"after_seconds": 0}]}},
+    ],
+)
+def test_what_the_door_refuses_in_a_single_value_the_schema_refuses(change):
+    VALIDATOR.validate(SOUND)
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate(sound_day(**change))
