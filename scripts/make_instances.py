@@ -6,6 +6,7 @@ The files are written as people read them: comments first, then the bag. Numbers
 from __future__ import annotations
 
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,11 +14,22 @@ from typing import Final
 import numpy as np
 
 from lpsched.files.bags import TableForm, as_dict
+from lpsched.files.day_tasks import write_csv
+from lpsched.files.days import as_dict as day_as_dict
 from lpsched.files.facilities import as_dict as facility_as_dict
 from lpsched.files.instance_files import yaml_text
 from lpsched.files.matrices import write_npz
 from lpsched.files.writing import write_files
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
+from lpsched.generate.data_sets import (
+    DAY_SEEDS,
+    FRONT_SEED,
+    GROWTH_SEED,
+    chapter_5,
+    chapter_6_first,
+    chapter_6_second,
+)
+from lpsched.generate.desktop import desktop_bag
 from lpsched.generate.facility import generate_facility
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 
@@ -89,6 +101,42 @@ FACILITY: Final = f"""\
 # in the description below, and in full at the head of lpsched/generate/facility.py and air_mixing.py. How
 # air mixes is in the .npz beside this file.
 """
+
+DESKTOP: Final = """\
+# Five programs on nine desktop computers of 2012, one of each. NOT MEASURED: a stand-in for the benchmarks
+# that Friese's thesis of 2015 uses (tables 5.1 and 5.2) and that are not published with it. Seconds and
+# watts come by one formula from what is generally known of the processors (cores, threads, clock, thermal
+# design power) and from assumptions about the programs; formula, facts and assumptions are in
+# lpsched/generate/desktop.py. Watts are those of the whole computer; machines that are done are off, so
+# there is no idle power. The counts are ours. 'FX-8159' is what the thesis prints; the facts are those of
+# the FX-8150.
+"""
+
+FRONT: Final = f"""\
+# 1,000 tasks of 50 types on 50 machines of 10 types: the first investigation of chapter 6 of Friese's
+# thesis of 2015. Coefficient-of-variation method: seconds with mean 10, variation 0.1 across task types and
+# 0.25 across machine types; watts with mean 200, variation 0.1 and 0.2; no idle power. Tasks per type and
+# machines per type are random, at least one. The thesis's own matrices are not public; these come from seed
+# {FRONT_SEED}.
+"""
+
+GROWN: Final = f"""\
+# 1,000 tasks of 30 types on 36 machines of {{types}} types, {{each}} of each: an environment of the second
+# investigation of chapter 6 of Friese's thesis of 2015. The tasks are the same in front-30x2, front-30x6
+# and front-30x9. Five task types and all machine types are those of desktop-5x9.yaml, which is NOT
+# MEASURED; the other 25 are grown from them by Gram-Charlier sampling, seed {GROWTH_SEED}. No idle power.
+"""
+
+UTILITY: Final = """\
+{tasks:,} tasks that arrive within {minutes} minutes, {machines} machines of {types} types: data set {number}
+of chapter 5 of Friese's thesis of 2015. {tables} Arrivals are even at random, seed {seed}; type, priority,
+urgency and utility class of each task are drawn, with the values and chances of the thesis's appendices B, C
+and D. The tasks are in the .csv beside this file."""
+REAL: Final = "Seconds and watts are those of desktop-5x9.yaml, NOT MEASURED."
+MADE: Final = f"""\
+Five task types and nine machine types are those of desktop-5x9.yaml, NOT MEASURED; 25 task types are grown
+from them by Gram-Charlier sampling, and four special-purpose machine types run two or three task types each
+in a tenth of their mean seconds, seed {GROWTH_SEED}."""
 
 SERVERS: Final = {  # idle watts, watts at 100 % load
     "IBM-x3200-M3-X3470": (45.8, 118.0),
@@ -222,13 +270,41 @@ def instances() -> dict[str, bytes]:
             with_idle_power(plain),
         ),
         "spec-2010.yaml": (SPEC, spec()),
+        "desktop-5x9.yaml": (DESKTOP, desktop_bag()),
+        "front-50x10.yaml": (FRONT, chapter_6_first()),
+    } | {
+        f"{bag.name}.yaml": (
+            GROWN.format(types=len(bag.machine_types), each=bag.machine_types[0].count),
+            bag,
+        )
+        for bag in map(chapter_6_second, (2, 6, 9))
     }
     texts = {
         name: comment + yaml_text(as_dict(bag, TableForm.NAMES))
         for name, (comment, bag) in with_comments.items()
     }
     contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY} | texts).items()}
-    return contents | facility("facility-small.yaml")
+    days = [file for tasks in DAY_SEEDS for file in day(tasks).items()]
+    return contents | facility("facility-small.yaml") | dict(days)
+
+
+def day(tasks: int) -> dict[str, bytes]:
+    """Return a data set of chapter 5: its tasks, and the file that names them."""
+    made = chapter_5(tasks)
+    name = f"{made.name}.yaml"
+    comment = UTILITY.format(
+        tasks=tasks,
+        minutes=60 if tasks == max(DAY_SEEDS) else 15,
+        machines=made.machines,
+        types=len(made.machine_types),
+        number=list(DAY_SEEDS).index(tasks) + 1,
+        tables=REAL if tasks == min(DAY_SEEDS) else MADE,
+        seed=DAY_SEEDS[tasks],
+    )
+    beside = f"{name}.tasks.csv"
+    wrapped = textwrap.fill(comment, 110, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+    text = f"{wrapped}\n{yaml_text(day_as_dict(made, files={'tasks': beside}))}"
+    return {beside: write_csv(made), name: text.encode()}
 
 
 def facility(name: str) -> dict[str, bytes]:

@@ -12,10 +12,13 @@ import pytest
 
 from lpsched.display import number
 from lpsched.files.bags import read_bag
+from lpsched.files.days import read_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import read_facility
+from lpsched.generate.data_sets import chapter_5
 from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, inlets
+from lpsched.instance.day_schema import day_schema
 from lpsched.instance.facility_arrays import dense, facility_arrays
 from lpsched.instance.facility_schema import facility_schema
 from lpsched.instance.schema import bag_schema
@@ -25,7 +28,8 @@ from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 FOLDER = Path(__file__).parent.parent / "instances"
 BY_HAND = {"README.md", "facility-tiny.yaml"}
 SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in BY_HAND)
-NAMES = [name for name in SHIPPED if not name.startswith("facility") and name.endswith(".yaml")]
+DAYS = [name for name in SHIPPED if name.startswith("utility") and name.endswith(".yaml")]
+NAMES = [name for name in SHIPPED if not name.startswith(("facility", "utility")) and name.endswith(".yaml")]
 
 
 def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
@@ -33,7 +37,7 @@ def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
     main()
     assert sorted(path.name for path in tmp_path.iterdir()) == SHIPPED == sorted(instances())
     for name in SHIPPED:
-        if name.endswith(".yaml"):
+        if name.endswith((".yaml", ".csv")):
             assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
 
 
@@ -59,6 +63,14 @@ def test_the_redlines_of_the_small_platform_bind():
     idle = np.array([facility.node_types[j].overhead_watts for j in facility.nodes])
     arrays, heat = facility_arrays(facility), heat_map(facility)
     assert (inlets(heat, idle, arrays.outlet_high) > arrays.redline).any()
+
+
+@pytest.mark.parametrize("name", DAYS)
+def test_each_day_satisfies_the_schema_and_is_in_the_readme(name):
+    jsonschema.Draft202012Validator(day_schema()).validate(read_document(FOLDER / name).value)
+    day = read_day(FOLDER / name)
+    assert f"| `{name}` | {day.tasks:,} tasks" in (FOLDER / "README.md").read_text()
+    assert day == chapter_5(day.tasks)
 
 
 @pytest.mark.parametrize("name", NAMES)

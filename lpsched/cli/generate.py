@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpsched.cli.options import Output, TablesOption, form_of
-from lpsched.cli.talk import talk_of
+from lpsched.cli.options import Output, TablesOption, form_of, require_output
+from lpsched.cli.talk import Talk, talk_of
+
+if TYPE_CHECKING:
+    from lpsched.files.bags import TableForm
 
 LONGEST_COUNT = 18  # digits
+ENDINGS = (".yaml", ".yml", ".json")
 
 generate_app = typer.Typer(
     help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None
@@ -22,63 +27,182 @@ def _kinds() -> None:
     """Generate an instance from a seed."""
 
 
+class Method(StrEnum):
+    """How to make the tables of a bag."""
+
+    COV = "cov"
+    GROW = "grow"
+
+
 @generate_app.command("bag")
 def generate_bag(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bag.", min=0)],
     output: Output,
+    method: Annotated[
+        Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
+    ] = Method.COV,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
-    task_types: Annotated[int, typer.Option(help="Number of task types.")] = 100,
-    tasks: Annotated[int, typer.Option(help="Tasks in all.")] = 11_000,
+    task_types: Annotated[
+        int | None,
+        typer.Option(help="Number of task types; grow: with the small bag's. [default: 100; grow: 30]"),
+    ] = None,
+    tasks: Annotated[int | None, typer.Option(help="Tasks in all. [default: 11,000; grow: 1,000]")] = None,
     machines: Annotated[
         list[str] | None,
         typer.Option(
-            help="Machines of each general-purpose type, e.g. 40,40,20. [default: the thesis's nine]"
+            help="Machines of each general-purpose type, e.g. 40,40,20. "
+            "[default: the thesis's nine; grow: those of the small bag]"
         ),
     ] = None,
     special_machines: Annotated[
         list[str] | None, typer.Option(help="Machines of each special-purpose type, e.g. 2,2,3,3.")
     ] = None,
-    special_speedup: Annotated[float, typer.Option(help="How much faster they run their own.")] = 10.0,
-    special_cov: Annotated[float, typer.Option(help="Coefficient of variation of their times.")] = 0.1,
-    special_least: Annotated[int, typer.Option(help="Fewest task types of their own.")] = 3,
-    special_most: Annotated[int, typer.Option(help="Most task types of their own.")] = 5,
-    mean_seconds: Annotated[float, typer.Option(help="Mean time on a general-purpose machine.")] = 600.0,
-    task_cov: Annotated[float, typer.Option(help="Coefficient of variation across task types.")] = 0.1,
-    machine_cov: Annotated[float, typer.Option(help="Coefficient of variation across machine types.")] = 0.25,
-    power_task_cov: Annotated[float, typer.Option(help="The same of power, across task types.")] = 0.1,
-    power_machine_cov: Annotated[float, typer.Option(help="The same of power, across machine types.")] = 0.25,
-    idle_watts: Annotated[float, typer.Option(help="Mean idle power.")] = 66.0,
-    dynamic_watts: Annotated[float, typer.Option(help="Mean power above idle while running.")] = 133.0,
-    p_states: Annotated[int, typer.Option(help="P-states of each machine, 1 to 3.")] = 1,
+    special_speedup: Annotated[
+        float | None, typer.Option(help="How much faster they run their own. [default: 10]")
+    ] = None,
+    special_least: Annotated[
+        int | None, typer.Option(help="Fewest task types of their own. [default: 3; grow: 2]")
+    ] = None,
+    special_most: Annotated[
+        int | None, typer.Option(help="Most task types of their own. [default: 5; grow: 3]")
+    ] = None,
+    special_cov: Annotated[
+        float | None, typer.Option(help="cov: coefficient of variation of their times. [default: 0.1]")
+    ] = None,
+    mean_seconds: Annotated[
+        float | None, typer.Option(help="cov: mean time on a general-purpose machine. [default: 600]")
+    ] = None,
+    task_cov: Annotated[
+        float | None, typer.Option(help="cov: coefficient of variation across task types. [default: 0.1]")
+    ] = None,
+    machine_cov: Annotated[
+        float | None, typer.Option(help="cov: the same across machine types. [default: 0.25]")
+    ] = None,
+    power_task_cov: Annotated[
+        float | None, typer.Option(help="cov: the same of power, across task types. [default: 0.1]")
+    ] = None,
+    power_machine_cov: Annotated[
+        float | None, typer.Option(help="cov: the same of power, across machine types. [default: 0.25]")
+    ] = None,
+    idle_watts: Annotated[float | None, typer.Option(help="cov: mean idle power. [default: 66]")] = None,
+    dynamic_watts: Annotated[
+        float | None, typer.Option(help="cov: mean power above idle while running. [default: 133]")
+    ] = None,
+    p_states: Annotated[
+        int | None, typer.Option(help="cov: P-states of each machine, 1 to 3. [default: 1]")
+    ] = None,
     tables: TablesOption = None,
 ) -> None:
-    """Generate a bag by the coefficient-of-variation method."""
+    """Generate a bag, by coefficients of variation or by growth of a small one."""
+    both = {
+        "task_types": task_types,
+        "tasks": tasks,
+        "machines": _counts("--machines", machines) if machines else None,
+        "special_machines": _counts("--special-machines", special_machines) if special_machines else None,
+        "special_speedup": special_speedup,
+        "special_least": special_least,
+        "special_most": special_most,
+    }
+    of_cov = {
+        "special_cov": special_cov,
+        "mean_seconds": mean_seconds,
+        "task_cov": task_cov,
+        "machine_cov": machine_cov,
+        "power_task_cov": power_task_cov,
+        "power_machine_cov": power_machine_cov,
+        "idle_watts": idle_watts,
+        "dynamic_watts": dynamic_watts,
+        "p_states": p_states,
+    }
+    named = name if name is not None else f"{method.value}-{seed}"
+    written = (talk_of(context), output, form_of(tables), seed)
+    if method is Method.GROW:
+        _refuse_foreign(_given(of_cov), Method.COV)
+        if source is None:
+            raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
+        _grow(named, source, _given(both), *written)
+    else:
+        _refuse_foreign({} if source is None else {"from": source}, Method.GROW)
+        _by_cov(named, _given(both | of_cov), *written)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _refuse_foreign(given: dict[str, Any], method: Method) -> None:
+    """Refuse options of the other method, all in one message."""
+    if given:
+        options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
+        raise typer.BadParameter(
+            f"{options}: only with --method {method.value}; drop it or choose that method"
+        )
+
+
+def _by_cov(
+    name: str, options: dict[str, Any], talk: Talk, output: Path, form: TableForm | None, seed: int
+) -> None:
     import numpy as np
 
     from lpsched.cli.answers import write_and_tell
     from lpsched.generate.cov import CovOptions, cov_bag
 
-    options = CovOptions(
-        task_types=task_types,
-        tasks=tasks,
-        machines=_counts("--machines", machines) if machines else CovOptions().machines,
-        special_machines=_counts("--special-machines", special_machines or []),
-        special_speedup=special_speedup,
-        special_cov=special_cov,
-        special_least=special_least,
-        special_most=special_most,
-        mean_seconds=mean_seconds,
-        task_cov=task_cov,
-        machine_cov=machine_cov,
-        power_task_cov=power_task_cov,
-        power_machine_cov=power_machine_cov,
-        idle_watts=idle_watts,
-        dynamic_watts=dynamic_watts,
-        p_states=p_states,
-    )
-    bag = cov_bag(name if name is not None else f"cov-{seed}", np.random.default_rng(seed), options)
-    write_and_tell(talk_of(context), bag, output, form_of(tables), seed=seed)
+    bag = cov_bag(name, np.random.default_rng(seed), CovOptions(**options))
+    write_and_tell(talk, bag, output, form, seed=seed)
+
+
+def _grow(
+    name: str,
+    source: Path,
+    options: dict[str, Any],
+    talk: Talk,
+    output: Path,
+    form: TableForm | None,
+    seed: int,
+) -> None:
+    import numpy as np
+
+    from lpsched.cli.answers import write_and_tell
+    from lpsched.cli.growth import growth_as_json, tell_growth
+    from lpsched.files.bags import read_bag
+    from lpsched.generate.grow import grow
+    from lpsched.generate.grow_options import GrowOptions
+
+    require_output(output, ENDINGS, source)
+    growth = grow(name, read_bag(source), np.random.default_rng(seed), GrowOptions(**options))
+    write_and_tell(talk, growth.bag, output, form, seed=seed, growth=growth_as_json(growth))
+    if not talk.quiet:
+        tell_growth(growth)
+
+
+@generate_app.command("day")
+def generate_day(
+    context: typer.Context,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
+    output: Output,
+    source: Annotated[
+        Path, typer.Option("--from", help="A bag with watts: its machines, task types and tables.")
+    ],
+    tasks: Annotated[int, typer.Option(help="How many tasks arrive, of types as frequent as in the bag.")],
+    minutes: Annotated[float, typer.Option(help="In which span they arrive, evenly at random.")],
+    name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
+    tables: TablesOption = None,
+) -> None:
+    """Generate a day: tasks that arrive and lose utility, with the levels of Friese's thesis of 2015."""
+    import numpy as np
+
+    from lpsched.cli.answers import write_and_tell
+    from lpsched.files.bags import read_bag
+    from lpsched.generate.day import day_of
+
+    require_output(output, ENDINGS, source)
+    named = name if name is not None else f"day-{seed}"
+    day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
+    write_and_tell(talk_of(context), day, output, form_of(tables), seed=seed)
 
 
 class Platform(StrEnum):

@@ -28,7 +28,7 @@ heterogeneities for heterogeneous computing systems, 2000; the default values ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from lpsched.instance import Bag, MachineType, Table, TaskType
 from lpsched.instance.fields import MOST, numbered
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.arrays import Floats, Mask
 
 DIGITS: Final = 6
 DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)
@@ -66,6 +66,19 @@ RANGES: Final = {
 
 
 MAY_BE_ZERO: Final = ("idle_watts", "dynamic_watts")
+
+
+class Special(Protocol):
+    """How many special-purpose machine types there are, and how many task types each has of its own."""
+
+    @property
+    def task_types(self) -> int: ...  # noqa: D102 - the class says it
+    @property
+    def special_machines(self) -> tuple[int, ...]: ...  # noqa: D102 - the class says it
+    @property
+    def special_least(self) -> int: ...  # noqa: D102 - the class says it
+    @property
+    def special_most(self) -> int: ...  # noqa: D102 - the class says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +155,8 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
         rng, np.broadcast_to(row_means, (size[0], size[1] - special)), options.machine_cov
     )
     fast = np.broadcast_to(row_means / options.special_speedup, (size[0], special))
-    seconds[:, :special] = np.where(_own_tasks(rng, options), _gamma(rng, fast, options.special_cov), np.nan)
-    idle = _rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.power_machine_cov))
+    seconds[:, :special] = np.where(own_tasks(rng, options), _gamma(rng, fast, options.special_cov), np.nan)
+    idle = rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.power_machine_cov))
     row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.power_task_cov)[
         :, np.newaxis
     ]
@@ -160,7 +173,9 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
         MachineType(name=label, count=count, idle_watts=watts, p_states=states)
         for label, count, watts in zip(_machine_names(options), counts, idle.tolist(), strict=True)
     ]
-    tasks = zip(numbered("task", options.task_types), _task_counts(rng, options), strict=True)
+    tasks = zip(
+        numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True
+    )
     return Bag(
         name=name,
         machine_types=tuple(machines),
@@ -176,9 +191,7 @@ def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
     )
 
 
-def _own_tasks(
-    rng: np.random.Generator, options: CovOptions
-) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def own_tasks(rng: np.random.Generator, options: Special) -> Mask:
     """Draw which task types each special-purpose machine type runs: sets without common members."""
     own = np.zeros((options.task_types, len(options.special_machines)), dtype=np.bool_)
     waiting = rng.permutation(options.task_types)
@@ -189,9 +202,10 @@ def _own_tasks(
     return own
 
 
-def _task_counts(rng: np.random.Generator, options: CovOptions) -> list[int]:
-    even = np.full(options.task_types, 1.0 / options.task_types)
-    drawn = rng.multinomial(options.tasks - options.task_types, even) + 1
+def task_counts(rng: np.random.Generator, task_types: int, tasks: int) -> list[int]:
+    """Give every task type one task and spread the others evenly at random."""
+    even = np.full(task_types, 1.0 / task_types)
+    drawn = rng.multinomial(tasks - task_types, even) + 1
     return [int(count) for count in drawn]
 
 
@@ -201,12 +215,12 @@ def _machine_names(options: CovOptions) -> list[str]:
 
 def _packed(modes: list[Floats]) -> Table:
     """Interleave the P-states: all columns of machine type 0, then those of machine type 1, ..."""
-    cells = _rounded(np.stack(modes, axis=2).reshape(len(modes[0]), -1))
+    cells = rounded(np.stack(modes, axis=2).reshape(len(modes[0]), -1))
     cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
     return Table(len(cells), cells.shape[1], cells.tobytes())
 
 
-def _rounded(values: Floats) -> Floats:
+def rounded(values: Floats) -> Floats:
     """Round every number to six significant digits."""
     return np.array([six_digits(value) for value in values.ravel().tolist()]).reshape(values.shape)
 

@@ -1,0 +1,227 @@
+"""Growth: from a small table of real programs on real machines to one with more task types, alike in shape.
+
+For `seconds`, and likewise for `watts`, with T real task types and M machine types:
+
+    q_i   = mean over the general machine types of e_ij             the row mean of a real task type
+    r_ij  = e_ij / q_i                                              what machine type j needs of that mean
+    q_new ~ Gram-Charlier with the four moments of q_1 ... q_T
+    s_j   ~ Gram-Charlier with the four moments of r_1j ... r_Tj    for each machine type j by itself
+    e_new = q_new s_j / (mean over the general machine types of s_j)
+
+General machine types are those that run all real task types (if there is none: all that run task type i). The
+real task types stay as they are. No sample is below a tenth of the smallest number whose shape it has;
+`gram_charlier.py` says what shape is kept. Row means and the ratios of every machine type are drawn without
+regard to each other. So a machine type that is faster than another for every real task type need not be for
+every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
+indeed (the thesis does not scale). `Shape.new` tells what shape came out.
+
+*Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often as
+any other. It runs on the machine types and in the P-states in which its model runs, so some machine can run
+it. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes
+e_ijk / e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a
+real program.
+
+*Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
+the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.
+
+One real task type has no spread: its new ones are its equals. Every task type has at least one task, the
+others are spread evenly at random. New numbers have six digits. Of prices and site only what concerns energy
+stays: electricity, currency and PUE.
+
+Source: Friese, thesis of 2015, section 5.3.4.2; floor, scaling, models, P-states and idle power are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.generate.cov import own_tasks, rounded, six_digits, task_counts
+from lpsched.generate.gram_charlier import GramCharlier, gram_charlier
+from lpsched.generate.grow_options import GrowOptions, require_options
+from lpsched.generate.moments import Moments, moments
+from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.instance.arrays import arrays_of
+from lpsched.instance.fields import LARGEST, SMALLEST, numbered
+
+if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats, Integers, Mask
+
+FLOOR_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Four moments: of the real numbers, of the density that was sampled, and of the new numbers, if any."""
+
+    table: str  # seconds or watts
+    of: str | None  # the machine type whose ratios they are; None for the row means
+    real: Moments
+    density: Moments
+    new: Moments | None
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A grown bag, and how well its numbers keep the shape of the real ones."""
+
+    bag: Bag
+    shapes: tuple[Shape, ...]
+
+
+def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions | None = None) -> Growth:
+    """Grow a bag; the same generator state gives the same bag.
+
+    Raises
+    ------
+    InstanceError
+        If an option is out of its range or does not fit the small bag; the error lists every one.
+    """
+    options = options if options is not None else GrowOptions()
+    require_options(small, options)
+    arrays = arrays_of(small)
+    first = _first_columns(arrays.can_run, arrays.machine_of, len(small.machine_types))
+    general = _general(first)
+    real = np.arange(len(small.task_types))
+    models = rng.permutation(np.resize(real, options.task_types - len(real)))
+    all_first = first[np.concatenate((real, models))]
+    own = own_tasks(rng, options)
+    names = [machine.name for machine in small.machine_types]
+    tables: list[Table] = []
+    shapes: list[Shape] = []
+    for key, known, speedup in (
+        ("seconds", arrays.seconds, options.special_speedup),
+        ("watts", arrays.watts, 1.0),
+    ):
+        if known is None:
+            continue
+        cells = np.where(arrays.can_run, known, np.nan)
+        levels = _levels(cells, first)
+        densities = _densities(levels, general)
+        factors = _factors(cells, levels, arrays.machine_of)[models]
+        new = _sampled(densities, first[models] >= 0, general, rng)[:, arrays.machine_of] * factors
+        cells = np.vstack((cells, _sound(key, new)))
+        all_levels = _levels(cells, all_first)
+        new_levels = all_levels[len(real) :]
+        shapes += _shapes(key, names, densities, _numbers(levels, general), _numbers(new_levels, general))
+        special = _sound(key, np.where(own, _row_means(all_levels, general)[:, np.newaxis] / speedup, np.nan))
+        tables.append(_packed(np.hstack((special, cells))))
+    counts = task_counts(rng, options.task_types, options.tasks)
+    return Growth(_joined(name, small, options, counts, tables), tuple(shapes))
+
+
+def _first_columns(can_run: Mask, machine_of: Integers, types: int) -> Integers:
+    """Return the column of the first P-state in which each task type runs on each machine type, or -1."""
+    first = np.full((len(can_run), types), -1)
+    for column in range(len(machine_of) - 1, -1, -1):
+        first[can_run[:, column], machine_of[column]] = column
+    return first
+
+
+def _levels(cells: Floats, first: Integers) -> Floats:
+    """Return the numbers in those first P-states, NaN where a pair cannot run: a column per machine type."""
+    return np.where(first < 0, np.nan, np.take_along_axis(cells, np.maximum(first, 0), axis=1))
+
+
+def _factors(cells: Floats, levels: Floats, machine_of: Integers) -> Floats:
+    """Return what each P-state is of the first one; 1 where the first has no power that could be scaled."""
+    of = levels[:, machine_of]
+    return np.where(of == 0, np.where(np.isnan(cells), np.nan, 1.0), cells / np.where(of == 0, 1.0, of))
+
+
+def _general(first: Integers) -> Mask:
+    """Return which machine types run all real task types; all of them, if none does."""
+    run_all: Mask = np.asarray((first >= 0).all(axis=0))
+    return run_all if run_all.any() else np.ones_like(run_all)
+
+
+def _row_means(levels: Floats, general: Mask) -> Floats:
+    """Return the means over the general machine types that run each task type; there is at least one."""
+    counted = levels[:, general]
+    means: Floats = np.nansum(counted, axis=1) / (~np.isnan(counted)).sum(axis=1)
+    return means
+
+
+def _numbers(levels: Floats, general: Mask) -> list[Floats]:
+    """Return the row means, then for each machine type its numbers as shares of them, if it has any."""
+    means = _row_means(levels, general)
+    ratios = levels / np.where(means == 0, np.nan, means)[:, np.newaxis]
+    return [means, *(column[~np.isnan(column)] for column in ratios.T)]
+
+
+def _densities(levels: Floats, general: Mask) -> list[GramCharlier]:
+    """Return the densities of those numbers (always 1 where there are none)."""
+    known = [numbers if len(numbers) else np.ones(1) for numbers in _numbers(levels, general)]
+    return [gram_charlier(moments(numbers), floor=FLOOR_SHARE * float(numbers.min())) for numbers in known]
+
+
+def _sampled(densities: list[GramCharlier], runs: Mask, general: Mask, rng: np.random.Generator) -> Floats:
+    """Draw the numbers of new task types on the machine types that run them, NaN on the others."""
+    means, *ratios = (density.samples(rng, len(runs)) for density in densities)
+    shares = np.where(runs, np.stack(ratios, axis=1), np.nan)
+    of = _row_means(shares, general)[:, np.newaxis]
+    return means[:, np.newaxis] * np.where(of == 0, shares, shares / np.where(of == 0, 1.0, of))
+
+
+def _shapes(
+    key: str, names: list[str], densities: list[GramCharlier], real: list[Floats], new: list[Floats]
+) -> list[Shape]:
+    """Set side by side what there was, what was sampled from and what came out."""
+    return [
+        Shape(key, name, moments(was), density.kept, moments(came) if len(came) else None)
+        for name, was, density, came in zip([None, *names], real, densities, new, strict=True)
+        if len(was)
+    ]
+
+
+def _sound(key: str, cells: Floats) -> Floats:
+    """Round to six digits, inside the range of numbers that a bag may hold."""
+    cells = np.minimum(LARGEST, rounded(cells))
+    return np.maximum(SMALLEST, cells) if key == "seconds" else np.where(cells < SMALLEST, 0.0, cells)
+
+
+def _packed(cells: Floats) -> Table:
+    cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
+    return Table(len(cells), cells.shape[1], cells.tobytes())
+
+
+def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tables: list[Table]) -> Bag:
+    """Put the grown bag together."""
+    machines = small.machine_types
+    if options.machines is not None:
+        machines = tuple(
+            machine.model_copy(update={"count": count})
+            for machine, count in zip(machines, options.machines, strict=True)
+        )
+    idle = six_digits(sum(machine.idle_watts for machine in machines) / len(machines))
+    labels = _fresh("special", len(options.special_machines), [machine.name for machine in machines])
+    special = tuple(
+        MachineType(name=label, count=count, idle_watts=idle)
+        for label, count in zip(labels, options.special_machines, strict=True)
+    )
+    known = [task.name for task in small.task_types]
+    names = known + _fresh("grown", options.task_types - len(known), known)
+    return Bag(
+        name=name,
+        machine_types=special + machines,
+        task_types=tuple(
+            TaskType(name=label, count=count) for label, count in zip(names, counts, strict=True)
+        ),
+        seconds=tables[0],
+        watts=tables[1] if len(tables) > 1 else None,
+        prices=Prices(electricity_per_kwh=small.prices.electricity_per_kwh, currency=small.prices.currency),
+        site=Site(pue=small.site.pue),
+    )
+
+
+def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
+    """Return numbered names that nobody has: a grown bag can be grown again.
+
+    >>> _fresh("grown", 2, ["zip", "grown-1"])
+    ['grown-2', 'grown-3']
+    """
+    known = set(taken)
+    more = sum(name.startswith(word) for name in taken)
+    return [name for name in numbered(word, number + more) if name not in known][:number]
