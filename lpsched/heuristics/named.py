@@ -1,0 +1,159 @@
+"""Functions by name: those of lpsched, those that others register, those that installed packages announce.
+
+What installed packages announce is loaded when it is asked for; one that cannot be loaded harms nobody else.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.instance.fields import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+RESERVED: Final = ("all", "lp", "lp-dense", "nsga2", "none")  # of `lpsched validate` and `front`
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+class Named(Generic[Function]):
+    """The heuristics of one kind of instance.
+
+    Parameters
+    ----------
+    instance
+        What the functions map: "bag" or "day".
+    entry_points_group
+        Under which installed packages announce theirs.
+    built_in
+        Ours.
+    elsewhere
+        Names that are known for another kind of instance, with what to bring for them.
+    """
+
+    def __init__(
+        self,
+        instance: str,
+        entry_points_group: str,
+        built_in: Mapping[str, Function],
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> None:
+        self.instance, self.group = instance, entry_points_group
+        self.built_in, self.elsewhere = dict(built_in), dict(elsewhere or {})
+        self.registered: dict[str, Function] = {}
+
+    @overload
+    def register(self, name: str) -> Callable[[Function], Function]: ...
+
+    @overload
+    def register(self, name: str, function: Function) -> Function: ...
+
+    def register(
+        self, name: str, function: Function | None = None
+    ) -> Function | Callable[[Function], Function]:
+        """Let a function be known by a name, in this process; without a function, as a decorator.
+
+        Registering the same function again, or a new version of it from the same module, is no mistake:
+        notebooks do.
+
+        Raises
+        ------
+        InstanceError
+            If the name is taken, or not lower-case letters, digits and hyphens; or if it is no function.
+
+        Examples
+        --------
+        >>> rules = Named("bag", "nobodys.entry_points", {})
+        >>> @rules.register("lazy")
+        ... def lazy(bag, rng):
+        ...     return ()
+        >>> rules.names()
+        ('lazy',)
+        """
+        if function is None:
+            return lambda decorated: self.register(name, decorated)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            needed = "lower-case letters and digits, with single hyphens between them"
+            raise self.refusal(repr(name), needed, "choose such a name")
+        if name in self._taken:
+            raise self.refusal(repr(name), "a name that lpsched does not use itself", "choose another")
+        if not callable(function):
+            found = f"{type(function).__name__} under the name {name!r}"
+            raise self.refusal(found, self._needed, "register a function")
+        before = self.registered.get(name)
+        if before is not None and _place(before) != _place(function):
+            raise self.refusal(repr(name), "a name that nobody has registered yet", "choose another")
+        self.registered[name] = function
+        return function
+
+    def forget(self, name: str) -> None:
+        """Take back what was registered under a name in this process, if anything was."""
+        self.registered.pop(name, None)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names: ours, then those registered, then those of installed packages."""
+        return tuple(dict.fromkeys((*self.built_in, *self.registered, *self.announced)))
+
+    def get(self, name: str) -> Function:
+        """Return the function of a name.
+
+        Raises
+        ------
+        InstanceError
+            If there is none, if it is for another kind of instance, or if the package that announces it
+            cannot be loaded.
+        """
+        found = self.built_in.get(name) or self.registered.get(name)
+        if found is not None:
+            return found
+        if name in self.announced:
+            return self._loaded(self.announced[name])
+        if name in self.elsewhere:
+            needed, do = self.elsewhere[name], "choose another, or bring one"
+            raise self.refusal(f"{name!r} for a {self.instance}", needed, do)
+        known = self.names()
+        do = nearest(name, known) or "choose one, or register it"
+        raise self.refusal(repr(name), f"one of {', '.join(known)}", do)
+
+    @cached_property
+    def announced(self) -> dict[str, EntryPoint]:
+        """What installed packages announce under a sound name that is not taken; looked up once."""
+        found: dict[str, EntryPoint] = {}
+        for each in entry_points(group=self.group):
+            if NAME.fullmatch(each.name) and each.name not in self._taken:
+                found.setdefault(each.name, each)
+        return found
+
+    def refusal(self, found: str, needed: str, do: str) -> InstanceError:
+        """Return the error that tells what is wrong with a name or a function."""
+        return InstanceError(f"heuristics of {self.instance}s", (Fault(("heuristic",), found, needed, do),))
+
+    @property
+    def _taken(self) -> set[str]:
+        return {*self.built_in, *RESERVED, *self.elsewhere}
+
+    @property
+    def _needed(self) -> str:
+        return f"a function of a {self.instance} and a random generator"
+
+    def _loaded(self, announced: EntryPoint) -> Function:
+        package = "an installed package" if announced.dist is None else f"package {announced.dist.name!r}"
+        place = f"{announced.name!r}, which {package} announces as {announced.value}"
+        do = f"mend {package}, or remove it"
+        try:
+            found = announced.load()
+        except Exception as error:  # whatever another package's code may raise
+            why = f"{place}: {type(error).__name__}: {error}"
+            raise self.refusal(why, "one that can be loaded", do) from error
+        if not callable(found):
+            raise self.refusal(place, self._needed, do)
+        return cast("Function", found)
+
+
+def _place(function: Callable[..., Any]) -> tuple[object, object]:
+    return getattr(function, "__module__", None), getattr(function, "__qualname__", repr(function))
