@@ -1,1 +1,1 @@
-"""Allocations by evolution: the genetic algorithm of a facility."""
+"""Allocations and fronts by evolution: the genetic algorithm of a facility, NSGA-II for bags and days."""

@@ -47,7 +47,7 @@ def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no t
             made._cache.flush()  # noqa: SLF001
 
 
-def require_compiler() -> None:
+def require_compiler(purpose: str = "the genetic algorithm") -> None:
     """Refuse to begin without Numba: the plain loops would take a thousand times as long.
 
     Raises
@@ -56,4 +56,4 @@ def require_compiler() -> None:
         If Numba is not installed.
     """
     if numba is None:
-        raise MissingExtraError("the genetic algorithm", "evolve")
+        raise MissingExtraError(purpose, "evolve")

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.breeding import Breeder
 from lpsched.evolve.compiled import require_compiler
 from lpsched.evolve.core_genes import to_allocation
 from lpsched.evolve.generations import Generations
+from lpsched.evolve.pacing import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS
 from lpsched.evolve.resuming import generator_of
 from lpsched.watch import Watch
 
@@ -26,14 +27,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from lpsched.evolve.pacing import Ended
     from lpsched.instance.facility import Facility
     from lpsched.schedule.facility import CoreAllocation
     from lpsched.schedule.population import Population
-
-SECONDS: Final = 60.0  # where neither generations nor time are limited
-BETWEEN_TELLS: Final = 0.25  # seconds
-BETWEEN_KEEPS: Final = 60.0
-Ended: TypeAlias = Literal["generations", "time", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from lpsched.errors import Fault, InstanceError
 if TYPE_CHECKING:
     from lpsched.evolve.breeding import Breeder
     from lpsched.evolve.ranking import Chromosome
+    from lpsched.schedule.genes import TaskPopulation
     from lpsched.schedule.population import Population
 
 BIT_GENERATORS: Final = {
@@ -28,7 +29,7 @@ def state_of(rng: np.random.Generator) -> dict[str, Any]:
     return _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
 
 
-def generator_of(population: Population) -> np.random.Generator:
+def generator_of(population: Population | TaskPopulation) -> np.random.Generator:
     """Return a generator that goes on where the population's was.
 
     Raises
