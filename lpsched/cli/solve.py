@@ -20,6 +20,7 @@ from lpsched.cli.options import (
     require_output,
 )
 from lpsched.cli.patience import StoppedEarly, watched
+from lpsched.cli.risk_option import RiskOption, risk_asked
 from lpsched.cli.talk import talk_of
 
 
@@ -44,7 +45,10 @@ def solve(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the search that --effort tight makes.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Of the search that --effort tight makes, and of what --risk draws.", min=0)
+    ] = 0,
+    risk: RiskOption = None,
     solver: SolverName = "highs",
     device: Annotated[
         Device, typer.Option(help="Where huge bags are looked through: cuda needs the extra gpu.")
@@ -60,6 +64,7 @@ def solve(
     from lpsched.pipeline import solver_named
     from lpsched.reports.answers import result_tables
 
+    sampled = risk_asked(risk)
     if output is not None:
         require_output(output, (".json",), bag)
     read = read_bag(bag)
@@ -76,6 +81,7 @@ def solve(
             gap=gap,
             watch=watch,
             seed=seed,
+            risk=sampled,
             solver=solver_named(solver, device.value),
         )
     if output is not None:

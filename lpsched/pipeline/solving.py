@@ -12,6 +12,7 @@ from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.recovering import recover, waiting
+from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.pipeline.trying import effort_named, is_worthwhile, try_harder
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from lpsched.certificate.bounds import Multipliers
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.risk.options import RiskOptions
 
 DEFAULT_GAP: Final = 1e-4
 
@@ -41,6 +43,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     time_limit: float | None = None,
     watch: Watch | None = None,
     seed: int = 0,
+    risk: RiskOptions | None = None,
     solver: Solver | None = None,
 ) -> Result:
     """Find a verified schedule and a proved bound.
@@ -65,7 +68,9 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     watch
         In place of a time limit: a watch that others may stop, and that tells them how far the work is.
     seed
-        Of the search that `tight` makes.
+        Of the search that `tight` makes, and of what `risk` draws.
+    risk
+        Sample how the schedule fares if tasks do not take what the tables say.
     solver
         Solves the linear program; HiGHS if not given.
 
@@ -74,7 +79,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     ValueError
         If the objective or the effort is not known.
     InstanceError
-        If an option is not sound, or the bag lacks what the objective needs.
+        If an option is not sound, the bag lacks what the objective needs, or the risk asked for needs too
+        many draws.
     InfeasibleError
         If no schedule keeps the power cap or the deadline.
     NotFoundError
@@ -103,7 +109,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
+    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
 
 
 def answer(  # noqa: PLR0913 - the options of `solve`
@@ -114,12 +120,13 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     watch: Watch | None = None,
     effort: Effort = Effort.FAST,
     seed: int = 0,
+    risk: RiskOptions | None = None,
 ) -> Result:
     """Run the stages for a question that is settled.
 
     Raises
     ------
-    InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
         As `solve` does.
     """
     bag, asked, watch = question.bag, question.objective, watch or Watch()
@@ -136,7 +143,10 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
     late = (relaxed is not None and not relaxed.optimal) or (effort is Effort.TIGHT and watch.is_over())
-    earns = asked.maximise
+    earns, sampled = asked.maximise, None
+    if risk is not None and found.schedule.groups:
+        with timed(timings, "risk"):
+            sampled = bag_risk(bag, found.schedule, found.measured, risk, seed)
     return Result(
         objective=asked.name,
         unit=asked.unit(bag),
@@ -155,6 +165,8 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         timings=FrozenDict(timings),
         provenance=provenance_of(question.given, solver.name),
         tight_may_help=effort is Effort.FAST and not late and is_worthwhile(question, distance, gap),
+        risk_asked=risk is not None,
+        risk=sampled,
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
     from lpsched.relaxation import Regime
     from lpsched.result.provenance import Provenance
+    from lpsched.result.risk import Risk
     from lpsched.schedule.bag import Schedule
     from lpsched.verify.bag import Measurement
 
@@ -79,6 +80,8 @@ class Result:
     timings: FrozenDict[str, float]
     provenance: Provenance
     tight_may_help: bool = False  # whether more effort is likely to bring value and bound closer
+    risk_asked: bool = False
+    risk: Risk | None = None  # if asked for, and anything runs
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched solve --json` prints; its keys are stable."""
@@ -99,6 +102,7 @@ class Result:
             "machines": self.machines,
             "worth": None if self.worth is None else self.worth.to_dict(),
             "timings": dict(self.timings),
+            **({"risk": None if self.risk is None else self.risk.to_dict()} if self.risk_asked else {}),
         }
 
     def facts(self) -> list[tuple[str, str, str]]:

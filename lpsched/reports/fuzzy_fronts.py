@@ -1,0 +1,225 @@
+"""Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.
+
+Figures 7.4 to 7.6: a square for every schedule, at the two numbers it was ranked by, and a small circle for
+each of its samples; fronts differ in colour and in the shape of their marks. Figure 7.7: an ellipse for every
+schedule, centred at the mean of its samples, one standard deviation wide in every direction (so it is tilted
+where energy and utility depend on each other). Energy is divided by the least energy, utility by the most
+utility of all, and both axes have one scale, so that a round ellipse means equal relative spread. How many
+tasks are dropped is told by colour, and by a number at some of the ellipses.
+
+Nothing is drawn at random here: the samples are given. Samples are painted as points of a raster inside SVG
+and PDF files, because 10,000 circles would make them huge.
+
+Source: Friese, thesis of 2015, section 7.4, figures 7.4 to 7.7.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from lpsched.files.pictures import drawing_style
+from lpsched.reports.pictures import INK, WIDTH_INCHES, blank_picture, lettered
+from lpsched.reports.tables import table
+from lpsched.result.fuzzy_front import spread_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from lpsched.result.fuzzy_front import FuzzyFront, FuzzyPoint
+
+FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
+    ("#0072b2", "s", "o"),
+    ("#e69f00", "D", "^"),
+    ("#009e73", "P", "v"),
+    ("#cc79a7", "X", "s"),
+)
+UNITS: Final = ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J"))
+MOST_ELLIPSES: Final = 33
+NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
+LEAST_PERCENT: Final = 1e-6
+LOWEST, HIGHEST, AROUND = 2.0, 7.0, 1.45  # inches; above and below the axes
+SHADES: Final = "cividis"  # told apart by everyone, and in grey
+
+
+def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
+    """Return some schedules along a front: what they were ranked by, and how they fare in the samples."""
+    samples = front.points[0].risk.samples if front.points else 0
+    heading = f"{front.name}, ranked by {front.ranked_by}: some of its schedules, each in {samples:,} samples"
+    return [Text(heading), table(front.headers(), front.rows(), numbers=range(len(front.headers())))]
+
+
+def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
+    """Draw fronts with the samples of each schedule around it.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        figure = blank_picture(4.4)
+        axes = figure.subplots()
+        most = max(
+            (max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0
+        )
+        scale, unit = next((each for each in UNITS if most >= each[0]), UNITS[-1])
+        for place, front in enumerate(fronts):
+            _draw_front(axes, front, scale, FRONTS[place % len(FRONTS)])
+        axes.set_xlabel(f"energy, {unit}")
+        axes.set_ylabel(_value_label(fronts[0]))
+        axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
+        axes.set_axisbelow(True)
+        figure.legend(loc="outside upper left", ncols=1, markerscale=1.4)
+        return figure
+
+
+def _draw_front(axes: Axes, front: FuzzyFront, scale: float, style: tuple[str, str, str]) -> None:
+    """Draw the samples of a schedule, and the schedules over those of all fronts."""
+    colour, square, circle = style
+    name, samples = lettered(front.name), len(front.points[0].sampled_values) if front.points else 0
+    ranked = "" if front.ranked_by == front.name else f", ranked by {lettered(front.ranked_by)}"
+    axes.plot(
+        [joules / scale for point in front.points for joules in point.sampled_energy_joules],
+        [value for point in front.points for value in point.sampled_values],
+        color=_paler(colour),
+        marker=circle,
+        linestyle="none",
+        markersize=2.2,
+        markerfacecolor="none",
+        markeredgewidth=0.4,
+        rasterized=True,
+        label=f"{name}: {samples:,} samples of each",
+    )
+    axes.plot(
+        [point.energy_joules / scale for point in front.points],
+        [point.value for point in front.points],
+        color=colour,
+        marker=square,
+        linestyle="none",
+        markersize=4.5,
+        markeredgecolor=INK,
+        markeredgewidth=0.6,
+        zorder=3,
+        label=f"{name}: {len(front.points):,} schedules" + ranked,
+    )
+
+
+def _paler(colour: str) -> tuple[float, ...]:
+    """Return a colour half way to white; not half transparent, which makes files several times as large."""
+    return tuple(0.5 + int(colour[at : at + 2], 16) / 510.0 for at in (1, 3, 5))
+
+
+def variance_picture(front: FuzzyFront) -> Figure:
+    """Draw schedules as ellipses of one standard deviation, coloured by their dropped tasks.
+
+    Of many schedules, some are drawn, evenly along the front: ellipses on top of each other tell nothing.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        from matplotlib import colormaps  # noqa: PLC0415 - optional
+        from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - optional
+        from matplotlib.colors import Normalize  # noqa: PLC0415 - optional
+
+        shown = [front.points[place] for place in spread_out(len(front.points), MOST_ELLIPSES)]
+        numbered = spread_out(len(shown), NUMBERED)
+        unit = min(_means(each, front)[0] for each in shown), max(_means(each, front)[1] for each in shown)
+        dropped = [100.0 * (each.mean_dropped or 0.0) / front.tasks for each in shown]
+        most = max([*dropped, LEAST_PERCENT])
+        figure = blank_picture(HIGHEST)
+        axes = figure.subplots()
+        for place, point in enumerate(shown):
+            _draw_ellipse(axes, point, front, unit, colormaps[SHADES](dropped[place] / most))
+            if place in numbered and front.value_key == "utility":
+                _number(axes, point, front, unit, f"{dropped[place]:.0f} %")
+        axes.set_aspect("equal", adjustable="box")
+        axes.margins(0.08, 0.16)
+        axes.autoscale_view()
+        _fit_height(figure, axes)
+        axes.set_xlabel("energy / least energy")
+        best = "most utility" if front.value_key == "utility" else "longest makespan"
+        axes.set_ylabel(f"{front.value_key.removesuffix('_seconds')} / {best}")
+        axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.set_title(f"{lettered(front.name)}: one standard deviation about each schedule's mean")
+        if front.value_key == "utility":
+            shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
+            figure.colorbar(
+                shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %"
+            )
+        return figure
+
+
+def _fit_height(figure: Figure, axes: Axes) -> None:
+    """Make a picture as high as it must be for both axes to have one scale."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    plotted = (WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
+    figure.set_size_inches(WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
+
+
+def _means(point: FuzzyPoint, front: FuzzyFront) -> tuple[float, float]:
+    """Return the means of energy and of the other number over the samples."""
+    quantities = point.risk.quantities
+    joules, value = quantities["energy_joules"].mean, quantities[front.value_key].mean
+    return joules or 0.0, value or 0.0
+
+
+def _draw_ellipse(
+    axes: Axes,
+    point: FuzzyPoint,
+    front: FuzzyFront,
+    unit: tuple[float, float],
+    colour: tuple[float, ...],
+) -> None:
+    """Draw the points one standard deviation away: of the covariance S, all x with x' S^-1 x = 1."""
+    from matplotlib.patches import Ellipse  # noqa: PLC0415 - optional
+
+    names = list(point.risk.quantities)
+    x, y = names.index("energy_joules"), names.index(front.value_key)
+    covariance = point.risk.covariance
+    xx = (covariance[x][x] or 0.0) / unit[0] ** 2
+    yy = (covariance[y][y] or 0.0) / unit[1] ** 2
+    xy = (covariance[x][y] or 0.0) / (unit[0] * unit[1])
+    middle, half = (xx + yy) / 2.0, math.hypot((xx - yy) / 2.0, xy)  # of the two eigenvalues
+    joules, value = _means(point, front)
+    axes.add_patch(
+        Ellipse(
+            (joules / unit[0], value / unit[1]),
+            width=2.0 * math.sqrt(middle + half),
+            height=2.0 * math.sqrt(max(0.0, middle - half)),
+            angle=math.degrees(0.5 * math.atan2(2.0 * xy, xx - yy)),
+            facecolor=(*colour[:3], 0.35),
+            edgecolor=colour,
+            linewidth=1.0,
+        )
+    )
+    axes.plot([joules / unit[0]], [value / unit[1]], color=INK, marker=".", markersize=2.5)
+
+
+def _number(axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float, float], text: str) -> None:
+    joules, value = _means(point, front)
+    axes.annotate(
+        text,
+        (joules / unit[0], value / unit[1]),
+        (-14, 9),
+        textcoords="offset points",
+        ha="right",
+        fontsize=6.5,
+        color=INK,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "boxstyle": "round,pad=0.1"},
+        arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkB": 2},
+    )
+
+
+def _value_label(front: FuzzyFront) -> str:
+    return "utility" if front.value_key == "utility" else "makespan, seconds"
