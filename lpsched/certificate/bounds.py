@@ -166,9 +166,12 @@ class Prover:
         assert len(prices.machines) == len(self.bag.machine_types), "one price for each machine type"
         assert min(*prices.machines, prices.cap) >= 0, "prices are not negative"
         assert prices.cap == 0 or self.headroom is not None, "a price of the cap needs a cap"
-        pairs = zip(self.bag.machine_types, prices.machines, strict=True)
-        supply = sum((machine.count * Fraction(price) for machine, price in pairs), Fraction(0))
-        return supply + Fraction(prices.cap) * (self.headroom or 0)
+        parts = [price.as_integer_ratio() for price in prices.machines]
+        common = math.lcm(*(denominator for _, denominator in parts))
+        supply = 0
+        for machine, (numerator, denominator) in zip(self.bag.machine_types, parts, strict=True):
+            supply += machine.count * numerator * (common // denominator)
+        return Fraction(supply, common) + Fraction(prices.cap) * (self.headroom or 0)
 
     def _cheapest(self, prices: Multipliers, per_joule: Fraction, *, wear: bool = False) -> Fraction:
         """Return g[f] for f = per_joule d + wear e.

@@ -12,7 +12,7 @@ from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
 from lpsched.recovery.waiting import ended
 from lpsched.schedule.bag import NOTHING, Schedule
-from lpsched.verify.bag import Examined, Measurement, examine
+from lpsched.verify.bag import Examined, Measurement, Tables, examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Objective
+    from lpsched.recovery.lpt import Known
     from lpsched.relaxation import Point, Relaxation
 
 LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
@@ -80,7 +81,17 @@ def waiting(bag: Bag) -> Recovered:
     return Recovered(NOTHING, _sound(examine(bag, NOTHING, may_wait=True)))
 
 
-def verified_schedule(bag: Bag, relaxation: Point, *, late: bool = False) -> Recovered | str:
+class Memory:
+    """What many schedules of one bag have in common: machine types placed before, and the tables read."""
+
+    def __init__(self, bag: Bag) -> None:
+        self.placed: Known = {}
+        self.tables = Tables(bag)
+
+
+def verified_schedule(
+    bag: Bag, relaxation: Point, *, late: bool = False, memory: Memory | None = None
+) -> Recovered | str:
     """Return the schedule of a relaxation, or the limit that it misses.
 
     Raises
@@ -88,11 +99,13 @@ def verified_schedule(bag: Bag, relaxation: Point, *, late: bool = False) -> Rec
     InvalidScheduleError
         If it breaks any other rule.
     """
+    memory = memory if memory is not None else Memory(bag)
     counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
-    return examined_schedule(bag, ended(bag, counts, place(bag, counts), late=late))
+    schedule = ended(bag, counts, place(bag, counts, memory.placed), late=late)
+    return examined_schedule(bag, schedule, memory.tables)
 
 
-def examined_schedule(bag: Bag, schedule: Schedule) -> Recovered | str:
+def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
     """Return a schedule with its measurement, or the limit that it misses.
 
     Raises
@@ -100,7 +113,7 @@ def examined_schedule(bag: Bag, schedule: Schedule) -> Recovered | str:
     InvalidScheduleError
         If it breaks any other rule.
     """
-    examined = examine(bag, schedule)
+    examined = examine(bag, schedule, tables=tables)
     if examined.violations and {each.code for each in examined.violations} <= LIMITS:
         return examined.violations[0].sentence
     return Recovered(schedule, _sound(examined))

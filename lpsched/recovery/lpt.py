@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.instance import Bag
+    from lpsched.instance import Bag, MachineType
 
 
 @dataclass(slots=True)
@@ -36,11 +36,17 @@ class _Group:
     runs: list[Run] = field(default_factory=list)
 
 
-def place(bag: Bag, counts: Sequence[Mapping[int, int]]) -> Schedule:
+Work: TypeAlias = tuple[tuple[float, int, int, int], ...]  # of a machine type: -seconds, i, k, count
+Known: TypeAlias = dict[tuple[int, Work], list[MachineGroup]]  # machine types that were placed before
+
+
+def place(bag: Bag, counts: Sequence[Mapping[int, int]], known: Known | None = None) -> Schedule:
     """Put whole tasks on machines: ``counts[i][column]`` tasks of type i run in that column's mode.
 
-    Ties go to the lowest index, so a rerun gives the same schedule.
+    Ties go to the lowest index, so a rerun gives the same schedule. `known` is for many schedules of one bag:
+    a machine type that is given the same work again is looked up there.
     """
+    known = known if known is not None else {}
     work: list[list[tuple[float, int, int, int]]] = [[] for _ in bag.machine_types]
     for i, row in enumerate(counts):
         for column, count in row.items():
@@ -49,13 +55,21 @@ def place(bag: Bag, counts: Sequence[Mapping[int, int]]) -> Schedule:
             j, k = bag.modes[column]
             work[j].append((-seconds, i, k, count))
     groups: list[MachineGroup] = []
-    for machine, tasks in zip(bag.machine_types, work, strict=True):
-        own = [_Group(0.0, machine.count)]
-        for negative_seconds, i, k, count in sorted(tasks):
-            p_state = machine.p_states[k] if machine.p_states is not None else None
-            _fill(own, -negative_seconds, count, Run(bag.task_types[i].name, 1, p_state))
-        groups += [MachineGroup(machine.name, each.machines, tuple(each.runs)) for each in own if each.runs]
+    for j, (machine, tasks) in enumerate(zip(bag.machine_types, work, strict=True)):
+        key = (j, tuple(tasks))
+        if key not in known:
+            known[key] = _placed(bag, machine, key[1])
+        groups += known[key]
     return Schedule(tuple(groups))
+
+
+def _placed(bag: Bag, machine: MachineType, tasks: Work) -> list[MachineGroup]:
+    """Put tasks on the machines of one type."""
+    own = [_Group(0.0, machine.count)]
+    for negative_seconds, i, k, count in sorted(tasks):
+        p_state = machine.p_states[k] if machine.p_states is not None else None
+        _fill(own, -negative_seconds, count, Run(bag.task_types[i].name, 1, p_state))
+    return [MachineGroup(machine.name, each.machines, tuple(each.runs)) for each in own if each.runs]
 
 
 def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:

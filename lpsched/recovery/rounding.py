@@ -45,6 +45,8 @@ def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
     pairs = [(c, share.as_integer_ratio()) for c, share in enumerate(row) if 0 < share < math.inf]
     if not pairs:
         raise SolverError(f"the relaxation leaves task type {i} without a machine")
+    if len(pairs) == 1:  # most rows of a corner
+        return {pairs[0][0]: count}
     common = max(denominator for _, (_, denominator) in pairs)
     shares = {column: numerator * (common // denominator) for column, (numerator, denominator) in pairs}
     whole = sum(shares.values())

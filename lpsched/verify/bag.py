@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag, Table
-    from lpsched.schedule.bag import MachineGroup, Run, Schedule
+    from lpsched.instance import Bag
+    from lpsched.schedule.bag import MachineGroup, Schedule
 
 UNIT: Final = 1 << 160
 LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45
@@ -54,14 +54,16 @@ class Examined:
     measured: Measurement | None
 
 
-def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False) -> Examined:
+def examine(
+    bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tables | None = None
+) -> Examined:
     """Check a schedule against every rule, and measure it if it breaks none.
 
-    With `may_wait`, running nothing at all is a schedule too.
+    With `may_wait`, running nothing at all is a schedule too. `tables` is for many schedules of one bag.
     """
     if may_wait and not schedule.groups and schedule.makespan_seconds is None:
         return Examined((), Measurement(None, None, _profit(bag, None)))
-    tally = _Tally(bag)
+    tally = _Tally(bag, tables if tables is not None else Tables(bag))
     found = list(tally.take(schedule))
     if found:
         return Examined(tuple(found), None)
@@ -99,20 +101,48 @@ def measure(bag: Bag, schedule: Schedule) -> Measurement:
     return measured
 
 
-class _Tally:
-    """Counts what a schedule does: tasks by type, machines by type, busy time, energy while busy."""
+class Tables:
+    """What a task takes, by names: each pair is looked up and turned into whole numbers once."""
 
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
+        self.sound: dict[tuple[str, str, str | None], tuple[int, int]] = {}
         self.row = {task.name: i for i, task in enumerate(bag.task_types)}
         self.column: dict[tuple[str, str | None], int] = {}
         for machine in bag.machine_types:
             for state in machine.p_states if machine.p_states is not None else (None,):
                 self.column[machine.name, state] = len(self.column)
+
+    def cell(self, task_type: str, machine_type: str, p_state: str | None) -> tuple[int, int] | Violation:
+        """Return seconds and joules of one task, in UNIT and in UNIT * UNIT; or the rule that it breaks."""
+        key = (task_type, machine_type, p_state)
+        known = self.sound.get(key)
+        if known is not None:
+            return known
+        if task_type not in self.row:
+            return Violation("unknown-task-type", f"there is no task type {task_type!r}")
+        if (machine_type, p_state) not in self.column:
+            return Violation("unknown-p-state", f"{machine_type!r} has no P-state {p_state!r}")
+        place = (self.row[task_type], self.column[machine_type, p_state])
+        value = self.bag.seconds[place]
+        if value is None:
+            state = "" if p_state is None else f" in P-state {p_state!r}"
+            return Violation("cannot-run", f"{task_type!r} on {machine_type!r} cannot run{state}")
+        seconds = _whole(value)
+        watts = 0 if self.bag.watts is None else _whole(self.bag.watts[place] or 0.0)
+        self.sound[key] = (seconds, seconds * watts)
+        return self.sound[key]
+
+
+class _Tally:
+    """Counts what a schedule does: tasks by type, machines by type, busy time, energy while busy."""
+
+    def __init__(self, bag: Bag, tables: Tables) -> None:
+        self.bag, self.tables = bag, tables
         self.longest = 0
         self.busy_joules = 0  # in UNIT * UNIT
         self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
-        self.cells: dict[tuple[str, str, str | None], tuple[int, int]] = {}  # of each pair that was seen
+        self.broken: set[Violation] = set()  # each is told once
 
     def take(self, schedule: Schedule) -> list[Violation]:
         """Go through all groups; return the rules that they break."""
@@ -146,15 +176,15 @@ class _Tally:
         found: list[Violation] = []
         load = 0
         for run in group.runs:
-            key = (run.task_type, group.machine_type, run.p_state)
-            if key not in self.cells:
-                broken = self._violations(group, run)
-                found += broken
-                self.cells[key] = self._cell(group, run) if not broken else (0, 0)
+            cell = self.tables.cell(run.task_type, group.machine_type, run.p_state)
+            if isinstance(cell, Violation):
+                found += [] if cell in self.broken else [cell]
+                self.broken.add(cell)
+                cell = (0, 0)
             if run.count < 1:
                 pair = f"{run.task_type!r} on {group.machine_type!r}"
                 found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
-            seconds, joules = self.cells[key]
+            seconds, joules = cell
             load += run.count * seconds
             self.busy_joules += group.machines * run.count * joules
             done[run.task_type] += group.machines * run.count
@@ -177,27 +207,6 @@ class _Tally:
         for machine in self.bag.machine_types:
             worn += self.busy[machine.name] * _whole(machine.wear_per_busy_hour)
         return Fraction(worn, 3600 * UNIT * UNIT)
-
-    def _cell(self, group: MachineGroup, run: Run) -> tuple[int, int]:
-        """Return the seconds and the joules of one task: in UNIT, and in UNIT * UNIT."""
-        seconds = _whole(self._value(self.bag.seconds, group, run) or 0.0)
-        if self.bag.watts is None:
-            return seconds, 0
-        return seconds, seconds * _whole(self._value(self.bag.watts, group, run) or 0.0)
-
-    def _violations(self, group: MachineGroup, run: Run) -> list[Violation]:
-        if run.task_type not in self.row:
-            return [Violation("unknown-task-type", f"there is no task type {run.task_type!r}")]
-        if (group.machine_type, run.p_state) not in self.column:
-            return [Violation("unknown-p-state", f"{group.machine_type!r} has no P-state {run.p_state!r}")]
-        if self._value(self.bag.seconds, group, run) is None:
-            state = "" if run.p_state is None else f" in P-state {run.p_state!r}"
-            pair = f"{run.task_type!r} on {group.machine_type!r}"
-            return [Violation("cannot-run", f"{pair} cannot run{state}")]
-        return []
-
-    def _value(self, table: Table, group: MachineGroup, run: Run) -> float | None:
-        return table[self.row[run.task_type], self.column[group.machine_type, run.p_state]]
 
 
 def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list[Violation]:
