@@ -1,0 +1,97 @@
+"""What if there were other machines? The same question, asked of two bags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpsched.errors import InfeasibleError, NotFoundError
+from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.machine_sets import with_machines
+from lpsched.pipeline.questions import price_at_ratio
+from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import DEFAULT_GAP, solve
+from lpsched.result.what_if import WhatIf
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+    from lpsched.result import Result
+
+
+def what_if(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    machines: Mapping[str, int],
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    effort: str = "fast",
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    seed: int = 0,
+    solver: Solver | None = None,
+) -> WhatIf:
+    """Solve a bag for the machines there are, and for others.
+
+    Parameters
+    ----------
+    machines
+        How many machines of some types there would be; 0 drops the type, others stay as they are.
+    objective, price, profit_ratio, power_cap, deadline, effort, gap, seed, solver
+        As in `solve`. A profit ratio is turned into a price once, by the machines there are: customers do
+        not pay more because the machines have changed.
+    time_limit
+        Seconds of each of the two.
+
+    Raises
+    ------
+    ValueError, InstanceError, SolverError
+        As `solve` does; also if there is no machine type of a name, or a task type could run nowhere.
+    InfeasibleError, NotFoundError
+        As `solve` does; the message tells with which machines.
+
+    Examples
+    --------
+    >>> from lpsched.instance import Bag, MachineType, Table, TaskType
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=12)
+    >>> found = what_if(Bag("b", (cpu,), (render,), Table.of([[3.0]])), {"cpu": 3})
+    >>> found.before.value, found.after.value, found.best_changes_by()
+    (18.0, 12.0, (-6.0, -6.0))
+    """
+    solver = solver if solver is not None else default_solver()
+    other = with_machines(bag, machines)
+    if price is None and profit_ratio is not None:
+        price, profit_ratio = price_at_ratio(bag, profit_ratio, solver), None
+
+    def solved(which: Bag, words: str) -> Result:
+        try:
+            return solve(
+                which,
+                objective=objective,
+                price=price,
+                profit_ratio=profit_ratio,
+                power_cap=power_cap,
+                deadline=deadline,
+                effort=effort,
+                gap=gap,
+                time_limit=time_limit,
+                seed=seed,
+                solver=solver,
+            )
+        except (InfeasibleError, NotFoundError) as error:
+            raise type(error)(f"{words}: {error}") from error
+
+    changed = ", ".join(f"{name}={count}" for name, count in machines.items())
+    before, after = solved(bag, "with the machines there are"), solved(other, f"with {changed}")
+    left = {machine.name: machine.count for machine in other.machine_types}
+    counts = {machine.name: machine.count for machine in bag.machine_types}
+    return WhatIf(
+        counts_before=FrozenDict(counts),
+        counts_after=FrozenDict({name: left.get(name, 0) for name in counts}),
+        before=before,
+        after=after,
+    )
