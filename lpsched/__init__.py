@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from lpsched.certificate.claim import Certificate
     from lpsched.certificate.claim import check as check_certificate
     from lpsched.compare.allocations import validate_facility
+    from lpsched.compare.day_fronts import compare_day_fronts
+    from lpsched.compare.days import validate_day
     from lpsched.compare.facility_methods import allocate
+    from lpsched.compare.fronts import compare_fronts
     from lpsched.compare.schedules import validate
     from lpsched.errors import (
         Fault,
@@ -42,14 +45,19 @@ if TYPE_CHECKING:
     )
     from lpsched.files.allocations import read_allocation, write_allocation
     from lpsched.files.certificates import read_certificate, write_certificate
+    from lpsched.files.day_schedules import read_day_schedule, write_day_schedule
     from lpsched.files.instances import read_instance as read
     from lpsched.files.instances import write_instance as write
     from lpsched.files.proofs import read_proof, write_proof
     from lpsched.files.schedules import read_schedule, write_schedule
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
+    from lpsched.instance.day import ArrivingTasks, Day
+    from lpsched.instance.day_door import day_from_dict
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_door import facility_from_dict
-    from lpsched.pipeline import certify, export, facility, front, price_curve, solve, solver_named
+    from lpsched.instance.utility import Interval, UtilityFunction
+    from lpsched.pipeline import certify, export, facility, front, price_curve, solve, solver_named, what_if
+    from lpsched.pipeline.risks import risk_of
     from lpsched.relaxation import Regime
     from lpsched.result import (
         FacilityResult,
@@ -61,25 +69,39 @@ if TYPE_CHECKING:
         Result,
         Status,
         Validation,
+        WhatIf,
         Worth,
     )
+    from lpsched.result.day_front import DayFront
+    from lpsched.result.day_validation import DayValidation
+    from lpsched.result.front_comparison import FrontComparison
+    from lpsched.result.risk import Risk
+    from lpsched.risk.options import RiskOptions
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
+    from lpsched.schedule.day import DaySchedule, PlacedTask
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
-    from lpsched.schedule.tasks import expand
+    from lpsched.schedule.tasks import TaskRow, expand
 
 _PLACES: Final = {
+    "ArrivingTasks": "instance.day",
     "Bag": "instance",
     "Certificate": "certificate.claim",
     "CoreAllocation": "schedule.facility",
+    "Day": "instance.day",
+    "DayFront": "result.day_front",
+    "DaySchedule": "schedule.day",
+    "DayValidation": "result.day_validation",
     "Facility": "instance.facility",
     "FacilityResult": "result",
     "FacilityValidation": "result",
     "FacilityWorth": "result",
     "Fault": "errors",
+    "FrontComparison": "result.front_comparison",
     "FrontResult": "result",
     "GangAllocation": "schedule.facility",
     "InfeasibleError": "errors",
     "InstanceError": "errors",
+    "Interval": "instance.utility",
     "InvalidScheduleError": "errors",
     "LpschedError": "errors",
     "LpschedWarning": "errors",
@@ -89,18 +111,24 @@ _PLACES: Final = {
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
     "OutputError": "errors",
+    "PlacedTask": "schedule.day",
     "PriceCurve": "result",
     "Prices": "instance",
     "Regime": "relaxation",
     "Result": "result",
+    "Risk": "result.risk",
+    "RiskOptions": "risk.options",
     "Run": "schedule.bag",
     "Schedule": "schedule.bag",
     "Site": "instance",
     "SolverError": "errors",
     "Status": "result",
     "Table": "instance",
+    "TaskRow": "schedule.tasks",
     "TaskType": "instance",
+    "UtilityFunction": "instance.utility",
     "Validation": "result",
+    "WhatIf": "result",
     "Worth": "result",
     "allocate": "compare.facility_methods",
     "audit": "auditing",
@@ -108,6 +136,9 @@ _PLACES: Final = {
     "certify": "pipeline",
     "check_certificate": "certificate.claim:check",
     "check_proof": "certificate.boxes:check",
+    "compare_day_fronts": "compare.day_fronts",
+    "compare_fronts": "compare.fronts",
+    "day_from_dict": "instance.day_door",
     "expand": "schedule.tasks",
     "export": "pipeline",
     "facility": "pipeline",
@@ -117,32 +148,46 @@ _PLACES: Final = {
     "read": "files.instances:read_instance",
     "read_allocation": "files.allocations",
     "read_certificate": "files.certificates",
+    "read_day_schedule": "files.day_schedules",
     "read_proof": "files.proofs",
     "read_schedule": "files.schedules",
+    "risk_of": "pipeline.risks",
     "solve": "pipeline",
     "solver_named": "pipeline",
     "validate": "compare.schedules",
+    "validate_day": "compare.days",
     "validate_facility": "compare.allocations",
+    "what_if": "pipeline",
     "write": "files.instances:write_instance",
     "write_allocation": "files.allocations",
     "write_certificate": "files.certificates",
+    "write_day_schedule": "files.day_schedules",
     "write_proof": "files.proofs",
     "write_schedule": "files.schedules",
 }
 
+_PARTS: Final = ("heuristics",)  # loaded on use as a whole: lpsched.heuristics.register
+
 __all__ = [
+    "ArrivingTasks",
     "Bag",
     "Certificate",
     "CoreAllocation",
+    "Day",
+    "DayFront",
+    "DaySchedule",
+    "DayValidation",
     "Facility",
     "FacilityResult",
     "FacilityValidation",
     "FacilityWorth",
     "Fault",
+    "FrontComparison",
     "FrontResult",
     "GangAllocation",
     "InfeasibleError",
     "InstanceError",
+    "Interval",
     "InvalidScheduleError",
     "LpschedError",
     "LpschedWarning",
@@ -152,18 +197,24 @@ __all__ = [
     "MissingExtraError",
     "NotFoundError",
     "OutputError",
+    "PlacedTask",
     "PriceCurve",
     "Prices",
     "Regime",
     "Result",
+    "Risk",
+    "RiskOptions",
     "Run",
     "Schedule",
     "Site",
     "SolverError",
     "Status",
     "Table",
+    "TaskRow",
     "TaskType",
+    "UtilityFunction",
     "Validation",
+    "WhatIf",
     "Worth",
     "allocate",
     "audit",
@@ -171,6 +222,9 @@ __all__ = [
     "certify",
     "check_certificate",
     "check_proof",
+    "compare_day_fronts",
+    "compare_fronts",
+    "day_from_dict",
     "expand",
     "export",
     "facility",
@@ -180,15 +234,20 @@ __all__ = [
     "read",
     "read_allocation",
     "read_certificate",
+    "read_day_schedule",
     "read_proof",
     "read_schedule",
+    "risk_of",
     "solve",
     "solver_named",
     "validate",
+    "validate_day",
     "validate_facility",
+    "what_if",
     "write",
     "write_allocation",
     "write_certificate",
+    "write_day_schedule",
     "write_proof",
     "write_schedule",
 ]
@@ -196,6 +255,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     """Load a public name when it is first used."""
+    if name in _PARTS:
+        return importlib.import_module(f"lpsched.{name}")
     if name not in _PLACES:
         raise AttributeError(f"module 'lpsched' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].partition(":")

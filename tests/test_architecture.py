@@ -14,7 +14,7 @@ FORMULATION = {"errors", "instance", "heat", "lp", "relaxation", "watch"}
 BELOW_FILES = {"errors", "instance", "schedule", "result", "certificate"}
 BELOW_PIPELINE = (
     FORMULATION
-    | {"formulations", "search", "recovery", "schedule", "verify", "generate"}
+    | {"formulations", "search", "recovery", "schedule", "verify", "generate", "risk"}
     | BELOW_FILES
     | {"files"}
 )
@@ -33,8 +33,9 @@ MAY_IMPORT = {
     "formulations": FORMULATION,
     "search": FORMULATION | {"formulations"},
     "recovery": FORMULATION | {"schedule"},
+    "risk": {"errors", "instance", "schedule", "watch"},
     "heuristics": {"errors", "instance", "heat", "schedule", "watch"},
-    "evolve": {"errors", "instance", "heat", "schedule", "watch"},
+    "evolve": {"errors", "instance", "heat", "schedule", "watch", "risk"},
     "simulation": {"errors", "instance", "heat", "schedule", "watch"},
     "result": {"display", "instance", "relaxation", "schedule", "verify", "certificate"},
     "files": BELOW_FILES,
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "reports": {"display", "certificate", "files", "instance", "schedule", "result"},
 }
 ANYTHING = {"cli", "__init__", "__main__"}
-MAY_IMPORT_IN_FUNCTIONS = {"lp", "reports", "files"} | ANYTHING  # optional packages; start-up time
+MAY_IMPORT_IN_FUNCTIONS = {"lp", "reports", "files", "compare"} | ANYTHING  # optional packages; start-up time
 
 
 def part_of(path: Path) -> str:
@@ -101,7 +102,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_the_certificate_and_the_verifier_load_no_numpy_and_no_solver():
-    loaded = loaded_by("import lpsched.certificate.claim, lpsched.verify.tasks")
+    loaded = loaded_by("import lpsched.certificate.claim, lpsched.verify.tasks, lpsched.verify.day")
     assert not loaded & {"numpy", "highspy", "scipy", "yaml"}
 
 

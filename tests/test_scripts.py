@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from scripts import bench_braun, bench_facility, bench_gpu, bench_heart, bench_huge, bench_reading
+from scripts import (
+    bench_braun,
+    bench_evolve,
+    bench_facility,
+    bench_gpu,
+    bench_heart,
+    bench_heuristics,
+    bench_huge,
+    bench_reading,
+)
 
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
@@ -113,6 +122,29 @@ def test_the_benchmark_of_braun_prints_a_line_for_each_instance(tmp_path, capsys
     assert lines[2] == "worst: 0.000 %"
 
 
+def test_the_benchmark_of_heuristics_fails_on_a_makespan_that_is_not_the_published_one(tmp_path, capsys):
+    # Min-min takes 2, 3 and 4 s as they come: 2 on the first, 3 on the second, 4 behind the 2: 6 s. Nothing
+    # suffers where both machines are alike: so does sufferage.
+    (tmp_path / "u_x.0.gz").write_text("3 2\n2.0\n2.0\n3.0\n3.0\n4.0\n4.0\n")
+    (tmp_path / "known.csv").write_text("instance,lp_bound,min_min,sufferage\nu_x,4.5,6.0,6.0\n")
+    bench_heuristics.main([str(tmp_path)])
+    line = capsys.readouterr().out.splitlines()[2].split()
+    assert (line[0], line[1], line[-1]) == ("u_x", "33.33", "yes")
+    (tmp_path / "known.csv").write_text("instance,lp_bound,min_min,sufferage\nu_x,4.5,6.0,6.1\n")
+    with pytest.raises(SystemExit, match="a makespan is not the published one"):
+        bench_heuristics.main([str(tmp_path)])
+    assert capsys.readouterr().out.splitlines()[2].endswith("sufferage 6.0, published 6.1")
+
+
+def test_the_benchmark_of_heuristics_counts_tasks(capsys, monkeypatch):
+    monkeypatch.setattr(bench_heuristics, "TASKS", (100, 10**12))
+    monkeypatch.setattr(bench_heuristics, "REPEATS", 1)
+    bench_heuristics.main(["--counts"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1][0] == "min-min"
+    assert [line[0] for line in lines if "refused" in line] == ["max-min", "sufferage"]
+
+
 def test_the_benchmark_of_huge_bags_compares_with_highs(capsys):
     bench_huge.main(["--task-types", "400", "--machine-types", "80"])
     printed = capsys.readouterr().out
@@ -134,6 +166,22 @@ def test_the_benchmark_of_facilities_prints_proved_gaps(capsys):
     assert 0 <= float(words[4]) <= 1e-6
     assert 0 <= float(words[6].rstrip("%")) <= 20
     assert words[-2:] == ["1", "hour"]
+
+
+def test_the_benchmark_of_nsga2_stays_above_the_exact_front(capsys, monkeypatch):
+    monkeypatch.setattr(bench_evolve, "ROUNDS", 1)
+    monkeypatch.setattr(bench_evolve, "TASKS", 60)
+    monkeypatch.setattr(bench_evolve, "DAY", ROOT / "instances" / "utility-250.yaml")
+    bench_evolve.main(["--generations", "3"])
+    printed = capsys.readouterr().out
+    assert "front-30x9: 1,000 tasks, 9 machine types, 36 machines" in printed
+    rows = re.findall(r"(\d+) +([\d.]+) +(\S+)% +(\S+)%", printed)
+    assert len(rows) == 4
+    for ours, evolved in (rows[:2], rows[2:]):
+        assert 0 < float(evolved[1]) < float(ours[1]) < 1  # hypervolume
+        assert 0 < float(ours[2]) < 5 < float(evolved[2]) < float(evolved[3])  # mean above, and the largest
+    assert float(rows[1][1]) < float(rows[3][1])  # the seeds are worth more than three generations
+    assert len(re.findall(r"of a (bag|day) +\S+ ms +\S+ ms +\S+\n", printed)) == 2
 
 
 def test_bench_without_a_name_lists_what_there_is():

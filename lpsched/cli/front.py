@@ -1,32 +1,146 @@
-"""`lpsched front`: every vertex of the energy/makespan front."""
+"""`lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
+
+A day has no exact front, but an envelope that no schedule passes: see `day_front.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.options import BagFile, Deadline, PowerCap, SolverName
-from lpsched.cli.talk import talk_of
+from lpsched.cli.front_asked import Asked
+from lpsched.cli.options import (
+    PICTURES,
+    Deadline,
+    Figure,
+    PowerCap,
+    Seed,
+    SolverName,
+    require_output,
+    require_pictures,
+)
+from lpsched.cli.risk_option import RiskOption, risk_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OF_BAG = "goes with a bag, and this is a day"
+OF_DAY = "goes with a day, and this is a bag"
+EVOLVED = "goes with --compare nsga2"
+Machines = Annotated[
+    Path | None,
+    typer.Option(
+        help="Of a bag: draw what each machine does at five points along nsga2's front (else along our "
+        "schedules): a .png, .svg or .pdf file; or write its numbers: .json."
+    ),
+]
 
 
 def front(
     context: typer.Context,
-    bag: BagFile,
-    sample: Annotated[int, typer.Option(help="Weights to sample as well, for comparison.", min=0)] = 0,
+    instance: Annotated[Path, typer.Argument(help="A bag or a day: a .yaml or .json file.", readable=False)],
+    *,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Methods to hold against the front, with commas or repeated: nsga2, lp-dense (ours, also "
+            "between vertices), names of heuristics, files of schedules, folders of them."
+        ),
+    ] = None,
+    generations: Annotated[int | None, typer.Option(help="nsga2: stop after so many.", min=0)] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="nsga2: seconds, 60 where generations are not limited.", min=0.0)
+    ] = None,
+    seed: Seed = 0,
+    seed_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="nsga2: heuristics whose schedules join the first population, with commas; lp: ours; none. "
+            "By default min-energy,min-min (of a day max-utility,utility-per-energy as well)."
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="nsga2: go on from this .npz file if it is there; save the population to it."),
+    ] = None,
+    figure: Figure = None,
+    machines: Machines = None,
+    falling: Annotated[
+        bool, typer.Option("--falling", help="--machines: all machines in falling order, not by type.")
+    ] = False,
+    peak: Annotated[
+        Path | None,
+        typer.Option(help="Of a day: draw utility per energy and its peak: a .png, .svg or .pdf file."),
+    ] = None,
+    drop_below: Annotated[
+        float | None, typer.Option(help="Of a day: do not run tasks that would earn less.", min=0.0)
+    ] = None,
+    risk: RiskOption = None,
+    ellipses: Annotated[
+        Path | None,
+        typer.Option(help="--risk: draw how much energy and utility vary: a .png, .svg or .pdf file."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(help="Of a bag: weights to sample as well, for comparison.", min=0)
+    ] = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     solver: SolverName = "highs",
 ) -> None:
-    """Find the exact energy/makespan front, and a verified schedule at each of its vertices."""
-    from lpsched.files.bags import read_bag
-    from lpsched.pipeline import front as front_of
-    from lpsched.pipeline import solver_named
-    from lpsched.reports.answers import front_tables
+    """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
+    from lpsched.cli.bag_front import BagAsked, front_of_bag
+    from lpsched.cli.day_front import DayAsked, compare_day
+    from lpsched.files.instances import read_instance
+    from lpsched.instance.day import Day
+    from lpsched.instance.facility import Facility
 
-    result = front_of(
-        read_bag(bag), sample=sample, power_cap=power_cap, deadline=deadline, solver=solver_named(solver)
-    )
-    talk = talk_of(context)
-    talk.tell_timings(result.timings, f"{result.provenance.solver}, {result.solves} programs")
-    talk.answer(result.to_dict(), front_tables(result))
+    methods = _words(compare)
+    seeds = None if seed_with is None else _words(seed_with)
+    asked = Asked(instance, methods, generations, time_limit, seed, seeds, state, figure)
+    _require_methods(asked)
+    sampled = risk_asked(risk, ranks=True)
+    if sampled is None:
+        _refuse({"--ellipses": ellipses}, "goes with --risk")
+    elif "nsga2" not in methods:
+        _refuse({"--risk": risk}, EVOLVED)
+    for picture, more in ((figure, ()), (machines, (".json",)), (peak, ()), (ellipses, ())):
+        if picture is not None:
+            require_output(picture, (*PICTURES, *more), instance)
+            if picture.suffix.lower() in PICTURES:
+                require_pictures()
+    if state is not None:
+        require_output(state, (".npz",), instance)
+    if falling and machines is None:
+        raise typer.BadParameter("goes with --machines", param_hint="--falling")
+    read = read_instance(instance)
+    if isinstance(read, Facility):
+        raise typer.BadParameter("is a facility; needs a bag or a day", param_hint="INSTANCE")
+    if isinstance(read, Day):
+        _refuse({"--machines": machines, "--sample": sample}, OF_BAG)
+        _refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
+        compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses))
+        return
+    _refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
+    of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, falling)
+    front_of_bag(context, read, asked, of_bag)
+
+
+def _words(given: list[str] | None) -> tuple[str, ...]:
+    """Read names that come with commas, with repetition, or both."""
+    found = [word.strip() for part in given or [] for word in part.split(",")]
+    return tuple(dict.fromkeys(word for word in found if word))
+
+
+def _require_methods(asked: Asked) -> None:
+    """Refuse options of a method that is not compared."""
+    if "nsga2" not in asked.methods:
+        _refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
+        _refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(why, param_hint=name)

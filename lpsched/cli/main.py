@@ -34,6 +34,7 @@ from lpsched.cli.solve import solve
 from lpsched.cli.talk import Talk, print_json, tell
 from lpsched.cli.validate import validate
 from lpsched.cli.verify import verify
+from lpsched.cli.whatif import whatif
 from lpsched.errors import Fault, InstanceError, LpschedError, OutputError
 
 GLOBAL: Final = ("--json", "--quiet", "--verbose")
@@ -54,6 +55,7 @@ for command in (
     front,
     price,
     validate,
+    whatif,
     certify,
     verify,
     expand,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_day, judge_facility
 from lpsched.cli.options import (
     Deadline,
     Generations,
@@ -19,40 +19,26 @@ from lpsched.cli.options import (
     Report,
     Seed,
     SolverName,
-    require_output,
-    require_pictures,
 )
-from lpsched.cli.patience import StoppedEarly, watched
-from lpsched.cli.talk import talk_of
+from lpsched.cli.risk_option import RiskOption, risk_asked
+from lpsched.cli.talk import tell
 
 if TYPE_CHECKING:
-    from lpsched.instance.facility import Facility
+    from lpsched.instance import Bag
 
 ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What is asked for of a facility."""
-
-    methods: tuple[str, ...]
-    time_limit: float | None
-    seed: int
-    generations: int | None
-    solver: str
-    report: Path | None
 
 
 def validate(
     context: typer.Context,
     instance: Annotated[
-        Path, typer.Argument(help="A bag or a facility: a .yaml or .json file.", readable=False)
+        Path, typer.Argument(help="A bag, a day or a facility: a .yaml or .json file.", readable=False)
     ],
     schedules: Annotated[
         list[Path] | None,
         typer.Argument(
             help="Of a bag: schedules, compact (.json, .yaml) or one row per task (.csv, .parquet). "
-            "Of a facility: allocations (.json).",
+            "Of a day: one row per task. Of a facility: allocations (.json).",
             readable=False,
         ),
     ] = None,
@@ -62,6 +48,13 @@ def validate(
     profit_ratio: ProfitRatio = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
+    heuristic: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of a bag: schedulers to run, with commas or repeated: lp, min-min, max-min, sufferage, "
+            "met, mct, olb, k-percent-best, min-energy, random, nsga2, those of installed packages, or all."
+        ),
+    ] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,90 +65,99 @@ def validate(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Of a facility: seconds of each method, by default 300 (ga: 60, nlp: 600).", min=0.0
+            help="Seconds of each scheduler or method that takes long, by default 300 (nsga2, ga: 60, "
+            "nlp: 600).",
+            min=0.0,
         ),
     ] = None,
     seed: Seed = 0,
     generations: Generations = None,
+    drop_below: Annotated[
+        float | None,
+        typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0),
+    ] = None,
+    risk: RiskOption = None,
     report: Report = None,
     solver: SolverName = "highs",
 ) -> None:
-    """Check schedules, run other methods, and tell how far from the best possible they are."""
-    from lpsched.compare.schedules import validate as validate_schedules
+    """Check schedules, run other schedulers, and tell how far from the best possible they are."""
     from lpsched.files.instances import read_instance
+    from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
-    from lpsched.pipeline import solver_named
-    from lpsched.reports.answers import validation_tables
 
-    of_bag = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
+    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
+    of_bag: dict[str, object] = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
     of_bag |= {"--power-cap": power_cap, "--deadline": deadline}
-    of_facility = {"--method": method, "--time-limit": time_limit, "--generations": generations}
     read, files = read_instance(instance), schedules or []
     if isinstance(read, Facility):
-        _refuse(of_bag, "goes with a bag, and this is a facility")
-        options = _Options(_methods(method or []), time_limit, seed, generations, solver, report)
-        _judge(context, read, instance, files, options)
+        _refuse(of_bag | {"--heuristic": heuristic}, "goes with a bag, and this is a facility")
+        _refuse({"--drop-below": drop_below}, "goes with a day, and this is a facility")
+        _refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
+        options = Options(_methods(method or []), time_limit, seed, generations, solver, report)
+        judge_facility(context, read, instance, files, options)
         return
-    _refuse(of_facility | {"--report": report}, "goes with a facility, and this is a bag")
-    if not files:
-        raise typer.BadParameter("needs a schedule at least", param_hint="SCHEDULES")
-    result = validate_schedules(
-        read,
-        files,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-        solver=solver_named(solver),
-    )
-    talk_of(context).answer(result.to_dict(), validation_tables(result))
-    if not result.valid:
-        raise typer.Exit(1)
-
-
-def _judge(
-    context: typer.Context, facility: Facility, file: Path, files: list[Path], options: _Options
-) -> None:
-    """Hold methods and allocation files against the bound of a facility."""
-    from lpsched.compare.allocations import validate_facility
-    from lpsched.files.writing import write_files
-    from lpsched.pipeline import solver_named
-    from lpsched.reports.facility import methods_tables
-    from lpsched.reports.facility_page import methods_page
-
-    if not files and not options.methods:
-        raise typer.BadParameter("needs an allocation, or a --method to run", param_hint="SCHEDULES")
-    if options.report is not None:
-        require_output(options.report, (".html",), file)
-        require_pictures()
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
-        result = validate_facility(
-            facility,
-            files,
-            methods=options.methods,
-            seed=options.seed,
-            generations=options.generations,
-            time_limit=options.time_limit,
-            watch=watch,
-            solver=solver_named(options.solver),
-        )
-    if options.report is not None:
-        write_files({options.report: methods_page(facility, result).encode()})
-    talk.answer(result.to_dict(), methods_tables(result))
-    if watch.is_stopped:
-        raise StoppedEarly
-    if not result.valid:
-        raise typer.Exit(1)
+    if isinstance(read, Day):
+        _refuse(of_bag, "goes with a bag, and this is a day")
+        _refuse({"--method": method, "--report": report}, "goes with a facility, and this is a day")
+        names = _day_schedulers(heuristic or [])
+        options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
+        judge_day(context, read, files, drop_below, options)
+        return
+    _refuse({"--method": method, "--report": report}, "goes with a facility, and this is a bag")
+    _refuse({"--drop-below": drop_below}, "goes with a day, and this is a bag")
+    names = _schedulers(heuristic or [], read)
+    options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
+    judge_bag(context, read, files, terms, options)
 
 
 def _methods(given: list[str]) -> tuple[str, ...]:
-    """Read names that come with commas, with repetition, or both."""
+    """Read names of methods of a facility."""
     from lpsched.compare.allocations import NAMES
 
-    words = [word.strip() for part in given for word in part.split(",")]
-    return NAMES if ALL in words else tuple(dict.fromkeys(words))
+    words = _words(given)
+    return NAMES if ALL in words else words
+
+
+def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
+    """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
+    from lpsched.compare.scheduler_names import everything
+
+    words = _words(given)
+    if ALL not in words:
+        return words
+    found = everything(bag)
+    for reason in found.left_out:
+        tell(f"left out: {reason}")
+    return tuple(dict.fromkeys((*found.names, *(word for word in words if word != ALL))))
+
+
+def _day_schedulers(given: list[str]) -> tuple[str, ...]:
+    """Read names of schedulers of a day, likewise."""
+    from lpsched.heuristics.arrivals import names_for_days
+
+    words = _words(given)
+    if ALL not in words:
+        return words
+    evolves = _evolves() or NSGA2 in words
+    return (*names_for_days(), *((NSGA2,) if evolves else ()))
+
+
+def _evolves() -> bool:
+    """Tell whether the genetic algorithm can run; if not, say why."""
+    from lpsched.compare.evolved import require_evolution
+    from lpsched.errors import MissingExtraError
+
+    try:
+        require_evolution()
+    except MissingExtraError as error:
+        tell(f"left out: {error}")
+        return False
+    return True
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    """Read words that come with commas, with repetition, or both."""
+    return tuple(dict.fromkeys(word.strip() for part in given for word in part.split(",")))
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:

@@ -7,5 +7,6 @@ from lpsched.pipeline.fronts import front
 from lpsched.pipeline.pricing import price_curve
 from lpsched.pipeline.solvers import solver_named
 from lpsched.pipeline.solving import solve
+from lpsched.pipeline.what_if import what_if
 
-__all__ = ["certify", "export", "facility", "front", "price_curve", "solve", "solver_named"]
+__all__ = ["certify", "export", "facility", "front", "price_curve", "solve", "solver_named", "what_if"]

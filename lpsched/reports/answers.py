@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lpsched.display import number
 from lpsched.reports.tables import table
-from lpsched.result import audit, front
+from lpsched.result import audit, front, what_if
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.certificate.claim import Certificate
-    from lpsched.result import FrontResult, PriceCurve, Result, Validation
+    from lpsched.result import FrontResult, PriceCurve, Result, Validation, WhatIf
     from lpsched.result.audit import Audit
+    from lpsched.result.risk import Risk
 
 MOST_ROWS: Final = 40  # of task types; a screen or two
+QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
 
 
 def result_tables(result: Result) -> list[Table | Text]:
     """Return value and bound of a solve, the worths, and where the tasks went."""
     name = result.provenance.instance_name
     heading = Text(f"{name}: {result.tasks:,} tasks on {result.machines:,} machines")
-    answer: list[Table | Text] = [heading, table(("", "", ""), result.facts()), _machines(result)]
+    facts = table(("", "", ""), result.facts())
+    answer: list[Table | Text] = [heading, facts, *risk_tables(result.risk), _machines(result)]
     if result.worth is None:
         return answer
     currency = result.unit.removesuffix("/hour")
@@ -37,6 +40,18 @@ def result_tables(result: Result) -> list[Table | Text]:
     tasks = [(name, number(worth)) for name, worth in result.worth.task_types.items()]
     shown = table(("task type", f"one more pays from, {currency}"), tasks[:MOST_ROWS], numbers=(1,))
     return [*answer, shown, *_cut(tasks)]
+
+
+def risk_tables(risk: Risk | None) -> list[Table | Text]:
+    """Return how a schedule fares if times and powers scatter, or nothing where nobody asked."""
+    if risk is None:
+        return []
+    headers = risk.headers()
+    answer: list[Table | Text] = [
+        Text(risk.heading()),
+        table(headers, risk.rows(), numbers=range(1, len(headers))),
+    ]
+    return [*answer, *([table(("", "", ""), risk.chance_rows())] if risk.chances else [])]
 
 
 def _machines(result: Result) -> Table:
@@ -89,12 +104,50 @@ def price_tables(curve: PriceCurve) -> list[Table | Text]:
     return tables
 
 
+def what_if_tables(result: WhatIf) -> list[Table | Text]:
+    """Return two answers side by side, and what machines and tasks are worth in both."""
+    name, unit = result.before.provenance.instance_name, result.before.unit
+    heading = Text(f"{name}: {result.sentence()}")
+    tables: list[Table | Text] = [heading, table(what_if.HEADERS, result.facts(), numbers=(1, 2, 3))]
+    headers: tuple[str, ...] = ("machine type", "machines before", "after")
+    rows = result.machines()
+    if result.before.worth is None:
+        return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
+    headers = (*headers, f"one more adds at most, {unit}: before", "after")
+    prices = result.tasks()
+    currency = unit.removesuffix("/hour")
+    tasks = (f"one more task pays from, {currency}", *what_if.HEADERS[1:])
+    shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
+    return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *_cut(prices)]
+
+
 def validation_tables(result: Validation) -> list[Table | Text]:
     """Return each schedule beside the bound, and the rules that the invalid ones break."""
-    heading = Text(f"{result.provenance.instance_name}: {result.objective} of schedules against the bound")
+    ran = any(entry.seconds is not None for entry in result.entries)
+    told = f"{result.provenance.instance_name}: schedulers against the bound on {result.objective}"
+    heading = Text(f"{told}; seed {result.seed}" if ran else told)
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    answer = table(result.headers(), result.rows(), numbers=(1, 2, 3, 4))
-    return [heading, answer, *broken_rules("schedule", broken)]
+    headers = result.headers()
+    answer = table(
+        headers, result.rows(), numbers=[k for k in range(1, len(headers)) if headers[k] != "valid"]
+    )
+    risks = [(entry.name, entry.risk) for entry in result.entries]
+    sampled = risks_tables(risks, (QUANTITIES[result.objective],))
+    return [heading, answer, *sampled, *broken_rules("scheduler", broken)]
+
+
+def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[Table | Text]:
+    """Return how schedulers fare if times and powers scatter: a table for each quantity; or nothing."""
+    known = [(name, risk) for name, risk in risks if risk is not None]
+    if not known:
+        return []
+    first = known[0][1]
+    tables: list[Table | Text] = [Text(first.heading())]
+    for quantity in quantities:
+        headers = (first.name_of(quantity), *first.heads())
+        rows = [(name, *risk.of(quantity)) for name, risk in known]
+        tables.append(table(headers, rows, numbers=range(1, len(headers))))
+    return tables
 
 
 def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Table | Text]:

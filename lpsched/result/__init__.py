@@ -7,6 +7,7 @@ from lpsched.result.front import FrontResult
 from lpsched.result.price_curve import PriceCurve
 from lpsched.result.solve import Result, Status, Worth, relative_gap
 from lpsched.result.validation import Validation
+from lpsched.result.what_if import WhatIf
 
 __all__ = [
     "FacilityResult",
@@ -18,6 +19,7 @@ __all__ = [
     "Result",
     "Status",
     "Validation",
+    "WhatIf",
     "Worth",
     "relative_gap",
 ]

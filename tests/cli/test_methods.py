@@ -141,7 +141,7 @@ def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
         (["facility", TINY, "--figure", "room.gif"], "cannot write room.gif: needs the ending .png or .svg or .pdf; choose one"),
         (["facility", TINY, "--report", "room.pdf"], "cannot write room.pdf: needs the ending .html; choose one"),
         (["validate", TINY], "Invalid value for SCHEDULES: needs an allocation, or a --method to run"),
-        (["validate", BAG], "Invalid value for SCHEDULES: needs a schedule at least"),
+        (["validate", BAG], "Invalid value for SCHEDULES: needs a schedule, or a --heuristic to run"),
         (["validate", TINY, "--method", "lp", "--price", "3"], "Invalid value for --price: goes with a bag, and this is a facility"),
         (["validate", BAG, "--method", "lp"], "Invalid value for --method: goes with a facility, and this is a bag"),
         (["validate", TINY, "--method", "lp,magic"], "method: found 'magic', needs one of lp, lp-cores, lp-blind"),

@@ -60,16 +60,19 @@ def test_invalid_and_unreadable_schedules_are_entries_with_violations(files):
     assert codes == [{"wrong-count"}, {"no-such-machine"}, {"unreadable"}, {"unreadable"}]
     assert result.to_dict()["entries"][1] == {
         "name": str(files["nine.csv"]),
+        "kind": "file",
         "valid": False,
         "value": None,
         "gap": None,
         "makespan_seconds": None,
         "energy_joules": None,
+        "profit_per_hour": None,
+        "seconds": None,
         "violations": [
             {"code": "no-such-machine", "sentence": "there is no machine 9 of type 'fast', only 1 to 1"}
         ],
     }
-    assert "<td>invalid</td>" in result._repr_html_()
+    assert "<td>no</td>" in result._repr_html_()
 
 
 def test_nothing_is_no_schedule_where_the_work_is_forced_or_no_money_counts(files):

@@ -1,0 +1,106 @@
+"""`lpsched front BAG`: the exact energy/makespan front, and what other methods find above it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lpsched.cli.front_asked import finish, saved
+from lpsched.cli.patience import watched
+from lpsched.cli.talk import talk_of, tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import typer
+
+    from lpsched.cli.front_asked import Asked
+    from lpsched.instance import Bag
+    from lpsched.result import FrontResult
+    from lpsched.result.front_comparison import FrontComparison
+
+
+@dataclass(frozen=True, slots=True)
+class BagAsked:
+    """What is asked for of a bag only."""
+
+    sample: int
+    power_cap: float | None
+    deadline: float | None
+    solver: str
+    machines: Path | None
+    falling: bool
+
+
+def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
+    """Print the exact front of a bag, and what is compared with it."""
+    from lpsched.pipeline import front, solver_named
+    from lpsched.reports.answers import front_tables
+
+    if asked.methods:
+        _compared(context, bag, asked, of_bag)
+        return
+    exact = front(
+        bag,
+        sample=of_bag.sample,
+        power_cap=of_bag.power_cap,
+        deadline=of_bag.deadline,
+        solver=solver_named(of_bag.solver),
+    )
+    _draw(bag, exact, asked.figure, of_bag)
+    _tell_timings(context, exact)
+    talk_of(context).answer(exact.to_dict(), front_tables(exact))
+
+
+def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
+    """Print the exact front and the methods beside it."""
+    from lpsched.compare.fronts import SEEDS, Evolving, compare_fronts
+    from lpsched.pipeline import solver_named
+    from lpsched.reports.front_answers import comparison_tables
+
+    population, keep = saved(asked.state, bag.without_limits())
+    seeds = asked.seed_with if asked.seed_with is not None else SEEDS
+    with watched(talk_of(context), None) as watch:
+        result = compare_fronts(
+            bag,
+            asked.methods,
+            evolving=Evolving(asked.generations, asked.time_limit, seeds, population, keep),
+            seed=asked.seed,
+            watch=watch,
+            sample=of_bag.sample,
+            power_cap=of_bag.power_cap,
+            deadline=of_bag.deadline,
+            solver=solver_named(of_bag.solver),
+        )
+    _draw(bag, result, asked.figure, of_bag)
+    _tell_timings(context, result.front)
+    talk_of(context).answer(result.to_dict(), comparison_tables(result))
+    finish(valid=result.valid, stopped=watch.is_stopped)
+
+
+def _tell_timings(context: typer.Context, exact: FrontResult) -> None:
+    talk_of(context).tell_timings(exact.timings, f"{exact.provenance.solver}, {exact.solves} programs")
+
+
+def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, of_bag: BagAsked) -> None:
+    """Draw the front, and draw or write what each machine does along it."""
+    from lpsched.compare.machines import machine_points
+    from lpsched.files.pictures import write_picture
+    from lpsched.files.writing import write_files
+    from lpsched.reports.fronts import front_picture
+    from lpsched.reports.machine_bars import machine_picture
+    from lpsched.result.front_comparison import shown_front
+
+    if figure is not None:
+        write_picture(front_picture(result), figure)
+    if of_bag.machines is None:
+        return
+    points = machine_points(bag, *shown_front(result))
+    if of_bag.machines.suffix.lower() == ".json":
+        told = {"format": "lpsched-machines/1", "points": [point.to_dict() for point in points]}
+        write_files({of_bag.machines: (json.dumps(told, indent=2) + "\n").encode()})
+    elif points:
+        write_picture(machine_picture(result, points, falling=of_bag.falling), of_bag.machines)
+    else:
+        tell(f"{of_bag.machines} is not drawn: there is no schedule to look into")

@@ -1,0 +1,149 @@
+"""What `lpsched validate` does with a bag, a day or a facility: call the judge, print, tell how it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from lpsched.cli.options import require_output, require_pictures
+from lpsched.cli.patience import StoppedEarly, watched
+from lpsched.cli.talk import talk_of
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.instance.day import Day
+    from lpsched.instance.facility import Facility
+    from lpsched.risk.options import RiskOptions
+    from lpsched.watch import Watch
+
+NSGA2 = "nsga2"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is asked for of a bag."""
+
+    objective: str | None
+    price: float | None
+    profit_ratio: float | None
+    power_cap: float | None
+    deadline: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which schedulers or methods to run, and how."""
+
+    names: tuple[str, ...]
+    time_limit: float | None
+    seed: int
+    generations: int | None
+    solver: str
+    report: Path | None
+    risk: RiskOptions | None = None
+
+
+def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms, options: Options) -> None:
+    """Hold schedulers and schedule files against the bound of a bag."""
+    from lpsched.compare.schedules import validate as validate_schedules
+    from lpsched.pipeline import solver_named
+    from lpsched.reports.answers import validation_tables
+
+    _require_work(files, options)
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_schedules(
+            bag,
+            files,
+            heuristics=options.names,
+            objective=terms.objective,
+            price=terms.price,
+            profit_ratio=terms.profit_ratio,
+            power_cap=terms.power_cap,
+            deadline=terms.deadline,
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            risk=options.risk,
+            watch=watch,
+            solver=solver_named(options.solver),
+        )
+    talk.answer(result.to_dict(), validation_tables(result))
+    _leave(watch, valid=result.valid)
+
+
+def judge_day(
+    context: typer.Context, day: Day, files: list[Path], drop_below: float | None, options: Options
+) -> None:
+    """Hold schedulers and schedule files against the bound of a day."""
+    from lpsched.compare.days import validate_day
+    from lpsched.reports.day_answers import day_validation_tables
+
+    _require_work(files, options)
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_day(
+            day,
+            files,
+            heuristics=options.names,
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            drop_below=drop_below,
+            risk=options.risk,
+            watch=watch,
+        )
+    talk.answer(result.to_dict(), day_validation_tables(result))
+    _leave(watch, valid=result.valid)
+
+
+def _require_work(files: list[Path], options: Options) -> None:
+    """Refuse a bag or a day of which nothing is asked, or something that nobody would do."""
+    if not files and not options.names:
+        raise typer.BadParameter("needs a schedule, or a --heuristic to run", param_hint="SCHEDULES")
+    if options.generations is not None and NSGA2 not in options.names:
+        raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
+
+
+def judge_facility(
+    context: typer.Context, facility: Facility, file: Path, files: list[Path], options: Options
+) -> None:
+    """Hold methods and allocation files against the bound of a facility."""
+    from lpsched.compare.allocations import validate_facility
+    from lpsched.files.writing import write_files
+    from lpsched.pipeline import solver_named
+    from lpsched.reports.facility import methods_tables
+    from lpsched.reports.facility_page import methods_page
+
+    if not files and not options.names:
+        raise typer.BadParameter("needs an allocation, or a --method to run", param_hint="SCHEDULES")
+    if options.report is not None:
+        require_output(options.report, (".html",), file)
+        require_pictures()
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_facility(
+            facility,
+            files,
+            methods=options.names,
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            watch=watch,
+            solver=solver_named(options.solver),
+        )
+    if options.report is not None:
+        write_files({options.report: methods_page(facility, result).encode()})
+    talk.answer(result.to_dict(), methods_tables(result))
+    _leave(watch, valid=result.valid)
+
+
+def _leave(watch: Watch, *, valid: bool) -> None:
+    """End with the code that tells how it went."""
+    if watch.is_stopped:
+        raise StoppedEarly
+    if not valid:
+        raise typer.Exit(1)

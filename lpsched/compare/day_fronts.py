@@ -1,0 +1,266 @@
+"""Utility over energy of a day: what methods find, held against an envelope that no schedule passes.
+
+There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are as
+in `distances.py`, with minus utility as the second criterion:
+
+    distance            1 - U / u(E)    of a point (E, U): the share of utility that is missing
+    hypervolume ratio   integral of the best utility within E  /  integral of u(E)
+                        over the energies from the least of all that is compared to a tenth beyond the
+                        largest, the envelope's corners right of the least included; from a utility of 0
+
+The envelope begins at no energy, which is what dropping all tasks takes. A method that runs them all cannot
+go there, so areas begin at the least energy that anybody compared takes.
+
+    nsga2         an evolved front                      evolve/task_front.py
+    a heuristic   one point                             heuristics/arrivals
+    a file        one point: a schedule of the day
+    a folder      the points of all schedules in it
+
+Source: Friese, thesis of 2015, chapter 5.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.compare.brought import files_at, is_path, unreadable
+from lpsched.compare.distances import Chain, reference_of
+from lpsched.compare.fronts import NO_SEEDS, NSGA2, STOPPED, Evolving
+from lpsched.compare.schedulers import FAILED, NOT_RUN
+from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.evolve.rank_one import rank_one
+from lpsched.evolve.task_front import evolve_front
+from lpsched.files.day_schedules import read_day_schedule
+from lpsched.formulations.no_waiting import no_waiting_front
+from lpsched.heuristics.arrivals import heuristic_for_days, names_for_days
+from lpsched.result.day_front import DayFront, UtilityPoint
+from lpsched.result.front_entry import FrontEntry
+from lpsched.result.provenance import provenance_of
+from lpsched.schedule.day import DaySchedule
+from lpsched.verify.bag import Violation
+from lpsched.verify.day import ExaminedDay, examine
+from lpsched.watch import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lpsched.evolve.scoring import Scorer
+    from lpsched.formulations.no_waiting import NoWaitingFront
+    from lpsched.instance.arrays import Floats
+    from lpsched.instance.day import Day
+
+SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")
+
+
+def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
+    day: Day,
+    methods: Sequence[str | Path],
+    *,
+    evolving: Evolving | None = None,
+    drop_below: float | None = None,
+    scorer: Scorer | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> DayFront:
+    """Hold fronts and schedules of a day against the envelope.
+
+    Parameters
+    ----------
+    methods
+        `nsga2`, names of registered heuristics for days, files of schedules, or folders of them.
+    evolving
+        How NSGA-II shall run; by default it is seeded with the four heuristics of the thesis.
+    drop_below
+        Tasks that would earn less do not run; `None` drops none.
+    scorer
+        What NSGA-II ranks by, in place of energy and utility; its points are measured without samples anyway.
+    seed
+        Of all that is left to chance; each method draws from a generator of its own.
+    watch
+        When to stop, and who hears of progress.
+
+    Raises
+    ------
+    InstanceError
+        If a method or a seed is not known, or cannot run on this day.
+    MissingExtraError
+        If NSGA-II is asked for, and pymoo or Numba are not installed.
+    InvalidScheduleError
+        If a valid schedule is above the envelope, which is a bug of ours.
+    """
+    evolving = evolving if evolving is not None else Evolving(seed_with=SEEDS)
+    given = [str(method) for method in methods]
+    _require_known(given, evolving)
+    watch = watch if watch is not None else Watch()
+    watch.tell("proving the envelope")
+    envelope = no_waiting_front(day)
+    contest = _Contest(day, envelope, evolving, drop_below, scorer, seed, watch)
+    entries = [contest.entry(method) for method in given]
+    corners = tuple(map(UtilityPoint, envelope.energies, envelope.utilities))
+    judged = zip(entries, area_ratios(corners, [entry.points for entry in entries]), strict=True)
+    return DayFront(
+        corners,
+        seed,
+        tuple(replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged),
+        provenance_of(day, "none"),
+    )
+
+
+def area_ratios(
+    envelope: Sequence[UtilityPoint], fronts: Sequence[Sequence[UtilityPoint]]
+) -> list[float | None]:
+    """Return the hypervolume ratio of each front, all over the same energies; `None` where these are one."""
+    points = [_pair(point) for front in fronts for point in front]
+    if not points:
+        return [None] * len(fronts)
+    whole = Chain(tuple(_pair(corner) for corner in envelope))
+    least, _ = min(points)
+    chain = Chain(((least, whole.at(least)), *(each for each in whole.corners if each[0] > least)))
+    largest, _ = reference_of([*chain.corners, *points])
+    return [chain.area_ratio([_pair(point) for point in front], (largest, 0.0)) for front in fronts]
+
+
+def _pair(point: UtilityPoint) -> tuple[float, float]:
+    return point.energy_joules, -point.utility
+
+
+def _is_path(method: str) -> bool:
+    return is_path(method, Path(method), names_for_days())
+
+
+def _require_known(methods: Sequence[str], evolving: Evolving) -> None:
+    """Refuse names that nobody registered, before any work."""
+    for method in methods:
+        if method != NSGA2 and not _is_path(method):
+            heuristic_for_days(method)
+    for name in evolving.seed_with:
+        if evolving.seed_with != (NO_SEEDS,):
+            heuristic_for_days(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """The day, its envelope, and how to run the methods."""
+
+    day: Day
+    envelope: NoWaitingFront
+    evolving: Evolving
+    drop_below: float | None
+    scorer: Scorer | None
+    seed: int
+    watch: Watch
+
+    def entry(self, method: str) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run or read one method."""
+        if self.watch.is_stopped:
+            return self._verified(method, [(Violation(NOT_RUN, STOPPED),)])
+        if method == NSGA2:
+            return self._evolved()
+        if _is_path(method):
+            return self._verified(method, _read(self.day, Path(method)))
+        return self._mapped(method)
+
+    def _mapped(self, name: str) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run a heuristic; it may be anybody's, so whatever it raises is its failure, not ours."""
+        self.watch.tell(name)
+        began = time.perf_counter()
+        try:
+            made: DaySchedule | tuple[Violation, ...] = self._schedule(name)
+        except Exception as error:  # noqa: BLE001 - a plugged-in function
+            made = (Violation(FAILED, f"{type(error).__name__}: {error}"),)
+        took = time.perf_counter() - began
+        return replace(self._verified(name, [made]), seconds=took)
+
+    def _schedule(self, name: str) -> DaySchedule:
+        rng = np.random.default_rng(self.seed)
+        return heuristic_for_days(name)(self.day, rng, drop_below=self.drop_below)
+
+    def _evolved(self) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run NSGA-II."""
+        evolving, limit = self.evolving, self.evolving.time_limit
+        named = [] if evolving.seed_with == (NO_SEEDS,) else list(evolving.seed_with)
+        evolved = evolve_front(
+            self.day,
+            rng=np.random.default_rng(self.seed),
+            scorer=self.scorer,
+            seeds=[self._schedule(name) for name in named],
+            generations=evolving.generations,
+            drop_below=self.drop_below,
+            watch=self.watch if limit is None else self.watch.part(limit),
+            population=evolving.population,
+            keep=evolving.keep,
+            judge=self._gap,
+        )
+        if evolving.found is not None:
+            evolving.found(evolved)
+        self.watch.tell("verifying what evolved")
+        return replace(
+            self._verified(NSGA2, (each for each in evolved.schedules() if isinstance(each, DaySchedule))),
+            seconds=evolved.population.seconds,
+            generations=evolved.generations,
+            ended=evolved.ended,
+        )
+
+    def _verified(
+        self, name: str, schedules: Iterable[DaySchedule | tuple[Violation, ...]]
+    ) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Return a method's undominated points, verified, and their distances from the envelope."""
+        points: list[UtilityPoint] = []
+        kept: list[DaySchedule] = []
+        broken: list[tuple[Violation, ...]] = []
+        for schedule in schedules:
+            found = (
+                ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
+            )
+            if isinstance(schedule, tuple) or found.measured is None:
+                broken.append(found.violations)
+                continue
+            point = UtilityPoint(found.measured.energy_joules, found.measured.utility)
+            self._require_below(name, point)
+            points.append(point)
+            kept.append(schedule)
+        best = rank_one(np.array([_pair(point) for point in points]).reshape(-1, 2)).tolist()
+        mean, largest = self._distances([points[place] for place in best])
+        return FrontEntry(
+            name,
+            tuple(points[place] for place in best),
+            tuple(kept[place] for place in best),
+            mean_distance=mean,
+            largest_distance=largest,
+            refused=len(broken),
+            violations=broken[0] if broken else (),
+        )
+
+    def _require_below(self, name: str, point: UtilityPoint) -> None:
+        most = self.envelope.most_utility(point.energy_joules)
+        if point.utility > most:
+            raise InvalidScheduleError(
+                f"{name} on {self.day.name}: {point.utility!r} with {point.energy_joules!r} J is more than "
+                f"the {most!r} that is proved"
+            )
+
+    def _distances(self, points: Sequence[UtilityPoint]) -> tuple[float | None, float | None]:
+        """Return the mean and the largest share of utility that is missing up to the envelope."""
+        most = [(point, self.envelope.most_utility(point.energy_joules)) for point in points]
+        below = [max(0.0, 1.0 - point.utility / top) if top > 0 else 0.0 for point, top in most]
+        return (sum(below) / len(below), max(below)) if below else (None, None)
+
+    def _gap(self, scores: Floats) -> float | None:
+        """Return the mean distance of the best chromosomes from the envelope."""
+        return self._distances([UtilityPoint(float(x), -float(y)) for x, y in scores])[0]
+
+
+def _read(day: Day, path: Path) -> list[DaySchedule | tuple[Violation, ...]]:
+    """Return the schedule in a file, or all those in a folder; one that cannot be read breaks a rule."""
+    found: list[DaySchedule | tuple[Violation, ...]] = []
+    for file in files_at(path):
+        try:
+            found.append(read_day_schedule(day, file))
+        except InstanceError as error:
+            found.append(unreadable(error))
+    return found

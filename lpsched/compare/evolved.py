@@ -1,0 +1,77 @@
+"""Schedules of a bag by NSGA-II: those of its front, seeded with what min-min and min-energy find.
+
+Importing this loads pymoo and a compiler.
+
+Without a limit it runs 1,000 generations, or a minute if they take longer: the same seed then gives the same
+answer wherever a minute is enough.
+
+Source: Friese, thesis of 2015, section 6.5.1.2, whose seeds they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.evolve.compiled import require_compiler
+from lpsched.evolve.task_front import evolve_front
+from lpsched.evolve.task_generations import require_pymoo
+from lpsched.evolve.task_warm_up import warm_up_fronts
+from lpsched.heuristics.min_energy import min_energy
+from lpsched.heuristics.min_min import min_min
+from lpsched.schedule.bag import Schedule
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.watch import Watch
+
+GENERATIONS: Final = 1000
+SECONDS: Final = 60.0
+
+
+def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Watch) -> list[Schedule]:
+    """Let schedules evolve, and return those that nothing beats in energy and makespan.
+
+    Raises
+    ------
+    InstanceError
+        If the bag has no watts, or too many tasks.
+    """
+    rng = np.random.default_rng(seed)
+    generations, watch = limits(generations, watch)
+    seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
+    front = evolve_front(bag, rng=rng, seeds=seeds, generations=generations, watch=watch)
+    return [schedule for schedule in front.schedules() if isinstance(schedule, Schedule)]
+
+
+def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
+    """Return what ends the evolution, if nobody says: 1,000 generations, or a minute."""
+    if generations is None and watch.left() is None:
+        return GENERATIONS, watch.part(SECONDS)
+    return generations, watch
+
+
+def prepare(watch: Watch) -> None:
+    """Compile what there is to compile, before the clock starts.
+
+    Raises
+    ------
+    MissingExtraError
+        If a package that this needs is not installed.
+    """
+    require_evolution()
+    watch.tell("compiling")
+    warm_up_fronts()
+
+
+def require_evolution() -> None:
+    """Refuse to begin without the packages that this needs.
+
+    Raises
+    ------
+    MissingExtraError
+        If one is not installed.
+    """
+    require_pymoo()
+    require_compiler("NSGA-II")

@@ -1,0 +1,205 @@
+"""`lpsched front`: the exact front, other methods held against it, and its pictures."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lpsched.cli import bag_front
+from lpsched.files.days import write_day
+from lpsched.generate.data_sets import chapter_5
+from lpsched.watch import Watch
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY, FACILITY = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "facility-tiny.yaml")
+SHORT = ("--compare", "nsga2", "--generations", "3")
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory):
+    path = tmp_path_factory.mktemp("day") / "day.yaml"
+    write_day(chapter_5(250), path)
+    return str(path)
+
+
+def test_compared_methods_follow_the_exact_front(lpsched):
+    code, out, _ = lpsched(
+        "front", TINY, "--compare", "min-min,min-energy", "--compare", "nsga2", "--generations", "3"
+    )
+    assert code == 0
+    assert "tiny: 2 vertices; proved: no schedule lies below the front\n" in out
+    assert "compared with the exact front; hypervolume up to " in out
+    assert "seed 0\n" in out
+    names = [line.split()[0] for line in out.splitlines() if line.startswith(("lp ", "min-", "nsga2 "))]
+    assert names == ["lp", "min-min", "min-energy", "nsga2"]
+    assert "nsga2: 3 generations; as many as were wanted\n" in out
+
+
+def test_the_json_has_what_it_had_and_the_comparisons(lpsched):
+    _, plain, _ = lpsched("front", TINY, "--json")
+    code, answer, _ = lpsched("front", TINY, "--compare", "min-energy", "--seed", "5", "--json")
+    assert code == 0
+    assert set(answer) == set(plain) | {"seed", "reference", "comparisons"}
+    assert answer["vertices"] == plain["vertices"]
+    ours, thrifty = answer["comparisons"]
+    assert answer["seed"] == 5
+    # All on 'slow' is the least energy: 6,600 J in 30 s, a vertex of the front.
+    assert thrifty["points"] == [{"energy_joules": 6600.0, "makespan_seconds": 30.0}]
+    assert thrifty["largest_distance"] == pytest.approx(0.0, abs=1e-9)
+    assert ours["times_as_long"] == pytest.approx(1.0)
+
+
+def test_a_schedule_that_breaks_a_rule_is_told_and_the_exit_code_is_1(lpsched, tmp_path):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("task_type,machine_type,machine\nscan,fast,1\n")
+    code, out, _ = lpsched("front", TINY, "--compare", str(bad))
+    assert code == 1
+    assert "wrong-count" in out
+    assert "tiny: 2 vertices" in out
+
+
+def test_pictures_of_the_front_and_of_the_machines(lpsched, tmp_path):
+    files = [tmp_path / name for name in ("front.svg", "machines.svg", "falling.svg", "ours.svg")]
+    code, _, err = lpsched("front", TINY, *SHORT, "--figure", str(files[0]), "--machines", str(files[1]))
+    assert (code, err) == (0, "")
+    assert lpsched("front", TINY, "--machines", str(files[2]), "--falling")[0] == 0
+    assert lpsched("front", TINY, "--figure", str(files[3]))[0] == 0
+    assert len({each.read_bytes() for each in files}) == 4
+
+
+def test_the_numbers_of_the_machines_can_be_written(lpsched, tmp_path):
+    file = tmp_path / "machines.json"
+    assert lpsched("front", TINY, "--machines", str(file))[0] == 0
+    told = json.loads(file.read_text())
+    assert told["format"] == "lpsched-machines/1"
+    thrifty, fast = told["points"]
+    # All on the two 'slow': 30 s each and 30 s x 100 W; 'fast' idles at 20 W.
+    assert (thrifty["letter"], thrifty["energy_joules"]) == ("A", 6600.0)
+    assert thrifty["machines"] == [
+        {"machine_type": "fast", "machines": 1, "completion_seconds": 0.0, "energy_joules": 600.0},
+        {"machine_type": "slow", "machines": 2, "completion_seconds": 30.0, "energy_joules": 3000.0},
+    ]
+    assert {each["completion_seconds"] for each in fast["machines"]} == {12.0}
+
+
+def test_without_a_schedule_there_are_no_machines_to_draw(lpsched, tmp_path):
+    # One task of 2 s on two machines: split it takes 1 s, whole it misses a deadline of 1.5 s.
+    bag, picture = tmp_path / "bag.json", tmp_path / "machines.svg"
+    raw: dict[str, Any] = {
+        "format": "lpsched-bag/1",
+        "name": "late",
+        "machine_types": [{"name": "m", "count": 2}],
+    }
+    raw |= {
+        "task_types": [{"name": "t", "count": 1}],
+        "seconds": {"t": {"m": 2.0}},
+        "watts": {"t": {"m": 5.0}},
+    }
+    bag.write_text(json.dumps(raw))
+    code, out, err = lpsched("front", str(bag), "--deadline", "1.5", "--machines", str(picture))
+    assert code == 0
+    assert "is not drawn: there is no schedule to look into" in err
+    assert not picture.exists()
+    assert "late: 1 vertex" in out
+    code, answer, _ = lpsched("front", str(bag), "--deadline", "1.5", "--compare", "min-min", "--json")
+    assert code == 1
+    assert answer["comparisons"][1]["violations"][0]["code"] == "after-deadline"
+
+
+def test_a_state_goes_on_where_it_ended(lpsched, tmp_path):
+    state = str(tmp_path / "state.npz")
+    _, first, _ = lpsched("front", TINY, *SHORT, "--state", state, "--json")
+    _, second, _ = lpsched("front", TINY, *SHORT, "--state", state, "--json")
+    _, whole, _ = lpsched("front", TINY, "--compare", "nsga2", "--generations", "6", "--json")
+    assert [each["comparisons"][1]["generations"] for each in (first, second, whole)] == [3, 6, 6]
+    assert second["comparisons"][1]["points"] == whole["comparisons"][1]["points"]
+    # Other limits, the same tasks: the population fits.
+    assert lpsched("front", TINY, *SHORT, "--state", state, "--deadline", "31")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--generations", "3"), "goes with --compare nsga2"),
+        (("--compare", "min-min", "--state", "x.npz"), "goes with --compare nsga2"),
+        (("--compare", "min-mni"), "min-mni"),
+        (("--compare", "max-utility"), "needs a day"),
+        (("--compare", "nsga2", "--seed-with", "nobody"), "nobody"),
+        (("--falling",), "goes with --machines"),
+        (("--figure", "x.gif"), "needs the ending .png or .svg or .pdf"),
+        (("--compare", "nsga2", "--state", "x.txt"), "needs the ending .npz"),
+        (("--peak", "x.svg"), "goes with a day, and this is a bag"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words):
+    code, out, err = lpsched("front", TINY, *arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+def test_a_facility_has_no_front(lpsched):
+    code, _, err = lpsched("front", FACILITY)
+    assert code == 2
+    assert "is a facility; needs a bag or a day" in err
+
+
+def test_a_day_is_held_against_its_envelope(lpsched, day, tmp_path):
+    picture, peak = tmp_path / "front.svg", tmp_path / "peak.svg"
+    code, out, err = lpsched(
+        "front",
+        day,
+        "--compare",
+        "nsga2,max-utility",
+        "--generations",
+        "2",
+        "--figure",
+        str(picture),
+        "--peak",
+        str(peak),
+    )
+    assert (code, err) == (0, "")
+    assert "utility-250: no schedule earns more than" in out
+    assert "utility per MJ, peak" in out
+    assert picture.exists()
+    assert peak.exists()
+    _, answer, _ = lpsched("front", day, "--compare", "min-energy", "--drop-below", "1", "--json")
+    (thrifty,) = answer["comparisons"]
+    assert answer["format"] == "lpsched-day-front/1"
+    assert 0.0 < thrifty["hypervolume_ratio"] < 1.0
+    assert thrifty["peak"]["utility"] == thrifty["points"][0]["utility"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "a day has no exact front; name methods"),
+        (("--compare", "max-utility", "--deadline", "9"), "goes with a bag, and this is a day"),
+        (("--compare", "sufferage"), "sufferage"),
+    ],
+)
+def test_what_a_day_does_not_have_is_refused(lpsched, day, arguments, words):
+    code, out, err = lpsched("front", day, *arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+def test_ctrl_c_prints_what_evolved_so_far_and_ends_with_130(lpsched, monkeypatch, tmp_path):
+    @contextlib.contextmanager
+    def stopped_when_it_is_under_way(_, seconds):
+        watch = Watch(seconds, lambda progress: watch.stop() if "generation" in progress.stage else None)
+        yield watch
+
+    monkeypatch.setattr(bag_front, "watched", stopped_when_it_is_under_way)
+    state = tmp_path / "state.npz"
+    methods = ("--compare", "nsga2,min-min", "--time-limit", "300", "--state", str(state))
+    code, answer, _ = lpsched("front", TINY, *methods, "--json")
+    assert code == 130
+    _, evolved, left = answer["comparisons"]
+    assert evolved["ended"] == "stopped"
+    assert evolved["points"]
+    assert left["violations"][0]["code"] == "not-run"
+    assert state.exists()
