@@ -18,13 +18,15 @@ from lpsched.cli.options import (
     PowerCap,
     Seed,
     SolverName,
+    refuse,
     require_output,
     require_pictures,
+    words_of,
 )
 from lpsched.cli.risk_option import RiskOption, risk_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"
@@ -96,15 +98,15 @@ def front(
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
-    methods = _words(compare)
-    seeds = None if seed_with is None else _words(seed_with)
+    methods = tuple(filter(None, words_of(compare)))  # an empty word would be the folder it stands in
+    seeds = None if seed_with is None else tuple(filter(None, words_of(seed_with)))
     asked = Asked(instance, methods, generations, time_limit, seed, seeds, state, figure)
     _require_methods(asked)
     sampled = risk_asked(risk, ranks=True)
     if sampled is None:
-        _refuse({"--ellipses": ellipses}, "goes with --risk")
+        refuse({"--ellipses": ellipses}, "goes with --risk")
     elif "nsga2" not in methods:
-        _refuse({"--risk": risk}, EVOLVED)
+        refuse({"--risk": risk}, EVOLVED)
     for picture, more in ((figure, ()), (machines, (".json",)), (peak, ()), (ellipses, ())):
         if picture is not None:
             require_output(picture, (*PICTURES, *more), instance)
@@ -118,29 +120,17 @@ def front(
     if isinstance(read, Facility):
         raise typer.BadParameter("is a facility; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
-        _refuse({"--machines": machines, "--sample": sample}, OF_BAG)
-        _refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
+        refuse({"--machines": machines, "--sample": sample}, OF_BAG)
+        refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses))
         return
-    _refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
+    refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
     of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, falling)
     front_of_bag(context, read, asked, of_bag)
-
-
-def _words(given: list[str] | None) -> tuple[str, ...]:
-    """Read names that come with commas, with repetition, or both."""
-    found = [word.strip() for part in given or [] for word in part.split(",")]
-    return tuple(dict.fromkeys(word for word in found if word))
 
 
 def _require_methods(asked: Asked) -> None:
     """Refuse options of a method that is not compared."""
     if "nsga2" not in asked.methods:
-        _refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
-        _refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)
-
-
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise typer.BadParameter(why, param_hint=name)
+        refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
+        refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)

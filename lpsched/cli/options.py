@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lpsched.files.bags import TableForm
 
 
@@ -103,6 +105,24 @@ def form_of(tables: Tables | None) -> TableForm | None:
     from lpsched.files.bags import TableForm
 
     return None if tables is None else TableForm(tables.value)
+
+
+def words_of(given: list[str] | None) -> tuple[str, ...]:
+    """Read words that come with commas, with repetition, or both; each once."""
+    return tuple(dict.fromkeys(word.strip() for part in given or [] for word in part.split(",")))
+
+
+def refuse(options: Mapping[str, object], why: str) -> None:
+    """Refuse options that were given, and do not go with the rest.
+
+    Raises
+    ------
+    typer.BadParameter
+        If one was.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(why, param_hint=name)
 
 
 def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> None:

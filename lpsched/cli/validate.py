@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +18,8 @@ from lpsched.cli.options import (
     Report,
     Seed,
     SolverName,
+    refuse,
+    words_of,
 )
 from lpsched.cli.risk_option import RiskOption, risk_asked
 from lpsched.cli.talk import tell
@@ -90,21 +91,21 @@ def validate(
     of_bag |= {"--power-cap": power_cap, "--deadline": deadline}
     read, files = read_instance(instance), schedules or []
     if isinstance(read, Facility):
-        _refuse(of_bag | {"--heuristic": heuristic}, "goes with a bag, and this is a facility")
-        _refuse({"--drop-below": drop_below}, "goes with a day, and this is a facility")
-        _refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
+        refuse(of_bag | {"--heuristic": heuristic}, "goes with a bag, and this is a facility")
+        refuse({"--drop-below": drop_below}, "goes with a day, and this is a facility")
+        refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
         options = Options(_methods(method or []), time_limit, seed, generations, solver, report)
         judge_facility(context, read, instance, files, options)
         return
     if isinstance(read, Day):
-        _refuse(of_bag, "goes with a bag, and this is a day")
-        _refuse({"--method": method, "--report": report}, "goes with a facility, and this is a day")
+        refuse(of_bag, "goes with a bag, and this is a day")
+        refuse({"--method": method, "--report": report}, "goes with a facility, and this is a day")
         names = _day_schedulers(heuristic or [])
         options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
         judge_day(context, read, files, drop_below, options)
         return
-    _refuse({"--method": method, "--report": report}, "goes with a facility, and this is a bag")
-    _refuse({"--drop-below": drop_below}, "goes with a day, and this is a bag")
+    refuse({"--method": method, "--report": report}, "goes with a facility, and this is a bag")
+    refuse({"--drop-below": drop_below}, "goes with a day, and this is a bag")
     names = _schedulers(heuristic or [], read)
     options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
     judge_bag(context, read, files, terms, options)
@@ -114,7 +115,7 @@ def _methods(given: list[str]) -> tuple[str, ...]:
     """Read names of methods of a facility."""
     from lpsched.compare.allocations import NAMES
 
-    words = _words(given)
+    words = words_of(given)
     return NAMES if ALL in words else words
 
 
@@ -122,7 +123,7 @@ def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
     from lpsched.compare.scheduler_names import everything
 
-    words = _words(given)
+    words = words_of(given)
     if ALL not in words:
         return words
     found = everything(bag)
@@ -135,7 +136,7 @@ def _day_schedulers(given: list[str]) -> tuple[str, ...]:
     """Read names of schedulers of a day, likewise."""
     from lpsched.heuristics.arrivals import names_for_days
 
-    words = _words(given)
+    words = words_of(given)
     if ALL not in words:
         return words
     evolves = _evolves() or NSGA2 in words
@@ -153,14 +154,3 @@ def _evolves() -> bool:
         tell(f"left out: {error}")
         return False
     return True
-
-
-def _words(given: list[str]) -> tuple[str, ...]:
-    """Read words that come with commas, with repetition, or both."""
-    return tuple(dict.fromkeys(word.strip() for part in given for word in part.split(",")))
-
-
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise typer.BadParameter(why, param_hint=name)

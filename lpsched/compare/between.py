@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.recovery.lpt import place
+from lpsched.recovery.lpt import Known, place
 from lpsched.recovery.rounding import round_shares
 from lpsched.recovery.waiting import ended
+from lpsched.schedule.task_counts import task_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ def schedules_along(bag: Bag, front: FrontResult, points: int = POINTS) -> Itera
         for vertex, schedule in zip(front.vertices, front.schedules, strict=True)
         if schedule is not None
     ]
-    tasks = [task.count for task in bag.task_types]
+    tasks, placed = [task.count for task in bag.task_types], Known()
     whole = sum(_length(front, one, other) for (one, _), (other, _) in pairwise(known))
     for (one, first), (other, second) in pairwise(known):
         yield first
@@ -43,7 +44,7 @@ def schedules_along(bag: Bag, front: FrontResult, points: int = POINTS) -> Itera
         for step in range(1, between + 1):
             share = step / (between + 1)
             counts = round_shares((1.0 - share) * start + share * end, tasks)
-            yield ended(bag, counts, place(bag, counts), late=False)
+            yield ended(bag, counts, place(bag, counts, placed), late=False)
     yield from (schedule for _, schedule in known[-1:])
 
 
@@ -58,16 +59,8 @@ def _length(front: FrontResult, one: Point, other: Point) -> float:
 
 def _shares(bag: Bag, schedule: Schedule) -> Floats:
     """Return the share of each task type that a schedule runs in each mode."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column: dict[tuple[str, str | None], int] = {}
-    for machine in bag.machine_types:
-        for state in machine.p_states if machine.p_states is not None else (None,):
-            column[machine.name, state] = len(column)
-    shares = np.zeros((len(row), len(column)))
-    for group in schedule.groups:
-        for run in group.runs:
-            i = row[run.task_type]
-            shares[i, column[group.machine_type, run.p_state]] += (
-                group.machines * run.count / bag.task_types[i].count
-            )
+    shares = np.zeros((len(bag.task_types), len(bag.modes)))
+    for i, (task, row) in enumerate(zip(bag.task_types, task_counts(bag, schedule), strict=True)):
+        for column, count in row.items():
+            shares[i, column] = count / task.count
     return shares

@@ -22,6 +22,7 @@ import numpy as np
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.recovery.waiting import ended
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
+from lpsched.schedule.task_counts import task_counts
 from lpsched.schedule.tasks import TaskRow
 from lpsched.verify.bag import Examined, Violation, examine
 from lpsched.verify.tasks import gather
@@ -88,17 +89,7 @@ def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wa
 
 def _waiting(bag: Bag, schedule: Schedule) -> Schedule:
     """Return the same work with the earliest end that the cap allows."""
-    row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column: dict[tuple[str, str | None], int] = {}
-    for machine in bag.machine_types:
-        for state in machine.p_states or (None,):
-            column[machine.name, state] = len(column)
-    counts: list[dict[int, int]] = [{} for _ in bag.task_types]
-    for group in schedule.groups:
-        for each in group.runs:
-            own, cell = counts[row[each.task_type]], column[group.machine_type, each.p_state]
-            own[cell] = own.get(cell, 0) + group.machines * each.count
-    return ended(bag, counts, schedule, late=False)
+    return ended(bag, task_counts(bag, schedule), schedule, late=False)
 
 
 def _plain(found: object, tasks: int) -> Schedule | list[TaskRow]:

@@ -21,11 +21,10 @@ from lpsched.generate.day import day_of
 from lpsched.generate.desktop import desktop_bag
 from lpsched.generate.grow import Growth, grow
 from lpsched.generate.grow_options import GrowOptions
-from lpsched.instance import Bag, Table
+from lpsched.instance.machine_sets import with_machines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from lpsched.instance import Bag
     from lpsched.instance.day import Day
 
 GROWTH_SEED: Final = 5
@@ -79,9 +78,12 @@ def chapter_6_first() -> Bag:
 
 def chapter_6_second(machine_types: int) -> Bag:
     """Return an environment of the second investigation: 36 machines of 2, 6 or 9 types, the same tasks."""
-    return with_machines(
-        f"front-30x{machine_types}", _without_special(grown_desktop().bag), THIRTY_SIX_MACHINES[machine_types]
-    )
+    bag = grown_desktop().bag
+    general = bag.machine_types[len(SPECIAL_MACHINES) :]  # the special-purpose ones come first
+    counts = dict.fromkeys((machine.name for machine in bag.machine_types), 0)
+    kept = zip(general, THIRTY_SIX_MACHINES[machine_types], strict=False)
+    counts |= {machine.name: count for machine, count in kept}
+    return replace(with_machines(bag, counts), name=f"front-30x{machine_types}")
 
 
 def chapter_7(rng: np.random.Generator) -> Day:
@@ -90,28 +92,3 @@ def chapter_7(rng: np.random.Generator) -> Day:
         task_types=100, tasks=6_000, special_machines=CHAPTER_7_SPECIAL, idle_watts=0.0, p_states=3
     )
     return day_of("chapter-7", cov_bag("chapter-7", rng, options), rng, tasks=6_000, minutes=240.0)
-
-
-def with_machines(name: str, bag: Bag, counts: Sequence[int]) -> Bag:
-    """Return a bag with only the first machine types, as many machines of each as told; none has P-states."""
-    assert len(bag.modes) == len(bag.machine_types), "a column is a machine type"
-    kept = zip(bag.machine_types, counts, strict=False)
-    return replace(
-        bag,
-        name=name,
-        machine_types=tuple(machine.model_copy(update={"count": count}) for machine, count in kept),
-        seconds=Table.of([row[: len(counts)] for row in bag.seconds]),
-        watts=None if bag.watts is None else Table.of([row[: len(counts)] for row in bag.watts]),
-    )
-
-
-def _without_special(bag: Bag) -> Bag:
-    """Drop the special-purpose machine types, which come first."""
-    first = len(SPECIAL_MACHINES)
-    assert bag.watts is not None
-    return replace(
-        bag,
-        machine_types=bag.machine_types[first:],
-        seconds=Table.of([row[first:] for row in bag.seconds]),
-        watts=Table.of([row[first:] for row in bag.watts]),
-    )

@@ -1,8 +1,11 @@
-"""What types with P-states have in common: how many ways to run a task there are, and their columns."""
+"""What types with P-states have in common: ways to run a task, and the columns of tables."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class _HasStates(Protocol):
@@ -29,3 +32,9 @@ class WithPStates:
         if self.p_states is None:
             return (self.name,)
         return tuple(f"{self.name}:{state}" for state in self.p_states)
+
+
+def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], int]:
+    """Return the column of each type's name and P-state; the P-state is `None` where a type has none."""
+    modes = ((each.name, state) for each in types for state in each.p_states or (None,))
+    return {mode: column for column, mode in enumerate(modes)}

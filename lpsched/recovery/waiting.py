@@ -19,6 +19,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lpsched.instance.p_states import column_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -62,11 +64,7 @@ def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | No
 def largest_load(bag: Bag, schedule: Schedule) -> float:
     """Return when the last task of a schedule ends, rounded up."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}
-    states = [bag.machine_types[j].p_states for j, _ in bag.modes]
-    column = {
-        (bag.machine_types[j].name, None if states[c] is None else states[c][k]): c  # type: ignore[index]
-        for c, (j, k) in enumerate(bag.modes)
-    }
+    column = column_numbers(bag.machine_types)
     loads = (
         sum(
             run.count

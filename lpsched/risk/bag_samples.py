@@ -34,6 +34,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance.arrays import arrays_of
+from lpsched.instance.p_states import column_numbers
 from lpsched.risk.options import SOURCE
 from lpsched.risk.profits import profits_per_hour
 
@@ -140,10 +141,7 @@ def _crews(bag: Bag, schedule: Schedule) -> Iterator[_Crew]:
     """Yield the groups with tasks of a pair counted together: a sum does not depend on their order."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}
     number = {machine.name: j for j, machine in enumerate(bag.machine_types)}
-    columns = {}
-    for c, (j, k) in enumerate(bag.modes):
-        states = bag.machine_types[j].p_states
-        columns[bag.machine_types[j].name, None if states is None else states[k]] = c
+    columns = column_numbers(bag.machine_types)
     used: Counter[str] = Counter()
     for group in schedule.groups:
         yield _Crew(

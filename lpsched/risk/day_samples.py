@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.instance.day_arrays import day_arrays, utility
+from lpsched.instance.p_states import column_numbers
 from lpsched.risk.dropping import too_late
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def sample_day(
     arrays = day_arrays(day)
     samples = draws.time_draws.shape[1]
     limits = too_late(arrays, drop_below)
-    column = _columns(day)
+    column = column_numbers(day.machine_types)
     free: dict[tuple[str, int], Floats] = {}
     earned, joules = np.zeros(samples), np.zeros(samples)
     dropped = np.full(samples, day.tasks - len(schedule.placed))
@@ -65,11 +66,3 @@ def sample_day(
         dropped += ~runs
     makespan = np.max([*free.values(), np.zeros(samples)], axis=0)
     return DaySamples(earned, joules, makespan, dropped)
-
-
-def _columns(day: Day) -> dict[tuple[str, str | None], int]:
-    columns = {}
-    for c, (j, k) in enumerate(day.modes):
-        states = day.machine_types[j].p_states
-        columns[day.machine_types[j].name, None if states is None else states[k]] = c
-    return columns

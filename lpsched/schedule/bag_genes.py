@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpsched.instance.p_states import column_numbers
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 from lpsched.schedule.genes import Genes, first_machines
 
@@ -58,8 +59,7 @@ class _Giver:
     def __init__(self, bag: Bag) -> None:
         self.bag = bag
         self.row = {task.name: i for i, task in enumerate(bag.task_types)}
-        names = [(m.name, state) for m in bag.machine_types for state in m.p_states or (None,)]
-        self.column = {name: column for column, name in enumerate(names)}
+        self.column = column_numbers(bag.machine_types)
         ends = np.cumsum([task.count for task in bag.task_types]).tolist()
         self.next, self.end = [0, *ends[:-1]], ends
         self.machines, self.columns, self.orders = (np.full(bag.tasks, -1, dtype=np.int32) for _ in range(3))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.instance.day_arrays import day_arrays
+from lpsched.instance.p_states import column_numbers
 from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.schedule.genes import Genes, first_machines
 
@@ -37,15 +38,14 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     starts = np.full(tasks, np.inf)
     numbers: dict[tuple[int, int], int] = {}
     working: Counter[int] = Counter()
-    names = {(m.name, state): j for j, m in enumerate(day.machine_types) for state in m.p_states or (None,)}
-    column_of = {name: column for column, name in enumerate(names)}
+    column_of = column_numbers(day.machine_types)
     for placed in schedule.placed:
         mode = placed.machine_type, placed.p_state
         if not 0 <= placed.task < tasks or starts[placed.task] < np.inf:
             raise ValueError(f"there is no task {placed.task}, or it runs twice")
-        if mode not in names or not arrays.can_run[arrays.task_type[placed.task], column_of[mode]]:
+        if mode not in column_of or not arrays.can_run[arrays.task_type[placed.task], column_of[mode]]:
             raise ValueError(f"task {placed.task} cannot run on {mode[0]!r} in P-state {mode[1]!r}")
-        j = names[mode]
+        j = arrays.mode_type[column_of[mode]]
         if not 1 <= placed.machine <= arrays.machine_counts[j]:
             raise ValueError(f"there is no machine {placed.machine} of type {placed.machine_type!r}")
         if (j, placed.machine) not in numbers:

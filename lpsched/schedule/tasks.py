@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lpsched.instance.p_states import column_numbers
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,10 +35,7 @@ class TaskRow:
 def expand(bag: Bag, schedule: Schedule) -> Iterator[TaskRow]:
     """Yield every task of a valid schedule, machine by machine, in the order of its start."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}
-    column: dict[tuple[str, str | None], int] = {}
-    for machine in bag.machine_types:
-        for state in machine.p_states or (None,):
-            column[machine.name, state] = len(column)
+    column = column_numbers(bag.machine_types)
     used = dict.fromkeys((machine.name for machine in bag.machine_types), 0)
     for group in schedule.groups:
         name = group.machine_type

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.verify.bag import rounded_up
+from lpsched.verify.bag import UNIT, Tables, Violation, rounded_up
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -48,8 +48,8 @@ def machine_loads(bag: Bag, schedule: Schedule) -> tuple[MachineLoad, ...]:
     2 4.0 20.0
     1 0.0 4.0
     """
-    cells = _Cells(bag)
-    busy = [(group.machine_type, group.machines, *cells.of(group)) for group in schedule.groups]
+    tables = Tables(bag)
+    busy = [(group.machine_type, group.machines, *_load(tables, group)) for group in schedule.groups]
     makespan = max((seconds for _, _, seconds, _ in busy), default=Fraction(0))
     if schedule.makespan_seconds is not None:
         makespan = Fraction(schedule.makespan_seconds)
@@ -74,24 +74,11 @@ def machine_loads(bag: Bag, schedule: Schedule) -> tuple[MachineLoad, ...]:
     )
 
 
-class _Cells:
-    """Looks up what one task takes."""
-
-    def __init__(self, bag: Bag) -> None:
-        self.bag = bag
-        self.row = {task.name: i for i, task in enumerate(bag.task_types)}
-        self.column: dict[tuple[str, str | None], int] = {}
-        for machine in bag.machine_types:
-            for state in machine.p_states if machine.p_states is not None else (None,):
-                self.column[machine.name, state] = len(self.column)
-
-    def of(self, group: MachineGroup) -> tuple[Fraction, Fraction]:
-        """Return the seconds and the joules of the tasks of one machine of a group."""
-        seconds = joules = Fraction(0)
-        for run in group.runs:
-            cell = self.row[run.task_type], self.column[group.machine_type, run.p_state]
-            busy = run.count * Fraction(self.bag.seconds[cell] or 0.0)
-            seconds += busy
-            if self.bag.watts is not None:
-                joules += busy * Fraction(self.bag.watts[cell] or 0.0)
-        return seconds, joules
+def _load(tables: Tables, group: MachineGroup) -> tuple[Fraction, Fraction]:
+    """Return the seconds and the joules of the tasks of one machine of a group."""
+    seconds = joules = 0
+    for run in group.runs:
+        cell = tables.cell(run.task_type, group.machine_type, run.p_state)
+        assert not isinstance(cell, Violation), "only valid schedules are looked into"
+        seconds, joules = seconds + run.count * cell[0], joules + run.count * cell[1]
+    return Fraction(seconds, UNIT), Fraction(joules, UNIT * UNIT)
