@@ -21,7 +21,6 @@ Source: Friese, thesis of 2015, chapter 5.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,9 +28,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compare.brought import files_at, is_path, unreadable
+from lpsched.compare.day_schedulers import DayRan, run_on_day
 from lpsched.compare.distances import Chain, reference_of
 from lpsched.compare.fronts import NO_SEEDS, NSGA2, STOPPED, Evolving
-from lpsched.compare.schedulers import FAILED, NOT_RUN
+from lpsched.compare.schedulers import NOT_RUN
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.evolve.rank_one import rank_one
 from lpsched.evolve.task_front import evolve_front
@@ -168,27 +168,27 @@ class _Contest:
     def _mapped(self, name: str) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Run a heuristic; it may be anybody's, so whatever it raises is its failure, not ours."""
         self.watch.tell(name)
-        began = time.perf_counter()
-        try:
-            made: DaySchedule | tuple[Violation, ...] = self._schedule(name)
-        except Exception as error:  # noqa: BLE001 - a plugged-in function
-            made = (Violation(FAILED, f"{type(error).__name__}: {error}"),)
-        took = time.perf_counter() - began
-        return replace(self._verified(name, [made]), seconds=took)
+        ran = self._ran(name)
+        made = (ran.made,) if isinstance(ran.made, Violation) else ran.made
+        return replace(self._verified(name, [made]), seconds=ran.seconds)
 
-    def _schedule(self, name: str) -> DaySchedule:
-        rng = np.random.default_rng(self.seed)
-        return heuristic_for_days(name)(self.day, rng, drop_below=self.drop_below)
+    def _ran(self, name: str) -> DayRan:
+        return run_on_day(self.day, heuristic_for_days(name), seed=self.seed, drop_below=self.drop_below)
+
+    def _seeds(self) -> list[DaySchedule]:
+        """Return the schedules that join the first population; an invalid one does not."""
+        named = () if self.evolving.seed_with == (NO_SEEDS,) else self.evolving.seed_with
+        made = [self._ran(name).made for name in named]
+        return [each for each in made if isinstance(each, DaySchedule) and examine(self.day, each).measured]
 
     def _evolved(self) -> FrontEntry[UtilityPoint, DaySchedule]:
         """Run NSGA-II."""
         evolving, limit = self.evolving, self.evolving.time_limit
-        named = [] if evolving.seed_with == (NO_SEEDS,) else list(evolving.seed_with)
         evolved = evolve_front(
             self.day,
             rng=np.random.default_rng(self.seed),
             scorer=self.scorer,
-            seeds=[self._schedule(name) for name in named],
+            seeds=self._seeds(),
             generations=evolving.generations,
             drop_below=self.drop_below,
             watch=self.watch if limit is None else self.watch.part(limit),

@@ -7,16 +7,15 @@ two entries: of its front, the schedule that earns the most, and the one that ea
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from lpsched.compare.brought import unreadable
+from lpsched.compare.day_schedulers import run_on_day
+from lpsched.compare.schedulers import FAILED, NOT_RUN
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.formulations.no_waiting import no_waiting_front
@@ -24,7 +23,6 @@ from lpsched.heuristics.arrivals import DayHeuristic, heuristic_for_days
 from lpsched.pipeline.risks import day_risk
 from lpsched.result.day_validation import DayEntry, DayValidation
 from lpsched.result.provenance import provenance_of
-from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.verify.bag import Violation
 from lpsched.verify.day import examine
 from lpsched.watch import Watch
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from lpsched.formulations.no_waiting import NoWaitingFront
     from lpsched.instance.day import Day
     from lpsched.risk.options import RiskOptions
+    from lpsched.schedule.day import DaySchedule
 
 NSGA2: Final = "nsga2"
 NO_SOLVER: Final = "exact arithmetic"
@@ -152,18 +151,14 @@ def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[Da
     """Run a scheduler, unless the time is up; what it raises is an entry."""
     name, kind, function = scheduler.name, scheduler.kind, scheduler.function
     if asked.watch.is_over():
-        return [_without(name, kind, Violation("not-run", "stopped before"))]
+        return [_without(name, kind, Violation(NOT_RUN, "stopped before"))]
     asked.watch.tell(name)
     if function is None:
         return _evolved(asked, front)
-    began = time.perf_counter()
-    try:
-        found = function(asked.day, np.random.default_rng(asked.seed), drop_below=asked.drop_below)
-        schedule = _plain(found)
-    except Exception as error:  # noqa: BLE001 - it may be somebody else's code
-        failure = Violation("failed", f"{type(error).__name__}: {error}")
-        return [_without(name, kind, failure, time.perf_counter() - began)]
-    return [_checked(asked.day, name, kind, schedule, time.perf_counter() - began)]
+    ran = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
+    if isinstance(ran.made, Violation):
+        return [_without(name, kind, ran.made, ran.seconds)]
+    return [_checked(asked.day, name, kind, ran.made, ran.seconds)]
 
 
 def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
@@ -184,7 +179,7 @@ def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
             bound=front.most_utility,
         )
     except InstanceError as error:  # too many tasks for it
-        failure = Violation("failed", "; ".join(map(str, error.faults)))
+        failure = Violation(FAILED, "; ".join(map(str, error.faults)))
         return [_without(NSGA2, "heuristic", failure, time.perf_counter() - began)]
     took = time.perf_counter() - began
     return [_checked(asked.day, f"{NSGA2}, {aim}", "heuristic", each, took) for aim, each in found.items()]
@@ -207,30 +202,6 @@ def _without(name: str, kind: str, why: Violation, seconds: float | None = None)
 def _checked(day: Day, name: str, kind: str, schedule: DaySchedule, seconds: float | None = None) -> DayEntry:
     found = examine(day, schedule)
     return DayEntry(name, kind, found.measured, None, found.violations, seconds, schedule)
-
-
-def _plain(found: object) -> DaySchedule:
-    """Return what a stranger handed back with Python's own numbers.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
-    if not isinstance(found, DaySchedule):
-        raise TypeError(f"it handed back {type(found).__name__}, where a DaySchedule is needed")
-    return DaySchedule(
-        tuple(
-            PlacedTask(
-                operator.index(each.task),
-                str(each.machine_type),
-                operator.index(each.machine),
-                float(each.start_seconds),
-                None if each.p_state is None else str(each.p_state),
-            )
-            for each in found.placed
-        )
-    )
 
 
 def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:

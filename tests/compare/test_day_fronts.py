@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -160,3 +161,18 @@ def test_who_is_stopped_runs_nothing_more_and_what_was_kept_goes_on():
     compare_day_fronts(DAY, ["nsga2"], evolving=Evolving(2, keep=kept.append))
     (on,) = compare_day_fronts(DAY, ["nsga2"], evolving=Evolving(2, population=kept[-1])).entries
     assert on.generations == 4
+
+
+def test_a_heuristic_that_hands_back_nonsense_or_fails_is_told_and_seeds_nothing():
+    def lost(_day, _rng, *, drop_below=None):  # noqa: ARG001
+        return None
+
+    register_for_days("lost", lost)
+    try:
+        told, evolved = compare_day_fronts(
+            DAY, ["lost", "nsga2"], evolving=replace(SHORT, seed_with=("lost", "min-min"))
+        ).entries
+    finally:
+        forget_for_days("lost")
+    assert told.violations[0].sentence == "TypeError: it handed back NoneType, where a DaySchedule is needed"
+    assert evolved.valid
