@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lpsched.cli.front_asked import finish, saved
-from lpsched.cli.patience import watched
+from lpsched.cli.front_asked import saved
+from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import talk_of, tell
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) 
     _draw(bag, result, asked.figure, of_bag)
     _tell_timings(context, result.front)
     talk_of(context).answer(result.to_dict(), comparison_tables(result))
-    finish(valid=result.valid, stopped=watch.is_stopped)
+    leave(watch, valid=result.valid)
 
 
 def _tell_timings(context: typer.Context, exact: FrontResult) -> None:

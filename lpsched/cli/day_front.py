@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpsched.cli.front_asked import finish, saved
-from lpsched.cli.patience import watched
+from lpsched.cli.front_asked import saved
+from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import talk_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
         _draw_fuzzy(fuzzy, asked.figure, of_day.ellipses)
         told, tables = told | {"fuzzy": fuzzy.to_dict()}, [*tables, *fuzzy_front_tables(fuzzy)]
     talk.answer(told, tables)
-    finish(valid=result.valid, stopped=watch.is_stopped)
+    leave(watch, valid=result.valid)
 
 
 def _scorer(day: Day, seed: int, of_day: DayAsked) -> Scorer | None:

@@ -1,13 +1,9 @@
-"""What `lpsched front` is asked for, of a bag or a day, and how it ends."""
+"""What `lpsched front` is asked for, of a bag or a day."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import typer
-
-from lpsched.cli.patience import StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,11 +38,3 @@ def saved(
 
     found = read_task_population(state, instance) if state.exists() else None
     return found, lambda population: write_task_population(population, instance, state)
-
-
-def finish(*, valid: bool, stopped: bool) -> None:
-    """Say by the exit code how it went: 130 if somebody said stop, 1 if something compared is not valid."""
-    if stopped:
-        raise StoppedEarly
-    if not valid:
-        raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from lpsched.cli.options import require_output, require_pictures
-from lpsched.cli.patience import StoppedEarly, watched
+from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import talk_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
     from lpsched.risk.options import RiskOptions
-    from lpsched.watch import Watch
 
 NSGA2 = "nsga2"
 
@@ -72,7 +71,7 @@ def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms,
             solver=solver_named(options.solver),
         )
     talk.answer(result.to_dict(), validation_tables(result))
-    _leave(watch, valid=result.valid)
+    leave(watch, valid=result.valid)
 
 
 def judge_day(
@@ -97,7 +96,7 @@ def judge_day(
             watch=watch,
         )
     talk.answer(result.to_dict(), day_validation_tables(result))
-    _leave(watch, valid=result.valid)
+    leave(watch, valid=result.valid)
 
 
 def _require_work(files: list[Path], options: Options) -> None:
@@ -138,12 +137,4 @@ def judge_facility(
     if options.report is not None:
         write_files({options.report: methods_page(facility, result).encode()})
     talk.answer(result.to_dict(), methods_tables(result))
-    _leave(watch, valid=result.valid)
-
-
-def _leave(watch: Watch, *, valid: bool) -> None:
-    """End with the code that tells how it went."""
-    if watch.is_stopped:
-        raise StoppedEarly
-    if not valid:
-        raise typer.Exit(1)
+    leave(watch, valid=result.valid)

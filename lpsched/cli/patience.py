@@ -11,6 +11,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from lpsched.cli.talk import tell
 from lpsched.watch import Progress, Watch
 
@@ -23,6 +25,14 @@ if TYPE_CHECKING:
 
 class StoppedEarly(Exception):  # noqa: N818 - it is no error: the answer has been printed
     """Ctrl-C ended the work before its time."""
+
+
+def leave(watch: Watch, *, valid: bool) -> None:
+    """Say by the exit code how it went: 130 if somebody said stop, 1 if something judged is not valid."""
+    if watch.is_stopped:
+        raise StoppedEarly
+    if not valid:
+        raise typer.Exit(1)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The exact front, and what others find: evolved, by a heuristic, or brought in files.
 
     nsga2         an evolved front                      evolve/task_front.py
-    lp-dense      ours, between the vertices as well    between.py
+    lp-dense      ours, between the vertices as well    between_vertices.py
     a heuristic   one point                             heuristics/registry.py
     a file        one point: a schedule, compact or one row per task
     a folder      the points of all schedules in it
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.between import schedules_along
+from lpsched.compare.between_vertices import schedules_along
 from lpsched.compare.brought import files_at, is_path, read_and_checked
 from lpsched.compare.distances import reference_of
 from lpsched.compare.front_points import chain_of, distances, entry_of, pair_of

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from array import array
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from lpsched.errors import InstanceError
+from lpsched.instance.packed import little_endian
 from lpsched.instance.parts import MachineType, Prices, Site, TaskType
 from lpsched.instance.rules import Parts, broken_rules
 from lpsched.instance.table import Table
@@ -124,7 +123,7 @@ class Bag:
         for table in (self.seconds, self.watts):
             digest.update(b"table" if table is not None else b"none")
             if table is not None:
-                digest.update(_little_endian(table.packed))
+                digest.update(little_endian("d", table.packed))
         return digest.hexdigest()
 
     def _said(self) -> dict[str, Any]:
@@ -227,11 +226,3 @@ def _joined(types: tuple[Type, ...], members: list[int]) -> Type:
 
 def _part_of(table: Table, rows: list[int], columns: list[int]) -> Table:
     return Table.of([[row[c] for c in columns] for row in (table.row(i) for i in rows)])
-
-
-def _little_endian(packed: bytes) -> bytes:
-    if sys.byteorder == "little":
-        return packed
-    cells = array("d", packed)
-    cells.byteswap()
-    return cells.tobytes()

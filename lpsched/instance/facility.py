@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from array import array
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +27,7 @@ from lpsched.instance.cooling_rules import broken_cooling_rules
 from lpsched.instance.facility_parts import Air, ArrivingType, CracUnit, NodeType
 from lpsched.instance.facility_rules import FacilityParts, broken_rules
 from lpsched.instance.mixing import Mixing, MixingForm, SparseMatrix
+from lpsched.instance.packed import little_endian
 
 if TYPE_CHECKING:
     from lpsched.instance.table import Table
@@ -134,10 +133,10 @@ class Facility:
         for table in (self.speeds, self.watts, self.degradation):
             digest.update(b"table" if table is not None else b"none")
             if table is not None:
-                digest.update(_little_endian("d", table.packed))
+                digest.update(little_endian("d", table.packed))
         matrix = self.mixing.matrix
         for code, packed in (("q", matrix.starts), ("q", matrix.places), ("d", matrix.packed)):
-            digest.update(_little_endian(code, packed))
+            digest.update(little_endian(code, packed))
         return digest.hexdigest()
 
     def _said(self) -> dict[str, Any]:
@@ -181,11 +180,3 @@ def said(part: NodeType | CracUnit | ArrivingType | Air) -> dict[str, Any]:
         if value != each.default:
             found[each.name] = list(value) if isinstance(value, tuple) else value
     return found
-
-
-def _little_endian(code: str, packed: bytes) -> bytes:
-    if sys.byteorder == "little":
-        return packed
-    cells = array(code, packed)
-    cells.byteswap()
-    return cells.tobytes()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpsched.compare.between import schedules_along
+from lpsched.compare.between_vertices import schedules_along
 from lpsched.compare.front_points import require_above
 from lpsched.compare.fronts import Evolving, compare_fronts
 from lpsched.compare.machines import machine_points
