@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "lpsched"
-FORMULATION = {"errors", "instance", "heat", "lp", "relaxation", "watch"}
+FORMULATION = {"errors", "instance", "heat", "lp", "relaxation", "watch", "compiled"}
 BELOW_FILES = {"errors", "instance", "schedule", "result", "certificate"}
 BELOW_PIPELINE = (
     FORMULATION
@@ -21,6 +21,8 @@ BELOW_PIPELINE = (
 MAY_IMPORT = {
     "errors": set(),
     "display": set(),
+    "compiled": {"errors"},
+    "named": {"errors", "instance"},
     "instance": {"errors"},
     "watch": set(),
     "lp": {"errors", "watch"},
@@ -34,9 +36,9 @@ MAY_IMPORT = {
     "search": FORMULATION | {"formulations"},
     "recovery": FORMULATION | {"schedule"},
     "risk": {"errors", "instance", "schedule", "watch"},
-    "heuristics": {"errors", "instance", "heat", "schedule", "watch"},
-    "evolve": {"errors", "instance", "heat", "schedule", "watch", "risk"},
-    "simulation": {"errors", "instance", "heat", "schedule", "watch"},
+    "heuristics": {"errors", "instance", "heat", "schedule", "watch", "named"},
+    "evolve": {"errors", "instance", "heat", "schedule", "watch", "risk", "compiled"},
+    "simulation": {"errors", "instance", "heat", "schedule", "watch", "compiled", "named"},
     "result": {"display", "instance", "relaxation", "schedule", "verify", "certificate"},
     "files": BELOW_FILES,
     "pipeline": BELOW_PIPELINE | {"display"},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.evolve.compiled import require_compiler
+from lpsched.compiled import require_compiler
 from lpsched.evolve.task_front import evolve_front
 from lpsched.evolve.task_generations import require_pymoo
 from lpsched.evolve.task_warm_up import warm_up_fronts

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lpsched.compiled import compiled
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.compiled import compiled
 from lpsched.instance.arrays import arrays_of
 from lpsched.schedule.genes import first_machines
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lpsched.compiled import compiled
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.compiled import compiled
 from lpsched.schedule.facility import CoreAllocation, CoreFraction
 
 if TYPE_CHECKING:

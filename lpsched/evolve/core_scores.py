@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.evolve.compiled import compiled
+from lpsched.compiled import compiled
 
 if TYPE_CHECKING:
     from lpsched.evolve.core_genes import Genes

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.evolve.compiled import compiled
+from lpsched.compiled import compiled
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.schedule.genes import first_machines
 

@@ -13,9 +13,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lpsched.compiled import require_compiler
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.compiled import require_compiler
 from lpsched.evolve.core_genes import to_allocation
 from lpsched.evolve.generations import Generations
 from lpsched.evolve.pacing import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.evolve.compiled import compiled
+from lpsched.compiled import compiled
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.risk.dropping import too_late
 from lpsched.schedule.genes import first_machines

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.compiled import require_compiler
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.compiled import require_compiler
 from lpsched.evolve.sampled_bag import bag_samples, sampled_bag
 from lpsched.evolve.sampled_day import day_samples, sampled_day
 from lpsched.instance import Bag

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.evolve.compiled import compiled
+from lpsched.compiled import compiled
 from lpsched.schedule.genes import Genes, first_machines
 
 if TYPE_CHECKING:

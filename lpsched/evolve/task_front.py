@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.evolve.compiled import require_compiler
+from lpsched.compiled import require_compiler
 from lpsched.evolve.evolved_front import EvolvedFront
 from lpsched.evolve.pacing import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS
 from lpsched.evolve.rank_one import rank_one

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lpsched.compiled import require_compiler
 from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.compiled import require_compiler
 from lpsched.instance.facility import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
 from lpsched.instance.table import Table
 

@@ -21,10 +21,10 @@ from lpsched.heuristics.min_energy import min_energy
 from lpsched.heuristics.min_min import min_min
 from lpsched.heuristics.minimum_completion_time import minimum_completion_time
 from lpsched.heuristics.minimum_execution_time import minimum_execution_time
-from lpsched.heuristics.named import Named
 from lpsched.heuristics.opportunistic import opportunistic
 from lpsched.heuristics.random_mapping import random_mapping
 from lpsched.heuristics.sufferage import sufferage
+from lpsched.named import Named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

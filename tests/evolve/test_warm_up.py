@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpsched import compiled
 from lpsched.errors import MissingExtraError
-from lpsched.evolve import compiled
 from lpsched.evolve.breeding import Breeder
 from lpsched.evolve.cooling_repair import node_watts, repair
 from lpsched.evolve.core_genes import set_at_random

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from lpsched import named
 from lpsched.errors import InstanceError
-from lpsched.heuristics import forget, heuristic, named, names, register, registry
+from lpsched.heuristics import forget, heuristic, names, register, registry
 from lpsched.schedule.bag import NOTHING
 
 

@@ -30,7 +30,7 @@ from lpsched.heuristics.arrivals.min_min import min_min
 from lpsched.heuristics.arrivals.minimum_completion_time import mct
 from lpsched.heuristics.arrivals.random_machine import random_machine
 from lpsched.heuristics.arrivals.utility_per_energy import utility_per_energy
-from lpsched.heuristics.named import Named
+from lpsched.named import Named
 
 if TYPE_CHECKING:
     import numpy as np

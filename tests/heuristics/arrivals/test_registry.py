@@ -6,8 +6,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from lpsched import named
 from lpsched.errors import InstanceError
-from lpsched.heuristics import named
 from lpsched.heuristics.arrivals import (
     forget_for_days,
     heuristic_for_days,

@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 class Named(Generic[Function]):
-    """The heuristics of one kind of instance.
+    """The functions of one kind: the heuristics of bags, say.
 
     Parameters
     ----------
@@ -34,17 +34,25 @@ class Named(Generic[Function]):
         Ours.
     elsewhere
         Names that are known for another kind of instance, with what to bring for them.
+    words
+        What such a function is called, and what several are.
+    needed
+        What such a function is, for the one who registers something else.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options are keyword-only
         self,
         instance: str,
         entry_points_group: str,
         built_in: Mapping[str, Function],
         elsewhere: Mapping[str, str] | None = None,
+        *,
+        words: tuple[str, str] = ("heuristic", "heuristics"),
+        needed: str | None = None,
     ) -> None:
         self.instance, self.group = instance, entry_points_group
         self.built_in, self.elsewhere = dict(built_in), dict(elsewhere or {})
+        self.words, self.needed = words, needed or f"a function of a {instance} and a random generator"
         self.registered: dict[str, Function] = {}
 
     @overload
@@ -84,7 +92,7 @@ class Named(Generic[Function]):
             raise self.refusal(repr(name), "a name that lpsched does not use itself", "choose another")
         if not callable(function):
             found = f"{type(function).__name__} under the name {name!r}"
-            raise self.refusal(found, self._needed, "register a function")
+            raise self.refusal(found, self.needed, "register a function")
         before = self.registered.get(name)
         if before is not None and _place(before) != _place(function):
             raise self.refusal(repr(name), "a name that nobody has registered yet", "choose another")
@@ -131,15 +139,12 @@ class Named(Generic[Function]):
 
     def refusal(self, found: str, needed: str, do: str) -> InstanceError:
         """Return the error that tells what is wrong with a name or a function."""
-        return InstanceError(f"heuristics of {self.instance}s", (Fault(("heuristic",), found, needed, do),))
+        one, many = self.words
+        return InstanceError(f"{many} of {self.instance}s", (Fault((one,), found, needed, do),))
 
     @property
     def _taken(self) -> set[str]:
         return {*self.built_in, *RESERVED, *self.elsewhere}
-
-    @property
-    def _needed(self) -> str:
-        return f"a function of a {self.instance} and a random generator"
 
     def _loaded(self, announced: EntryPoint) -> Function:
         package = "an installed package" if announced.dist is None else f"package {announced.dist.name!r}"
@@ -151,7 +156,7 @@ class Named(Generic[Function]):
             why = f"{place}: {type(error).__name__}: {error}"
             raise self.refusal(why, "one that can be loaded", do) from error
         if not callable(found):
-            raise self.refusal(place, self._needed, do)
+            raise self.refusal(place, self.needed, do)
         return cast("Function", found)
 
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from lpsched import compiled as module
+from lpsched.compiled import compiled, forget_the_unreadable, require_compiler
 from lpsched.errors import MissingExtraError
-from lpsched.evolve import compiled as module
-from lpsched.evolve.compiled import compiled, forget_the_unreadable, require_compiler
 from lpsched.evolve.facility import evolve_facility
 from tests.evolve.drawn import plain
 from tests.paper_facility import paper_facility

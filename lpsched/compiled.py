@@ -1,4 +1,4 @@
-"""Compiling the loops that a genetic algorithm runs thousands of times a second.
+"""Compiling the loops that genetic algorithms and simulated days run thousands of times a second.
 
 Numba turns a function over arrays into machine code when it is called first, and keeps that code on disk
 where some folder may be written to. The plain function stays within reach as `function.py_func`.
@@ -47,7 +47,7 @@ def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no t
             made._cache.flush()  # noqa: SLF001
 
 
-def require_compiler(purpose: str = "the genetic algorithm") -> None:
+def require_compiler(purpose: str = "the genetic algorithm", extra: str = "evolve") -> None:
     """Refuse to begin without Numba: the plain loops would take a thousand times as long.
 
     Raises
@@ -56,4 +56,4 @@ def require_compiler(purpose: str = "the genetic algorithm") -> None:
         If Numba is not installed.
     """
     if numba is None:
-        raise MissingExtraError(purpose, "evolve")
+        raise MissingExtraError(purpose, extra)
