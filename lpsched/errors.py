@@ -8,6 +8,8 @@
     ├── NotFoundError                     no schedule was found, but there may be one
     ├── SolverError                       a solver failed or answered nonsense
     │   └── InfeasibleProgramError        a solver says that a linear program has no solution
+    ├── PolicyError                       a policy answered with something that cannot be
+    ├── StalledError                      a policy mapped nothing, though there was something to map
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
     LpschedWarning (a UserWarning)        usable, but look at it again
@@ -152,6 +154,14 @@ class InvalidScheduleError(LpschedError):
     """A schedule that lpsched made failed verification: a bug of ours, never an answer."""
 
     code = "invalid-schedule"
+
+
+class PolicyError(LpschedError):
+    """A policy answered with something that cannot be; the message names the policy and the decision."""
+
+
+class StalledError(LpschedError):
+    """A policy mapped nothing all day, though there was something to map."""
 
 
 class LpschedWarning(UserWarning):

@@ -26,6 +26,7 @@ from lpsched.cli.talk import tell
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
+    from lpsched.instance.day import Day
 
 ALL = "all"
 
@@ -100,7 +101,7 @@ def validate(
     if isinstance(read, Day):
         refuse(of_bag, "goes with a bag, and this is a day")
         refuse({"--method": method, "--report": report}, "goes with a facility, and this is a day")
-        names = _day_schedulers(heuristic or [])
+        names = _day_schedulers(heuristic or [], read)
         options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
         judge_day(context, read, files, drop_below, options)
         return
@@ -132,13 +133,16 @@ def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found.names, *(word for word in words if word != ALL))))
 
 
-def _day_schedulers(given: list[str]) -> tuple[str, ...]:
+def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
     """Read names of schedulers of a day, likewise."""
     from lpsched.heuristics.arrivals import names_for_days
 
     words = words_of(given)
     if ALL not in words:
         return words
+    if not day.period.is_whole and NSGA2 not in words:
+        tell("left out: nsga2, which knows of no period that counts")
+        return names_for_days()
     evolves = _evolves() or NSGA2 in words
     return (*names_for_days(), *((NSGA2,) if evolves else ()))
 

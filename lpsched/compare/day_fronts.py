@@ -38,6 +38,7 @@ from lpsched.evolve.task_front import evolve_front
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.formulations.no_waiting import no_waiting_front
 from lpsched.heuristics.arrivals import heuristic_for_days, names_for_days
+from lpsched.instance.period import require_whole
 from lpsched.result.day_front import DayFront, UtilityPoint
 from lpsched.result.front_entry import FrontEntry
 from lpsched.result.provenance import provenance_of
@@ -87,7 +88,7 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InstanceError
-        If a method or a seed is not known, or cannot run on this day.
+        If a method or a seed is not known, or cannot run on this day: NSGA-II knows of no period.
     MissingExtraError
         If NSGA-II is asked for, and pymoo or Numba are not installed.
     InvalidScheduleError
@@ -96,6 +97,8 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     evolving = evolving if evolving is not None else Evolving(seed_with=SEEDS)
     given = [str(method) for method in methods]
     _require_known(given, evolving)
+    if NSGA2 in given:
+        require_whole(day.name, day.period, "NSGA-II")
     watch = watch if watch is not None else Watch()
     watch.tell("proving the envelope")
     envelope = no_waiting_front(day)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.compare.schedulers import FAILED
+from lpsched.compare.within_period import within_period
 from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.verify.bag import Violation
 
@@ -30,11 +31,12 @@ class DayRan:
 
 
 def run_on_day(day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None) -> DayRan:
-    """Run a scheduler, with a generator of its own."""
+    """Run a scheduler, with a generator of its own; what the day's period does not allow is left out."""
     began = time.perf_counter()
     made: DaySchedule | Violation
     try:
         made = _plain(function(day, np.random.default_rng(seed), drop_below=drop_below))
+        made = within_period(day, made)
     except Exception as error:  # noqa: BLE001 - it may be somebody else's code
         made = Violation(FAILED, f"{type(error).__name__}: {error}")
     return DayRan(made, time.perf_counter() - began)

@@ -20,6 +20,7 @@ from lpsched.errors import Fault, InstanceError, InvalidScheduleError
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.formulations.no_waiting import no_waiting_front
 from lpsched.heuristics.arrivals import DayHeuristic, heuristic_for_days
+from lpsched.instance.period import require_whole
 from lpsched.pipeline.risks import day_risk
 from lpsched.result.day_validation import DayEntry, DayValidation
 from lpsched.result.provenance import provenance_of
@@ -73,7 +74,8 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InstanceError
-        If there is no such heuristic, or `drop_below` is not a utility.
+        If there is no such heuristic, `drop_below` is not a utility, or the day has a period and `nsga2` or
+        samples are asked for, which know of none.
     MissingExtraError
         If a package that `nsga2` needs is not installed.
     InvalidScheduleError
@@ -82,6 +84,7 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     if drop_below is not None and not 0.0 <= drop_below < math.inf:
         fault = Fault(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
         raise InstanceError("validate", (fault,))
+    _require_no_period(day, heuristics, risk)
     asked = _Asked(day, seed, generations, time_limit, drop_below, watch or Watch())
     schedulers = [_scheduler(each) for each in heuristics]
     asked.watch.tell("bound")
@@ -91,6 +94,7 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
         entries += _run(asked, each, front)
     judged = [_against(front, entry) for entry in entries]
     return DayValidation(
+        period=day.period,
         naive_bound=front.highest_utility,
         naive_joules=front.energies[-1],
         least_joules=front.least_joules,
@@ -99,6 +103,13 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
         entries=tuple(_sampled(asked, entry, risk) for entry in judged),
         provenance=provenance_of(day, NO_SOLVER),
     )
+
+
+def _require_no_period(day: Day, heuristics: Sequence[str | DayHeuristic], risk: RiskOptions | None) -> None:
+    if NSGA2 in heuristics:
+        require_whole(day.name, day.period, "NSGA-II")
+    if risk is not None:
+        require_whole(day.name, day.period, "sampling")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from lpsched.evolve.sampled_day import day_samples, sampled_day
 from lpsched.instance import Bag
 from lpsched.instance.arrays import arrays_of
 from lpsched.instance.day_arrays import day_arrays
+from lpsched.instance.period import require_whole
 from lpsched.risk.options import SOURCE, written
 from lpsched.risk.task_draws import task_draws
 from lpsched.schedule.genes import Genes, first_machines
@@ -65,7 +66,7 @@ class SampledScorer:
     MissingExtraError
         If Numba is not installed.
     InstanceError
-        If a bag has no watts, or there were too much to draw or to hold.
+        If a bag has no watts, a day does not count as a whole, or there were too much to draw or to hold.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class SampledScorer:
             draws = task_draws(instance.tasks, arrays.seconds, arrays.watts, options, seed)
             self.bag = sampled_bag(instance, draws)
         else:
+            require_whole(instance.name, instance.period, "sampling")
             tables = day_arrays(instance)
             draws = task_draws(instance.tasks, tables.seconds, tables.watts, options, seed)
             self.day = sampled_day(instance, draws, drop_below)

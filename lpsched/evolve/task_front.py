@@ -29,6 +29,7 @@ from lpsched.evolve.task_kinds import genes_of_seeds, joined, pairs_in, scorer_o
 from lpsched.evolve.task_limits import require_sound
 from lpsched.evolve.task_resuming import require_same
 from lpsched.instance import Bag
+from lpsched.instance.period import require_whole
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     require_pymoo()
     require_compiler("NSGA-II")
     size = size if population is None else len(population.scores)
+    if not isinstance(instance, Bag):
+        require_whole(instance.name, instance.period, "NSGA-II")
     require_sound(instance, size, len(seeds), generations, mutation, drop_below)
     given = watch if watch is not None else Watch()
     watch = given.part(SECONDS) if generations is None and given.left() is None else given

@@ -14,6 +14,7 @@ from lpsched.files.instance_files import document_bytes, inline_table, made_of, 
 from lpsched.files.writing import write_files
 from lpsched.instance.day import FORMAT, Day
 from lpsched.instance.day_door import day_from_dict
+from lpsched.instance.made_by import written_note
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def as_dict(
             if key in files
             else inline_table(table, day.task_types, day.machine_types, by_name=form is not TableForm.MATRIX)
         )
+    if not day.period.is_whole:
+        raw["period"] = {key: value for key, value in asdict(day.period).items() if value is not None}
     levels = day.levels
     named = {
         "priorities": dict(levels.priorities),
@@ -120,6 +123,8 @@ def as_dict(
     }
     raw |= {key: value for key, value in named.items() if value}
     raw["tasks"] = {"file": files["tasks"]} if "tasks" in files else _inline_tasks(day)
+    if day.made_by is not None:
+        raw["made_by"] = written_note(day.made_by)
     return raw
 
 

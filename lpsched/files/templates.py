@@ -124,6 +124,14 @@ watts:
   render: {general: 145.0, gpu: [290.0, 180.0]}
   encode: {general: 150.0}
 
+# What of all this counts; without it, everything does.
+# period:
+#   warm_up_seconds: 7200      # time at the beginning that does not count; by default 0
+#   length_seconds: 86400      # so much does, and nothing starts later; without it, all the rest
+#   edge: prorated             # a task that runs across an edge counts by the share of its run within;
+#                              # or: completed, if only tasks that end within count, and these wholly
+#   energy_constraint_joules: 1.0e+9   # more may not be taken in the period; idle machines take none
+
 # What a task is worth when it ends, the later the less. Three levels of each task say it, by these names:
 priorities: {high: 4, low: 1}   # the most that it is worth
 urgencies:                      # how fast that decays, and for which share of its mean seconds it stays
@@ -148,6 +156,9 @@ tasks:
   - {arrival_seconds: 12.5, task_type: encode, priority: low, urgency: patient, utility_class: A}
   - {arrival_seconds: 30, task_type: encode, utility: deadline}
   - {arrival_seconds: 30, task_type: render, utility: fading}
+
+# What 'lpsched generate day' notes of itself, to draw other days of the same kind:
+# made_by: {generator: NAME, seed: 1}
 """
 
 TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY}

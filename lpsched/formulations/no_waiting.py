@@ -7,6 +7,10 @@ of points
 
     (0, 0)     or     (e_ijk a_ijk, U(e_ijk))  or less utility                    for some j, k
 
+Of a task that a period cuts (`instance/period.py`) a share s counts: of the energy s e a, of the utility at
+most s U(e). That point lies on the line from (0, 0) to the task's whole one, so it is one of the mixtures
+below, and the bound holds for any period; an energy constraint only takes schedules away.
+
 Letting every task mix its points freely makes the most utility a concave function of the energy:
 
     max   sum U(e_ijk) x_nijk
@@ -54,7 +58,7 @@ class NoWaitingFront:
         The vertices, joules and utility, by rising energy. Before the first there is nothing; after the last,
         more energy brings no more.
     least_joules
-        What all tasks together take at least, if every task is run.
+        What all tasks together take at least, if every task is run and no period cuts it.
     """
 
     energies: tuple[float, ...]

@@ -4,6 +4,8 @@
     m_j           machines of type j, each running one task at a time; idle ones take no energy
     e_ijk, a_ijk  seconds and watts of a task of type i on machine type j in P-state k; absent = cannot run
 
+Of all this a period counts (`period.py`), by default the whole.
+
 The utility of a task is a function of the seconds between its arrival and its end. It is told by levels
 (priority, urgency, utility class: see `utility_levels.py`), or by the name of one of the day's own functions.
 
@@ -20,7 +22,9 @@ import hashlib
 import json
 import math
 from array import array
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -30,12 +34,12 @@ from lpsched.instance.day_parts import DayMachineType, DayTaskType
 from lpsched.instance.day_rules import DayParts, broken_rules
 from lpsched.instance.day_tasks import ArrivingTasks, Levels
 from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.made_by import frozen_note
 from lpsched.instance.packed import little_endian
+from lpsched.instance.period import WHOLE, Period
 from lpsched.instance.utility_levels import UtilityLevels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lpsched.instance.table import Table
     from lpsched.instance.utility import Interval, UtilityFunction
 
@@ -76,10 +80,14 @@ class Day:
     arriving: ArrivingTasks
     levels: UtilityLevels = NO_LEVELS
     utility_functions: Mapping[str, UtilityFunction] = field(default_factory=FrozenDict)
+    period: Period = WHOLE
+    made_by: Mapping[str, Any] | None = None  # generator, seed and options, if a generator made it
 
     def __post_init__(self) -> None:
         """Refuse parts that are not sound, or do not fit together."""
         object.__setattr__(self, "utility_functions", FrozenDict(self.utility_functions))
+        if isinstance(self.made_by, Mapping):
+            object.__setattr__(self, "made_by", frozen_note(self.made_by))
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         faults = broken_rules(DayParts(**own))
         if faults:
@@ -179,7 +187,8 @@ class Day:
         return digest.hexdigest()
 
     def _said(self) -> dict[str, Any]:
-        return {
+        later = {} if self.period.is_whole else {"period": asdict(self.period)}
+        return later | {
             "name": self.name,
             "machine_types": [asdict(each) for each in self.machine_types],
             "task_types": [asdict(each) for each in self.task_types],
@@ -195,7 +204,11 @@ class Day:
         """Return what is legal but worth a second look, in sentences."""
         absent = Counter(flat // self.seconds.columns for flat in self.seconds.absent())
         idle = [task.name for i, task in enumerate(self.task_types) if absent[i] == self.seconds.columns]
-        return tuple(f"no machine type can run {name!r}, and no task is of that type" for name in idle)
+        found = [f"no machine type can run {name!r}, and no task is of that type" for name in idle]
+        late = self.tasks - bisect_left(self.arriving.arrival_seconds, self.period.ends_at)
+        if late:
+            found.append(f"{late:,} of the tasks arrive when the period is over, and can never start")
+        return tuple(found)
 
 
 def _numbers(interval: Interval) -> dict[str, float]:

@@ -15,6 +15,7 @@ from lpsched.instance.day_parts import DayMachineType, DayTaskType
 from lpsched.instance.day_rows import COLUMNS, TaskRows
 from lpsched.instance.day_rules import DayParts, broken_rules
 from lpsched.instance.fields import check_seconds, check_watts, describe, nearest
+from lpsched.instance.period import Period
 from lpsched.instance.reading import Reading, table_file
 from lpsched.instance.table import MOST_ADVISED, Axes
 from lpsched.instance.utility_door import read_functions, read_levels
@@ -35,11 +36,13 @@ KEYS: Final = (
     "task_types",
     "seconds",
     "watts",
+    "period",
     "priorities",
     "urgencies",
     "utility_classes",
     "utility_functions",
     "tasks",
+    "made_by",
 )
 KIND: Final = "day"
 PIECE: Final = 10_000  # rows looked at together
@@ -90,6 +93,8 @@ def day_from_dict(
         arriving=_tasks(reading, TaskRows(types, levels, functions), read_task_file),
         levels=levels,
         utility_functions=functions,
+        period=reading.section("period", Period),
+        made_by=reading.raw.get("made_by"),
     )
     if reading.faults:
         reading.faults += broken_rules(parts)
@@ -104,7 +109,7 @@ def day_from_dict(
 def _day_of(parts: DayParts) -> Day:
     """Make a day of parts that are all there."""
     given = {each: getattr(parts, each) for each in DayParts.__dataclass_fields__}
-    assert all(given[key] is not None for key in given if key != "name")
+    assert all(given[key] is not None for key in given if key not in {"name", "made_by"})
     return Day(**given)
 
 

@@ -26,6 +26,8 @@ from lpsched.instance.fields import (
     nearest,
     quote,
 )
+from lpsched.instance.made_by import broken_note
+from lpsched.instance.period import WHOLE, Period, broken_period
 from lpsched.instance.reading import too_many
 from lpsched.instance.rules import repeats, unnamed, unsound
 from lpsched.instance.utility_levels import UtilityLevels, check_utility
@@ -56,6 +58,8 @@ class DayParts:
     arriving: ArrivingTasks | None
     levels: UtilityLevels | None
     utility_functions: Mapping[str, UtilityFunction] | None
+    period: Period | None = WHOLE
+    made_by: Mapping[str, object] | None = None  # as it was brought: a rule looks at it
 
 
 def broken_rules(parts: DayParts) -> tuple[Fault, ...]:
@@ -198,6 +202,13 @@ def _times_and_powers_go_together(parts: DayParts) -> Iterator[Fault]:
         yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
 
 
+def _its_period_and_origin_are_sound(parts: DayParts) -> Iterator[Fault]:
+    if parts.period is not None:
+        yield from broken_period(parts.period, ("period",))
+    if parts.made_by is not None:
+        yield from broken_note(parts.made_by, ("made_by",))
+
+
 def _levels_are_sound(parts: DayParts) -> Iterator[Fault]:
     if parts.levels is None:
         return
@@ -261,6 +272,7 @@ def unknown_names(
 
 RULES: Final[tuple[Callable[[DayParts], Iterator[Fault]], ...]] = (
     _it_has_a_name,
+    _its_period_and_origin_are_sound,
     _there_is_something_of_each,
     _names_are_unique,
     _every_task_can_run,

@@ -11,6 +11,8 @@ from lpsched.instance.day_door import KEYS
 from lpsched.instance.day_parts import DayMachineType, DayTaskType
 from lpsched.instance.day_rows import COLUMNS, NEEDED
 from lpsched.instance.fields import LARGEST, LONGEST_NAME, SMALLEST
+from lpsched.instance.made_by import LARGEST_SEED, LONGEST_TEXT, MOST_ENTRIES, MOST_NUMBERS
+from lpsched.instance.period import Period
 from lpsched.instance.schema import in_a_file, table_schema
 from lpsched.instance.utility_door import WrittenInterval
 from lpsched.instance.utility_levels import ClassInterval, Urgency
@@ -20,6 +22,7 @@ NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 MODELS: Final = {
     "machine_types": DayMachineType,
     "task_types": DayTaskType,
+    "period": Period,
     "urgencies": Urgency,
     "utility_classes": ClassInterval,
     "utility_functions": WrittenInterval,
@@ -41,11 +44,13 @@ def day_schema() -> dict[str, Any]:
         "task_types": _list_of("task_types"),
         "seconds": table_schema({"type": "number", "minimum": SMALLEST, "maximum": LARGEST}),
         "watts": table_schema(AMOUNT),
+        "period": {"anyOf": [{"$ref": "#/$defs/period"}, {"type": "null"}]},
         "priorities": _named(AMOUNT, "the most utility of each priority"),
         "urgencies": _named({"$ref": "#/$defs/urgencies"}, "how soon and how fast utility decays"),
         "utility_classes": _named(_intervals("utility_classes"), "how utility falls, interval by interval"),
         "utility_functions": _named(_intervals("utility_functions"), "functions of the file's own"),
         "tasks": _tasks(),
+        "made_by": {"anyOf": [_made_by(), {"type": "null"}]},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -69,6 +74,22 @@ def _named(value: dict[str, Any], description: str) -> dict[str, Any]:
 
 def _intervals(key: str) -> dict[str, Any]:
     return _list_of(key) | {"maxItems": MOST_INTERVALS}
+
+
+def _made_by() -> dict[str, Any]:
+    numbers = {"type": "array", "items": {"type": "number"}, "maxItems": MOST_NUMBERS}
+    text = {"type": "string", "maxLength": LONGEST_TEXT}
+    return {
+        "description": "what a generator notes of itself",
+        "type": "object",
+        "required": ["generator", "seed"],
+        "maxProperties": MOST_ENTRIES,
+        "properties": {
+            "generator": text | {"minLength": 1},
+            "seed": {"type": "integer", "minimum": 0, "maximum": LARGEST_SEED},
+        },
+        "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "boolean"}, text, numbers]},
+    }
 
 
 def _tasks() -> dict[str, Any]:

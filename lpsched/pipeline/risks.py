@@ -10,6 +10,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.instance import Bag
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.period import require_whole
 from lpsched.result.risk import Chance, Distribution, Risk
 from lpsched.risk.bag_samples import sample_bag
 from lpsched.risk.day_samples import sample_day
@@ -67,7 +68,8 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InstanceError
-        If an option is not sound, the schedule is not valid, or there were too much to draw.
+        If an option is not sound, the schedule is not valid, a day does not count as a whole, or there were
+        too much to draw.
 
     Examples
     --------
@@ -137,8 +139,9 @@ def day_risk(  # noqa: PLR0913 - what was asked
     Raises
     ------
     InstanceError
-        If there were too much to draw.
+        If there were too much to draw, or the day does not count as a whole.
     """
+    require_whole(day.name, day.period, "sampling")
     arrays = day_arrays(day)
     draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, seed)
     drawn = sample_day(day, schedule, draws, drop_below=drop_below)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
 from lpsched.display import number, percent
+from lpsched.instance.made_by import written_note
+from lpsched.instance.period import PRORATED
 from lpsched.reports.tables import table
 
 if TYPE_CHECKING:
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.instance.day import Day
+    from lpsched.instance.period import Period
 
+MEGA: Final = 1e6
 MOST_ROWS: Final = 50  # of one table
 
 
@@ -40,6 +44,10 @@ class DayFacts:
         The sum of what the tasks would be worth if all ended on arrival.
     told
         How many tasks tell their utility in each way: by levels, or the name of an own function.
+    period
+        What counts, by the keys of a day file; `None` where everything does.
+    made_by
+        What the generator that made the day notes, if one did.
     """
 
     tasks: int
@@ -53,6 +61,8 @@ class DayFacts:
     utility_at_most: float
     functions: int
     told: dict[str, int]
+    period: dict[str, Any] | None
+    made_by: dict[str, Any] | None
 
 
 def day_facts(day: Day) -> DayFacts:
@@ -79,7 +89,27 @@ def day_facts(day: Day) -> DayFacts:
         utility_at_most=math.fsum(count * day.functions[f].at(0.0) for f, count in of_function.items()),
         functions=len(day.functions),
         told=dict(told.most_common()),
+        period=None if day.period.is_whole else asdict(day.period),
+        made_by=None if day.made_by is None else written_note(day.made_by),
     )
+
+
+def period_words(period: Period) -> str:
+    """Say what counts of a day.
+
+    >>> from lpsched.instance.period import Period
+    >>> period_words(Period(7200.0, 86400.0, "completed", 1.5e9))
+    '7,200 to 93,600 s, tasks that end within; at most 1,500 MJ'
+    >>> period_words(Period(energy_constraint_joules=0.0))
+    'from 0 s on; at most 0 MJ'
+    """
+    begin, end = number(period.begins_at), number(period.ends_at)
+    words = f"from {begin} s on"
+    if period.length_seconds is not None:
+        cut = "prorated" if period.edge == PRORATED else "tasks that end within"
+        words = f"{begin} to {end} s, {cut}"
+    most = period.energy_constraint_joules
+    return words if most is None else f"{words}; at most {number(most / MEGA)} MJ"
 
 
 def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
@@ -95,6 +125,10 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
         ("load", f"{percent(facts.load)} of the machines' time while tasks arrive"),
         ("utility", f"at most {number(facts.utility_at_most)}, of {facts.functions:,} functions"),
     ]
+    if facts.period is not None:
+        rows.append(("counted", period_words(day.period)))
+    if facts.made_by is not None:
+        rows.append(("made by", ", ".join(map(_noted, facts.made_by.items()))))
     machines = [
         (machine.name, f"{machine.count:,}", f"{machine.modes:,}" if machine.p_states is not None else "-")
         for machine in day.machine_types
@@ -118,6 +152,12 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
         table(("utility", "tasks"), told[:MOST_ROWS], numbers=(1,)),
         *_cut(told),
     ]
+
+
+def _noted(entry: tuple[str, object]) -> str:
+    """Write an option of the generator; its name stands alone."""
+    name, value = entry
+    return str(value) if name == "generator" else f"{name} {value}"
 
 
 def _quickest(day: Day, i: int) -> float | None:

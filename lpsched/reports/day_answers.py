@@ -8,13 +8,20 @@ from rich.text import Text
 
 from lpsched.display import number
 from lpsched.reports.answers import broken_rules, risks_tables
+from lpsched.reports.day import period_words
 from lpsched.reports.tables import table
 from lpsched.result.day_validation import HEADERS, MEGA
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lpsched.instance.period import Period
     from lpsched.result.day_validation import DayValidation
+
+
+def _of_period(period: Period) -> str:
+    left_out = "what would start later, or break the energy constraint, is left out of a heuristic's schedule"
+    return f"counted: {period_words(period)}; {left_out}."
 
 
 def day_validation_tables(result: DayValidation) -> list[Table | Text]:
@@ -27,6 +34,7 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     note = Text(
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
         f"All tasks together take at least {number(result.least_joules / MEGA)} MJ."
+        + ("" if result.period.is_whole else f"\n{_of_period(result.period)}")
     )
     numbers = tuple(place for place, header in enumerate(HEADERS) if header not in {"scheduler", "valid"})
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import html_table, number, percent
 
 if TYPE_CHECKING:
+    from lpsched.instance.period import Period
     from lpsched.result.provenance import Provenance
     from lpsched.result.risk import Risk
     from lpsched.schedule.day import DaySchedule
@@ -118,14 +119,17 @@ class DayValidation:
 
     Attributes
     ----------
+    period
+        What counts of the day.
     naive_bound
         The most utility at any energy: each task at once where it earns the most.
     naive_joules
         The energy from which on the bound is that high.
     least_joules
-        What a schedule takes at least, if every task is run.
+        What a schedule takes at least, if every task is run and nothing is cut.
     """
 
+    period: Period
     naive_bound: float
     naive_joules: float
     least_joules: float
@@ -143,6 +147,7 @@ class DayValidation:
         """Return what `lpsched validate DAY --json` prints; its keys are stable."""
         return self.provenance.header(FORMAT) | {
             "seed": self.seed,
+            "period": None if self.period.is_whole else asdict(self.period),
             "drop_below": self.drop_below,
             "naive_bound": self.naive_bound,
             "naive_joules": self.naive_joules,

@@ -1,14 +1,12 @@
-"""Is this a schedule of that day, and what does it earn? By plain loops, machine by machine.
+"""What does a schedule of a day earn, and what does it take? By plain loops and exact sums.
 
-Shares nothing with the code that makes schedules. Every time in a day, being 0 or at least 1e-30, is a whole
-number of 2^-160, so ends are exact sums of integers, and so is energy:
+Whether it is one, and when each task really runs, `day_runs.py` says; what counts of it, `day_counting.py`;
+how much by which time, `day_traces.py`.
+Utility and energy are the sums of what counts of each task. Energy is exact, and rounded up once; the sum of
+utilities is rounded once.
 
-    utility  =  sum over the tasks that run of U(end - arrival)      U: the task's utility function
-    energy   =  sum over the tasks that run of seconds * watts       idle machines take none
-
-Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
-end of the one before it, by a billionth of that time. That earns nothing: it is measured as if it started
-when it really could. Times are rounded to the worse side; utilities are doubles, their sum is rounded once.
+The counted energy may be above the energy constraint by one part in 10^9, since whoever adds up doubles is
+wrong by less. (A bound must grant as much: `Period.most_joules`.)
 """
 
 from __future__ import annotations
@@ -16,21 +14,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.verify.bag import LONGEST, UNIT, Violation, rounded_up
+from lpsched.verify.bag import UNIT, Violation, rounded_up
+from lpsched.verify.day_counting import Counting, seconds_of
+from lpsched.verify.day_runs import MOST, ROUNDING, Runs, whole
+from lpsched.verify.day_traces import credited, taken
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
-    from lpsched.schedule.day import DaySchedule, PlacedTask
+    from collections.abc import Iterator, Sequence
 
-ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
-MOST: Final = 1000  # violations of one schedule; more would not help anybody
+    from lpsched.instance.day import Day
+    from lpsched.instance.day_tasks import Told
+    from lpsched.schedule.day import DaySchedule
 
 
 @dataclass(frozen=True, slots=True)
 class DayMeasurement:
-    """What a valid schedule of a day earns and takes; the makespan is `None` if nothing runs."""
+    """What a valid schedule of a day earns and takes; the makespan is `None` if nothing runs.
+
+    Utility and energy are what counts of them; tasks are completed if they end in the period that counts, and
+    dropped if they never run. One may be neither: it ran before, or was not done in time.
+    """
 
     utility: float
     energy_joules: float
@@ -47,133 +52,155 @@ class ExaminedDay:
     measured: DayMeasurement | None
 
 
+class ToldUtility(NamedTuple):
+    """What tasks earned that tell their utility in one way, and would have if none had waited."""
+
+    told: Told
+    earned: float
+    if_none_waits: float
+
+
+@dataclass(frozen=True, slots=True)
+class DayDetails:
+    """More of a valid schedule, for reports.
+
+    Attributes
+    ----------
+    utility_by_told
+        In the order of `day.arriving.told`. What is earned counts as in `DayMeasurement`. If none waits:
+        the naive figure of the thesis, 2.7.1; every task starts on arrival where it is fastest, its share
+        counts. That is no bound: a task of the warm-up that is kept waiting may count for more.
+    busy_seconds
+        For each machine that ran anything, how long it was busy within the period.
+    """
+
+    utility_by_told: tuple[ToldUtility, ...]
+    busy_seconds: dict[tuple[str, int], float]
+
+
+class DayAccount:
+    """One schedule, gone through once: what is broken, what it earns and takes, and more for reports.
+
+    Attributes
+    ----------
+    violations
+        Every broken rule.
+    measured
+        What a schedule that breaks none earns and takes; `None` of others.
+    """
+
+    def __init__(self, day: Day, schedule: DaySchedule) -> None:
+        ran, counting = Runs(day, schedule), Counting(day)
+        self._day, self._counting, self._runs = day, counting, ran.runs
+        self._counted = list(counting.counted(ran.runs))
+        joules = sum(each.joules for each in self._counted)
+        self.violations = (*ran.violations, *_too_much_energy(day, joules))[:MOST]
+        self._utility = [] if self.violations else [counting.utility(each) for each in self._counted]
+        self.measured = None if self.violations else self._measure(joules)
+
+    def _measure(self, joules: int) -> DayMeasurement:
+        last_end = max((run.end for run in self._runs), default=None)
+        return DayMeasurement(
+            utility=math.fsum(self._utility),
+            energy_joules=rounded_up(Fraction(joules, UNIT * UNIT)),
+            makespan_seconds=None if last_end is None else seconds_of(last_end),
+            completed=sum(self._counting.ends_within(run) for run in self._runs),
+            dropped=self._day.tasks - len(self._runs),
+        )
+
+    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return utility and energy, in joules, that have been counted by each of some times.
+
+        The utility of a task is credited when it ends, or when the period does if that is earlier; its energy
+        evenly while the part of it that counts runs. In the end both are as measured, but for rounding.
+        """
+        assert self.measured is not None, "only valid schedules are measured"
+        rising = sorted(set(times))
+        ends = (each.end for each in self._counted)
+        utility = credited(sorted(zip(ends, self._utility, strict=True)), rising)
+        turns = [(each.start, each.run.watts) for each in self._counted]
+        turns += [(each.end, -each.run.watts) for each in self._counted]
+        energy = taken(sorted(turns), rising)
+        return tuple(utility[time] for time in times), tuple(energy[time] for time in times)
+
+    def details(self) -> DayDetails:
+        """Return utility by the way it is told, and how busy machines were."""
+        assert self.measured is not None, "only valid schedules are measured"
+        arriving = self._day.arriving
+        earned: list[list[float]] = [[] for _ in arriving.told]
+        for counted, utility in zip(self._counted, self._utility, strict=True):
+            earned[arriving.utility_numbers[counted.run.task]].append(utility)
+        busy: dict[tuple[str, int], int] = {}
+        for run in self._runs:
+            key = run.machine_type, run.machine
+            busy[key] = busy.get(key, 0) + self._counting.within(run)
+        naive = _if_none_waits(self._day)
+        return DayDetails(
+            tuple(
+                ToldUtility(each, math.fsum(earned[u]), math.fsum(naive[u]))
+                for u, each in enumerate(arriving.told)
+            ),
+            {key: seconds_of(busy[key]) for key in sorted(busy)},
+        )
+
+
 def examine(day: Day, schedule: DaySchedule) -> ExaminedDay:
     """Check a schedule against every rule, and measure it if it breaks none."""
-    tally = _Tally(day)
-    for placed in schedule.placed:
-        tally.take(placed)
-        if len(tally.found) >= MOST:
-            break
-    tally.run_machines()
-    if tally.found:
-        return ExaminedDay(tuple(tally.found[:MOST]), None)
-    return ExaminedDay((), tally.measured())
+    account = DayAccount(day, schedule)
+    return ExaminedDay(account.violations, account.measured)
 
 
 def violations(day: Day, schedule: DaySchedule) -> tuple[Violation, ...]:
     """Return every broken rule; an empty tuple means that the schedule is valid."""
-    return examine(day, schedule).violations
+    return DayAccount(day, schedule).violations
 
 
 def measure(day: Day, schedule: DaySchedule) -> DayMeasurement:
     """Measure a valid schedule."""
-    measured = examine(day, schedule).measured
+    measured = DayAccount(day, schedule).measured
     assert measured is not None, "only valid schedules are measured"
     return measured
 
 
-class _Tally:
-    """Puts the tasks of each machine together, then goes through every machine by itself."""
-
-    def __init__(self, day: Day) -> None:
-        self.day = day
-        self.arrivals, self.types = day.arriving.arrival_seconds, day.arriving.type_numbers
-        self.found: list[Violation] = []
-        self.counts = {machine.name: machine.count for machine in day.machine_types}
-        self.column: dict[tuple[str, str | None], int] = {}
-        for machine in day.machine_types:
-            for state in machine.p_states if machine.p_states is not None else (None,):
-                self.column[machine.name, state] = len(self.column)
-        self.machines: dict[tuple[str, int], list[PlacedTask]] = {}
-        self.seen: set[int] = set()
-        self.utilities: list[float] = []
-        self.joules = 0  # in UNIT * UNIT
-        self.last_end = 0  # in UNIT
-        self.cells: dict[tuple[int, int], tuple[int, int]] = {}  # of each pair that was seen
-
-    def take(self, placed: PlacedTask) -> None:
-        """Look at one task by itself."""
-        broken = self._broken(placed)
-        if broken is not None:
-            self.found.append(Violation(*broken))
-        else:
-            self.machines.setdefault((placed.machine_type, placed.machine), []).append(placed)
-
-    def _broken(self, placed: PlacedTask) -> tuple[str, str] | None:  # noqa: PLR0911 - one for each rule
-        task, name, number = placed.task, placed.machine_type, placed.machine
-        start = float(placed.start_seconds)  # NumPy writes its own numbers in another way
-        if not 0 <= task < self.day.tasks:
-            return "unknown-task", f"there is no task {task}, only 0 to {self.day.tasks - 1}"
-        if task in self.seen:
-            return "task-twice", f"task {task} is placed more than once"
-        self.seen.add(task)
-        if name not in self.counts:
-            return "unknown-machine-type", f"there is no machine type {name!r}"
-        if not 1 <= number <= self.counts[name]:
-            only = f"only 1 to {self.counts[name]}"
-            return "no-such-machine", f"there is no machine {number} of type {name!r}, {only}"
-        if (name, placed.p_state) not in self.column:
-            return "unknown-p-state", f"{name!r} has no P-state {placed.p_state!r}"
-        if self.day.seconds[self.types[task], self.column[name, placed.p_state]] is None:
-            state = "" if placed.p_state is None else f" in P-state {placed.p_state!r}"
-            kind = self.day.task_types[self.types[task]].name
-            return "cannot-run", f"task {task} of type {kind!r} cannot run on {name!r}{state}"
-        if not 0 <= start <= LONGEST:
-            return "bad-start", f"task {task} starts at {start!r} s"
-        arrival = self.arrivals[task]
-        if _clearly_before(_whole(start), _whole(arrival)):
-            return "before-arrival", f"task {task} starts at {start!r} s, but arrives at {arrival!r} s"
-        return None
-
-    def run_machines(self) -> None:
-        """Let every machine run its tasks by their starts."""
-        for (name, number), own in self.machines.items():
-            own.sort(key=lambda placed: placed.start_seconds)
-            free = 0
-            for placed in own:
-                start, arrival = _whole(placed.start_seconds), _whole(self.arrivals[placed.task])
-                if _clearly_before(start, free):
-                    where = f"on machine {number} of type {name!r} task {placed.task}"
-                    ends = f"the one before ends at {rounded_up(Fraction(free, UNIT))!r} s"
-                    sentence = f"{where} starts at {float(placed.start_seconds)!r} s, but {ends}"
-                    self.found.append(Violation("overlap", sentence))
-                seconds, joules = self._cell(placed)
-                free = max(start, arrival, free) + seconds
-                self._end(placed.task, free - arrival, joules)
-            self.last_end = max(self.last_end, free)
-
-    def _end(self, task: int, since_arrival: int, joules: int) -> None:
-        """Count what a task earns and takes."""
-        seconds = rounded_up(Fraction(since_arrival, UNIT))
-        self.utilities.append(self.day.utility_of(task).at(seconds))
-        self.joules += joules
-
-    def measured(self) -> DayMeasurement:
-        """Return the sums."""
-        completed = len(self.utilities)
-        return DayMeasurement(
-            utility=math.fsum(self.utilities),
-            energy_joules=rounded_up(Fraction(self.joules, UNIT * UNIT)),
-            makespan_seconds=rounded_up(Fraction(self.last_end, UNIT)) if completed else None,
-            completed=completed,
-            dropped=self.day.tasks - completed,
-        )
-
-    def _cell(self, placed: PlacedTask) -> tuple[int, int]:
-        """Return the seconds and the joules of a task: in UNIT, and in UNIT * UNIT."""
-        key = self.types[placed.task], self.column[placed.machine_type, placed.p_state]
-        if key not in self.cells:
-            seconds = _whole(self.day.seconds[key] or 0.0)
-            self.cells[key] = seconds, seconds * _whole(self.day.watts[key] or 0.0)
-        return self.cells[key]
+def traces(
+    day: Day, schedule: DaySchedule, times: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return what a valid schedule has been counted by each of some times, as in `DayAccount.traces`."""
+    return DayAccount(day, schedule).traces(times)
 
 
-def _clearly_before(time: int, limit: int) -> bool:
-    """Tell whether a time is before a limit by more than rounding."""
-    return ROUNDING * (limit - time) > limit
+def details(day: Day, schedule: DaySchedule) -> DayDetails:
+    """Return more of a valid schedule, as in `DayAccount.details`."""
+    return DayAccount(day, schedule).details()
 
 
-def _whole(number: float) -> int:
-    """Return how many 2^-160 a number is: exactly, for 0 and from 1e-30 up; rounded down below."""
-    numerator, denominator = number.as_integer_ratio()
-    return numerator * UNIT // denominator
+def _too_much_energy(day: Day, joules: int) -> Iterator[Violation]:
+    most = day.period.energy_constraint_joules
+    if most is None:
+        return
+    limit = whole(most) * UNIT
+    if ROUNDING * (joules - limit) > limit:
+        taken = rounded_up(Fraction(joules, UNIT * UNIT))
+        sentence = f"the schedule takes {taken!r} J in the period that counts, of {most!r} J allowed"
+        yield Violation("too-much-energy", sentence)
+
+
+def _if_none_waits(day: Day) -> list[list[float]]:
+    """Return what each task would earn at once where it is fastest, by the way its utility is told."""
+    arriving = day.arriving
+    functions = memoryview(day.function_numbers).cast("q")
+    fastest = [
+        min((cell for cell in day.seconds.row(i) if cell is not None), default=0.0)
+        for i in range(len(day.task_types))
+    ]
+    naive: list[list[float]] = [[] for _ in arriving.told]
+    at_once: dict[tuple[int, int], float] = {}  # of each pair of a type and a function
+    for task, (arrival, i, u) in enumerate(
+        zip(arriving.arrival_seconds, arriving.type_numbers, arriving.utility_numbers, strict=True)
+    ):
+        key = i, functions[task]
+        if key not in at_once:
+            at_once[key] = day.functions[key[1]].at(fastest[i])
+        if arrival < day.period.ends_at:
+            naive[u].append(at_once[key] * day.period.share(arrival, arrival + fastest[i]))
+    return naive

@@ -60,6 +60,18 @@ def test_a_schedule_that_breaks_a_rule_is_told_and_the_exit_is_1(lpsched, day, t
     assert "task 1 starts at 0.0 s, but arrives at 2.5 s" in out
 
 
+def test_what_counts_is_said_below_the_table_and_nsga2_is_left_out(lpsched, tmp_path):
+    path = tmp_path / "day.json"
+    path.write_text(json.dumps(sound_day(period={"length_seconds": 200, "energy_constraint_joules": 2e6})))
+    code, out, err = lpsched("validate", str(path), "--heuristic", "all")
+    assert code == 0
+    assert "counted: 0 to 200 s, prorated; at most 2 MJ; what would start later, or break the energy" in out
+    assert "left out: nsga2, which knows of no period that counts" in err
+    code, out, err = lpsched("validate", str(path), "--heuristic", "nsga2")
+    assert (code, out) == (2, "")
+    assert "remove the key 'period', or see 'lpsched simulate'" in " ".join(err.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched import compiled, task_front, task_generations
+from lpsched import compiled
 from lpsched.errors import InstanceError, MissingExtraError
+from lpsched.evolve import task_front, task_generations
 from lpsched.evolve.bag_scores import BagScorer, bag_scores
 from lpsched.evolve.day_scores import day_scores
 from lpsched.evolve.rank_one import hypervolume

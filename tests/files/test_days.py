@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,10 +23,24 @@ from lpsched.files.days import as_dict, read_day, write_day
 from lpsched.files.instance_files import yaml_text
 from lpsched.files.templates import DAY
 from lpsched.instance.day import ArrivingTasks, Day, DayMachineType
-from lpsched.instance.day_door import day_from_dict
+from lpsched.instance.day_door import KEYS, day_from_dict
+from lpsched.instance.period import Period
 from tests.days import SOUND, sound_day
-from tests.property.days import days
+from tests.property.days import days, periods
 
+# What generators may note: whole numbers, doubles, texts that YAML could take for others, lists
+NOTES = st.none() | st.fixed_dictionaries(
+    {"generator": st.sampled_from(["essc", "no", "1e3"]), "seed": st.integers(0, 2**128 - 1)},
+    optional={
+        "hours": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70),
+        "affinity": st.text("ab: #{'\"\n", max_size=5) | st.booleans(),
+        "counts": st.lists(st.integers(0, 9) | st.floats(0.0, 1.0), max_size=3),
+    },
+)
+DAYS = st.builds(
+    lambda day, period, note: replace(day, period=period, made_by=note), days(), periods(), NOTES
+)
+PAGE = Path(__file__).parents[2] / "docs" / "days.md"
 HEADER = "arrival_seconds,task_type,priority,urgency,utility_class,utility\n"
 ROWS = """\
 0,render,high,soon,A,
@@ -49,10 +65,12 @@ def faults_of(path) -> list[str]:
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(days(), st.sampled_from([None, *TableForm]), st.sampled_from(["d.yaml", "d.json"]))
+@given(DAYS, st.sampled_from([None, *TableForm]), st.sampled_from(["d.yaml", "d.json"]))
 def test_a_day_that_is_written_is_read_again(tmp_path, day, form, name):
     files = write_day(day, tmp_path / name, form=form)
-    again = read_day(files[-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LpschedWarning)  # tasks that arrive when the period is over
+        again = read_day(files[-1])
     assert again == day
     assert again.content_hash == day.content_hash
 
@@ -85,17 +103,29 @@ def test_many_tasks_go_into_a_file_of_their_own(tmp_path):
 
 
 def test_a_written_day_reads_well(tmp_path):
-    write_day(day_from_dict(SOUND), tmp_path / "d.yaml")
+    told = {
+        "period": {"warm_up_seconds": 5, "length_seconds": 100},
+        "made_by": {"generator": "no", "seed": 3},
+    }
+    write_day(day_from_dict(sound_day(**told)), tmp_path / "d.yaml")
     text = (tmp_path / "d.yaml").read_text()
     assert "  gpu: " not in text  # a machine type is one line
     for line in (
         "format: lpsched-day/1",
         "  - {name: gpu, count: 1, p_states: [P0, P1]}",
+        "period: {warm_up_seconds: 5.0, length_seconds: 100.0, edge: prorated}",
+        'made_by: {generator: "no", seed: 3}',
         "  soon: {decay_per_minute: 0.6, steady_share: 0.8}",
         "  deadline: [{after_seconds: 0.0, starts_at: 8.0}, {after_seconds: 60.0, starts_at: 0.0}]",
         "  - {arrival_seconds: 2.5, task_type: zip, utility: deadline}",
     ):
         assert line in text.splitlines()
+
+
+def test_the_period_on_the_page_is_one(tmp_path):
+    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (tmp_path / "d.yaml").write_text(yaml_text(sound_day()) + block)
+    assert read_day(tmp_path / "d.yaml").period == Period(7200.0, 86400.0, "prorated", 1.11e9)
 
 
 def test_the_csv_of_tasks_has_only_the_columns_that_are_used(tmp_path):
@@ -116,6 +146,12 @@ def test_the_template_is_a_day_and_says_every_key(tmp_path):
     day = read_day(tmp_path / "d.yaml")
     assert set(as_dict(day)) == set(yaml.safe_load(DAY))
     assert day.tasks == 4
+    # what is optional as a whole stands there as a comment, and is sound without its marks
+    optional = re.sub(r"^# (period:|  \w+:|made_by:)", r"\1", DAY, flags=re.MULTILINE)
+    (tmp_path / "d.yaml").write_text(optional)
+    full = read_day(tmp_path / "d.yaml")
+    assert set(as_dict(full)) == set(KEYS)
+    assert full.period == Period(7200.0, 86400.0, "prorated", 1e9)
 
 
 def test_read_and_write_know_days(tmp_path):

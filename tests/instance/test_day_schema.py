@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jsonschema
 import pytest
 import yaml
@@ -10,7 +12,7 @@ from lpsched.files.days import as_dict
 from lpsched.files.templates import DAY
 from lpsched.instance.day_schema import day_schema
 from tests.days import SOUND, sound_day
-from tests.property.days import days
+from tests.property.days import days, periods
 
 VALIDATOR = jsonschema.Draft202012Validator(day_schema())
 TASK = SOUND["tasks"][1]
@@ -21,8 +23,9 @@ def test_the_schema_is_a_schema():
 
 
 @settings(deadline=None, max_examples=20)
-@given(days())
-def test_every_day_we_write_satisfies_it(day):
+@given(days(), periods())
+def test_every_day_we_write_satisfies_it(day, period):
+    day = replace(day, period=period, made_by={"generator": "essc", "seed": 3, "counts": [1, 2.5]})
     for form in (TableForm.NAMES, TableForm.MATRIX):
         VALIDATOR.validate(as_dict(day, form))
     VALIDATOR.validate(as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"}))
@@ -37,6 +40,17 @@ def test_the_template_satisfies_it():
     [
         {"format": "lpsched-day/2"},
         {"warm_up_seconds": 7200},
+        {"period": 7200},
+        {"period": {"warm_up_seconds": -1}},
+        {"period": {"length_seconds": 0}},
+        {"period": {"edge": "cut"}},
+        {"period": {"energy_constraint_joules": "1 GJ"}},
+        {"period": {"length": 3}},
+        {"made_by": "me"},
+        {"made_by": {"generator": "essc"}},
+        {"made_by": {"generator": "essc", "seed": -1}},
+        {"made_by": {"generator": "essc", "seed": 1, "counts": [[1]]}},
+        {"made_by": {"generator": "essc", "seed": 1, "hours": None}},
         {"name": ...},
         {"watts": ...},
         {"tasks": ...},

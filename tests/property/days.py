@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lpsched.instance import Table
 from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
+from lpsched.instance.period import EDGES, PRORATED, Period
 from lpsched.instance.utility import Interval, UtilityFunction
 from lpsched.instance.utility_levels import ClassInterval, Urgency, UtilityLevels
 from lpsched.schedule.day import DaySchedule, PlacedTask
@@ -88,6 +89,15 @@ def days(draw, *, most_tasks=6, most_types=3, most_machines=2) -> Day:
     )
     names = tuple(DayTaskType(f"t{i}") for i in range(types))
     return Day("drawn", machines, names, table(SECONDS), table(WATTS), tasks, levels, own)
+
+
+@st.composite
+def periods(draw, *, ends_by=60.0) -> Period:
+    """Draw a period: perhaps without warm-up, length or energy constraint, with edges of either kind."""
+    begin = draw(st.sampled_from([0.0, 0.0, 1.0, 5.0]) | st.floats(0.01, ends_by / 2))
+    length = draw(st.none() | st.sampled_from([1.0, 5.0, 20.0]) | st.floats(0.01, ends_by))
+    edge = PRORATED if length is None else draw(st.sampled_from(EDGES))
+    return Period(begin, length, edge, draw(st.none() | st.sampled_from([0.0, 100.0, 5000.0])))
 
 
 @st.composite

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from lpsched.formulations.naive_arrivals import naive_utility
+from lpsched.instance.day import Levels
 from lpsched.instance.day_door import day_from_dict
+from lpsched.instance.period import Period
 from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.day import examine, measure, violations
+from lpsched.verify.day import DayAccount, details, examine, measure, traces, violations
+from lpsched.verify.day_runs import Runs
 from tests.days import decaying, simple_day, sound_day
-from tests.property.days import days, schedules_of
+from tests.property.days import days, periods, schedules_of
 
 # Type t0 takes 10 s at 5 W on the one m0 and 4 s at 20 W on the two m1; t1 only runs on m0, 6 s at 7 W.
 DAY = simple_day(
@@ -156,3 +161,253 @@ def test_measured_is_what_sums_in_doubles_give_but_for_their_rounding(data):
     assert low - 1e-9 <= found.measured.utility <= high + 1e-9
     assert found.measured.energy_joules == pytest.approx(energy, rel=1e-12)
     assert found.measured.completed == len(schedule.placed)
+
+
+# One machine m0: type t0 takes 10 s at 5 W. The period counts from 20 to 100 s.
+CUT = simple_day([[10.0]], [[5.0]], [1], [(float(k), 0, decaying(8.0, until=100.0)) for k in range(4)])
+PRORATED = replace(CUT, period=Period(20.0, 80.0))
+COMPLETED = replace(CUT, period=Period(20.0, 80.0, "completed"))
+STEADY = {"u0": decaying(8.0)}  # always worth 8
+
+
+def run(day, *starts):
+    """Measure tasks 0, 1, ... of a day that start then, one after the other."""
+    return measure(day, DaySchedule(tuple(PlacedTask(n, "m0", 1, start) for n, start in enumerate(starts))))
+
+
+@pytest.mark.parametrize(
+    ("start", "prorated", "completed"),
+    [
+        # start: utility, joules, completed tasks; 8 utility and 50 J in all
+        (10.0, (0.0, 0.0, 0), (0.0, 0.0, 0)),  # ends as the period begins
+        (12.5, (2.0, 12.5, 1), (8.0, 50.0, 1)),  # a quarter is within
+        (20.0, (8.0, 50.0, 1), (8.0, 50.0, 1)),
+        (85.0, (8.0, 50.0, 1), (8.0, 50.0, 1)),  # ends at 95 s
+    ],
+)
+def test_utility_and_energy_count_by_the_share_at_the_begin(start, prorated, completed):
+    for day, expected in ((PRORATED, prorated), (COMPLETED, completed)):
+        measured = run(day, start)
+        assert (measured.utility, measured.energy_joules, measured.completed) == expected
+        assert (measured.dropped, measured.makespan_seconds) == (3, start + 10.0)
+
+
+@pytest.mark.parametrize(
+    ("start", "prorated", "completed"),
+    [
+        (90.0, (8.0, 50.0, 1), (8.0, 50.0, 1)),  # ends as the period does
+        (95.0, (4.0, 25.0, 0), (0.0, 0.0, 0)),
+        (97.5, (2.0, 12.5, 0), (0.0, 0.0, 0)),
+        (math.nextafter(90.0, 91.0), (8.0, 50.0, 0), (0.0, 0.0, 0)),  # a hair too late
+    ],
+)
+def test_utility_and_energy_count_by_the_share_at_the_end(start, prorated, completed):
+    for day, expected in ((PRORATED, prorated), (COMPLETED, completed)):
+        measured = run(replace(day, utility_functions=STEADY), start)
+        assert (measured.utility, measured.energy_joules) == pytest.approx(expected[:2], rel=1e-14)
+        assert measured.utility <= expected[0]
+        assert measured.completed == expected[2]
+
+
+def test_a_run_across_both_edges_counts_by_what_is_between():
+    # 100 s from 0 on at 2 W, of which 30 to 40 s count: a tenth
+    day = simple_day([[100.0]], [[2.0]], [1], [(0.0, 0, decaying(5.0))])
+    measured = measure(replace(day, period=Period(30.0, 10.0)), DaySchedule((PlacedTask(0, "m0", 1, 0.0),)))
+    assert (measured.utility, measured.energy_joules, measured.completed) == (0.5, 20.0, 0)
+
+
+@pytest.mark.parametrize("seconds", range(1, 20))
+def test_what_counts_is_rounded_to_the_worse_side(seconds):
+    # A task of 21 s that is worth 0.7; it starts at 0.1 s, and so many seconds later the period ends.
+    day = simple_day([[21.0]], [[0.3]], [1], [(0.0, 0, decaying(0.7))])
+    period = Period(length_seconds=seconds + 0.1)
+    within = Fraction(period.ends_at) - Fraction(0.1)
+    measured = measure(replace(day, period=period), DaySchedule((PlacedTask(0, "m0", 1, 0.1),)))
+    utility, joules, makespan = within / 21 * Fraction(0.7), within * Fraction(0.3), 21 + Fraction(0.1)
+    assert measured.utility <= utility < math.nextafter(measured.utility, 1.0)
+    assert math.nextafter(measured.energy_joules, 0.0) < joules <= measured.energy_joules
+    assert math.nextafter(measured.makespan_seconds, 0.0) < makespan <= measured.makespan_seconds
+
+
+@pytest.mark.parametrize("day", [PRORATED, COMPLETED])
+def test_nothing_starts_when_the_period_is_over(day):
+    assert violations(day, DaySchedule((PlacedTask(0, "m0", 1, math.nextafter(100.0, 0.0)),))) == ()
+    found = violations(day, DaySchedule((PlacedTask(0, "m0", 1, 100.0),)))
+    assert [(each.code, each.sentence) for each in found] == [
+        (
+            "starts-after-the-day",
+            "task 0 starts at 100.0 s, but the period that counts ends at 100.0 s",
+        )
+    ]
+
+
+def test_a_start_that_was_rounded_below_the_end_counts_nothing():
+    # Task 1 really starts as task 0 ends, with the period; it is told a hair earlier.
+    measured = run(replace(PRORATED, utility_functions=STEADY), 90.0, math.nextafter(100.0, 0.0))
+    assert (measured.utility, measured.energy_joules, measured.completed) == (8.0, 50.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "is_valid"),
+    [(62.5, True), (62.5 * (1 - 0.9e-9), True), (62.5 * (1 - 1.1e-9), False), (0.0, False), (100.0, True)],
+)
+def test_counted_energy_keeps_the_constraint_but_for_a_billionth(constraint, is_valid):
+    # Task 0 counts for a quarter, task 1 wholly: 12.5 + 50 J.
+    day = replace(CUT, period=Period(20.0, 80.0, "prorated", constraint))
+    placed = (PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0))
+    found = violations(day, DaySchedule(placed))
+    assert ([each.code for each in found] == []) is is_valid
+    if not is_valid:
+        assert [each.code for each in found] == ["too-much-energy"]
+        assert found[0].sentence == (
+            f"the schedule takes 62.5 J in the period that counts, of {constraint!r} J allowed"
+        )
+
+
+@given(st.floats(1e-30, 1e30))
+def test_a_bound_that_grants_most_joules_grants_all_that_passes(joules):
+    most = Period(energy_constraint_joules=joules).most_joules
+    limit = Fraction(joules) * (1 + Fraction(1, 10**9))
+    assert limit <= most <= joules * (1 + 1.001e-9)
+
+
+def test_a_constraint_of_nothing_allows_what_takes_nothing():
+    free = simple_day([[10.0]], [[0.0]], [1], [(0.0, 0, decaying(8.0))])
+    day = replace(free, period=Period(energy_constraint_joules=0.0))
+    assert measure(day, DaySchedule((PlacedTask(0, "m0", 1, 0.0),))).utility == 8.0
+    assert (day.period.most_joules, free.period.most_joules) == (0.0, math.inf)
+    # energy of the warm-up is not counted
+    day = replace(CUT, period=Period(20.0, 80.0, "prorated", 0.0))
+    assert violations(day, DaySchedule((PlacedTask(0, "m0", 1, 10.0),))) == ()
+
+
+def test_too_much_energy_is_told_beside_other_broken_rules():
+    day = replace(CUT, period=Period(energy_constraint_joules=1.0))
+    placed = (PlacedTask(0, "m0", 1, 0.0), PlacedTask(1, "m0", 2, 1.0))
+    assert [each.code for each in violations(day, DaySchedule(placed))] == [
+        "no-such-machine",
+        "too-much-energy",
+    ]
+
+
+def test_traces_credit_utility_at_the_end_and_energy_on_the_way():
+    # Task 0 runs from 12.5 to 22.5 s, a quarter counts: 2 at 22.5 s, 5 W from 20 s on. Task 1 from 30 to 40 s:
+    # 8 at 40 s. Task 2 from 95 s on: its utility is 0 from 100 s after its arrival on, 25 J until 100 s.
+    schedule = DaySchedule(
+        (PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0), PlacedTask(2, "m0", 1, 95.0))
+    )
+    times = [0.0, 20.0, 21.0, 22.5, 30.0, 40.0, 36.0, 96.0, 100.0, 1e6, 36.0]  # in any order, even twice
+    utility, energy = traces(PRORATED, schedule, times)
+    assert utility == (0.0, 0.0, 0.0, 2.0, 2.0, 10.0, 2.0, 10.0, 10.0, 10.0, 2.0)
+    assert energy == (0.0, 0.0, 5.0, 12.5, 12.5, 62.5, 42.5, 67.5, 87.5, 87.5, 42.5)
+    # Where only what completes counts, it does so from the start, and task 2 not at all.
+    utility, energy = traces(COMPLETED, schedule, [12.5, 20.0, 22.5, 100.0])
+    assert (utility, energy) == ((0.0, 0.0, 8.0, 16.0), (0.0, 37.5, 50.0, 100.0))
+
+
+def test_a_task_that_the_end_cuts_is_credited_at_the_end():
+    day = simple_day([[10.0]], [[5.0]], [1], [(0.0, 0, decaying(8.0))])
+    schedule = DaySchedule((PlacedTask(0, "m0", 1, 2.0),))
+    utility, energy = traces(replace(day, period=Period(length_seconds=7.0)), schedule, [6.9, 7.0])
+    assert utility == pytest.approx((0.0, 4.0))
+    assert energy == pytest.approx((24.5, 25.0))
+
+
+def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
+    # By level high, task 0 on the gpu from 0 to 10 s: half of its 4 counts from 5 s on. Task 1 ends 32.5 s after
+    # its arrival, within its deadline: 8. Nothing runs of low and slow.
+    day = replace(day_from_dict(sound_day()), period=Period(5.0, 50.0))
+    schedule = DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P0"), PlacedTask(1, "cpu", 2, 5.0)))
+    found = details(day, schedule)
+    high, low = Levels("high", "soon", "A"), Levels("low", "soon", "A")
+    assert [(each.told, each.earned) for each in found.utility_by_told] == [
+        (high, 2.0), ("deadline", 8.0), (low, 0.0), ("slow", 0.0)
+    ]  # fmt: skip
+    # At once where it is fastest: task 0 from 0 to 10 s, a half; tasks 1 and 2 from 2.5 to 32.5 s, of which
+    # 27.5 s count (the steady time of 0.8 x 30 s is over by then); task 3 arrives when all is over.
+    low_at_once = day.utility_of(2).at(30.0) * 27.5 / 30.0
+    assert [each.if_none_waits for each in found.utility_by_told] == pytest.approx(
+        [2.0, 8.0 * 27.5 / 30.0, low_at_once, 0.0]
+    )
+    assert found.busy_seconds == {("cpu", 2): 30.0, ("gpu", 1): 5.0}
+
+
+def test_details_of_a_whole_day_name_its_naive_bound():
+    found = details(DAY, DaySchedule(VALID))
+    assert (
+        math.fsum(each.earned for each in found.utility_by_told) == measure(DAY, DaySchedule(VALID)).utility
+    )
+    # 8 on the m1 after 4 s, 3 exp(-0.4), 2
+    assert math.fsum(each.if_none_waits for each in found.utility_by_told) == pytest.approx(
+        10.0 + 3.0 * math.exp(-0.4)
+    )
+    assert found.busy_seconds == {("m0", 1): 16.0, ("m1", 2): 4.0}
+
+
+def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
+    schedule, passes = DaySchedule(VALID), []
+    expected = examine(DAY, schedule), details(DAY, schedule), traces(DAY, schedule, [5.0, 16.0])
+
+    def counted(*given):
+        passes.append(given)
+        return Runs(*given)
+
+    monkeypatch.setattr("lpsched.verify.day.Runs", counted)
+    account = DayAccount(DAY, schedule)
+    assert (account.violations, account.measured) == (expected[0].violations, expected[0].measured)
+    assert (account.details(), account.traces([5.0, 16.0])) == expected[1:]
+    assert len(passes) == 1
+
+
+def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
+    day = simple_day([[1.0]], [[1.0]], [1], [(1e20, 0, decaying(8.0))])  # 1 s more is not seen in a double
+    assert (
+        details(replace(day, period=Period(length_seconds=1e20)), DaySchedule(()))
+        .utility_by_told[0]
+        .if_none_waits
+        == 0.0
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data):
+    whole_day = data.draw(days())
+    schedule = data.draw(schedules_of(whole_day))
+    day = replace(whole_day, period=data.draw(periods()))
+    period = day.period
+    late = any(placed.start_seconds >= period.ends_at for placed in schedule.placed)
+    columns = {(day.machine_types[j].name, day.p_state(c)): c for c, (j, _) in enumerate(day.modes)}
+    low = high = energy = busy = 0.0
+    for placed in schedule.placed:
+        cell = day.arriving.type_numbers[placed.task], columns[placed.machine_type, placed.p_state]
+        start, end = placed.start_seconds, placed.start_seconds + day.seconds[cell]
+        edges = period.begins_at, period.ends_at
+        # neither on an edge nor on a break of utility, where doubles and exact sums may differ
+        assume(not any(math.isclose(end, edge, rel_tol=1e-9) for edge in edges))
+        share = period.share(start, end)
+        energy += share * day.seconds[cell] * day.watts[cell]
+        busy += max(0.0, min(end, edges[1]) - max(start, edges[0]))
+        since = end - day.arriving.arrival_seconds[placed.task]
+        low += share * day.utility_of(placed.task).at(since * (1 + 1e-9))
+        high += share * day.utility_of(placed.task).at(since * (1 - 1e-9))
+    naive = math.fsum(each.if_none_waits for each in details(day, DaySchedule(())).utility_by_told)
+    assert naive == pytest.approx(naive_utility(day), rel=1e-12)
+    most = period.energy_constraint_joules
+    assume(most is None or not math.isclose(energy, most, rel_tol=1e-8))
+    found = examine(day, schedule)
+    assert ("starts-after-the-day" in {each.code for each in found.violations}) is late
+    if late:
+        return
+    assert ([each.code for each in found.violations] == ["too-much-energy"]) is (
+        most is not None and energy > most
+    )
+    if found.measured is None:
+        return
+    assert low - 1e-9 <= found.measured.utility <= high + 1e-9
+    assert found.measured.energy_joules == pytest.approx(energy, rel=1e-9, abs=1e-9)
+    final = max((placed.start_seconds for placed in schedule.placed), default=0.0) + 1000.0
+    utility, joules = traces(day, schedule, [final])
+    assert utility[0] == pytest.approx(found.measured.utility, rel=1e-12)
+    assert joules[0] == found.measured.energy_joules
+    assert math.fsum(details(day, schedule).busy_seconds.values()) == pytest.approx(busy, rel=1e-9, abs=1e-9)

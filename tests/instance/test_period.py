@@ -1,0 +1,159 @@
+"""The period that counts, and what generators note: by hand, and how each fault is told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.instance.day_door import day_from_dict
+from lpsched.instance.period import Period, require_whole
+from tests.days import SOUND, sound_day
+
+NOTE = {"generator": "essc", "seed": 3}
+PRORATED = Period(100.0, 1000.0)  # counts from 100 to 1,100 s
+COMPLETED = Period(100.0, 1000.0, "completed")
+SOUND_HASH = "82957102ac13168ed4b9c2621aa8971ee82386636b8b2a83226570465cb9eeab"
+
+
+def faults_of(**changes) -> list[str]:
+    with pytest.raises(InstanceError) as caught:
+        day_from_dict(sound_day(**changes))
+    return [str(fault) for fault in caught.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "prorated", "completed"),
+    [
+        (0.0, 100.0, 0.0, 0.0),  # ends as the period begins
+        (60.0, 160.0, 0.6, 1.0),  # 60 of its 100 s
+        (100.0, 200.0, 1.0, 1.0),
+        (1000.0, 1100.0, 1.0, 1.0),  # ends with the period
+        (1000.0, 1400.0, 0.25, 0.0),
+        (0.0, 2000.0, 0.5, 0.0),  # across both edges
+        (1100.0, 1200.0, 0.0, 0.0),
+        (1e20, 1e20, 0.0, 0.0),  # takes no time in doubles
+        (500.0, 500.0, 1.0, 1.0),  # likewise, within
+    ],
+)
+def test_the_share_of_a_run_is_that_worked_out_on_paper(start, end, prorated, completed):
+    assert (PRORATED.share(start, end), COMPLETED.share(start, end)) == (prorated, completed)
+
+
+def test_all_of_a_day_without_a_period_counts():
+    day = day_from_dict(SOUND)
+    assert day.period.is_whole
+    assert (day.period.begins_at, day.period.ends_at) == (0.0, math.inf)
+    assert day.period.share(5.0, 1e9) == 1.0
+    assert day_from_dict(sound_day(period=None)) == day_from_dict(sound_day(period={})) == day
+
+
+def test_a_period_is_read_as_it_stands():
+    asked = {
+        "warm_up_seconds": 7200,
+        "length_seconds": 86400,
+        "edge": "completed",
+        "energy_constraint_joules": 0,
+    }
+    day = day_from_dict(sound_day(period=asked))
+    assert day.period == Period(7200.0, 86400.0, "completed", 0.0)
+    assert day.period.ends_at == 93600.0
+
+
+def test_the_hash_of_a_day_without_a_period_is_what_it_was_before_there_were_periods():
+    # computed with the last commit in which days had none
+    assert day_from_dict(SOUND).content_hash == SOUND_HASH
+
+
+def test_the_hash_tells_periods_apart_and_not_who_made_the_day():
+    day = day_from_dict(SOUND)
+    hashes = {
+        replace(day, period=each).content_hash for each in (PRORATED, COMPLETED, Period(100.0), Period())
+    }
+    assert len(hashes) == 4
+    assert replace(day, made_by=NOTE).content_hash == day.content_hash
+
+
+@pytest.mark.parametrize(
+    ("period", "fault"),
+    [
+        pytest.param(7, "period: found 7, needs a mapping; see 'lpsched schema day'", id="no-mapping"),
+        pytest.param({"length": 3}, "period.length: found an unknown key, needs one of warm_up_seconds, length_seconds, edge, energy_constraint_joules; did you mean 'length_seconds'?", id="unknown-key"),
+        pytest.param({"warm_up_seconds": -1}, "period.warm_up_seconds: found -1, needs seconds: a number from 0 to 1e+30; correct it", id="negative"),
+        pytest.param({"warm_up_seconds": None}, "period.warm_up_seconds: found nothing (null), needs seconds: a number from 0 to 1e+30; write it as a plain number", id="null"),
+        pytest.param({"length_seconds": 0}, "period.length_seconds: found 0, needs seconds: a number from 1e-30 to 1e+30; correct it", id="no-time-at-all"),
+        pytest.param({"length_seconds": math.inf}, "period.length_seconds: found infinity, needs seconds: a number from 1e-30 to 1e+30; correct it", id="endless"),
+        pytest.param({"length_seconds": "1 h"}, "period.length_seconds: found the text '1 h', needs seconds: a number from 1e-30 to 1e+30; write it as a plain number", id="a-text"),
+        pytest.param({"edge": "cut"}, "period.edge: found the text 'cut', needs prorated or completed; see 'lpsched schema day'", id="another-edge"),
+        pytest.param({"edge": ["prorated"]}, "period.edge: found a list of 1, needs prorated or completed; see 'lpsched schema day'", id="edge-a-list"),
+        pytest.param({"energy_constraint_joules": math.nan}, "period.energy_constraint_joules: found NaN, needs joules: a number from 0 to 1e+30; correct it", id="no-energy"),
+        pytest.param({"edge": "completed"}, "period.length_seconds: found nothing, needs a length, since tasks count that end before the period does; add it, or let the edge be prorated", id="completed-without-end"),
+        pytest.param({"warm_up_seconds": 1e20, "length_seconds": 1}, "period.length_seconds: found 1.0 s after a warm-up of 1e+20 s, needs an end that can be told from the begin; lengthen it, or shorten the warm-up", id="lost-in-rounding"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_period_is_told_in_full(period, fault):
+    assert faults_of(period=period) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("note", "fault"),
+    [
+        pytest.param([3], "made_by: found a list of 1, needs a mapping with the generator's name, its seed and its options; leave it out where no generator made the file", id="no-mapping"),
+        pytest.param({"seed": 3}, "made_by.generator: found nothing, needs the key 'generator'; add it, or leave out the whole", id="no-name"),
+        pytest.param({"generator": "essc"}, "made_by.seed: found nothing, needs the key 'seed'; add it, or leave out the whole", id="no-seed"),
+        pytest.param(NOTE | {"generator": 3}, "made_by.generator: found 3, needs the name of a generator; see 'lpsched generate day'", id="name-a-number"),
+        pytest.param(NOTE | {"seed": 1.5}, "made_by.seed: found 1.5, needs a whole number from 0 to 2^128 - 1; correct it", id="seed-not-whole"),
+        pytest.param(NOTE | {"seed": True}, "made_by.seed: found true (a yes/no value), needs a whole number from 0 to 2^128 - 1; correct it", id="seed-yes"),
+        pytest.param(NOTE | {"seed": 2**128}, "made_by.seed: found a whole number near 10^38, needs a whole number from 0 to 2^128 - 1; correct it", id="seed-too-large"),
+        pytest.param(NOTE | {"counts": [1] * 1001}, "made_by.counts: found a list of 1001, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="long-list"),
+        pytest.param(NOTE | {"hours": None}, "made_by.hours: found nothing (null), needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="null"),
+        pytest.param(NOTE | {"hours": math.inf}, "made_by.hours: found infinity, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="endless"),
+        pytest.param(NOTE | {"counts": ["a"]}, "made_by.counts: found a list of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="list-of-texts"),
+        pytest.param(NOTE | {"counts": [True]}, "made_by.counts: found a list of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="list-of-yes"),
+        pytest.param(NOTE | {"counts": {"a": 1}}, "made_by.counts: found a mapping of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="not-flat"),
+        pytest.param(NOTE | {"text": "a" * 1001}, "made_by.text: found a text of 1,001 characters, needs at most 1,000; shorten it", id="long-text"),
+        pytest.param(NOTE | {"big": 10**40}, "made_by.big: found a whole number near 10^40, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="huge"),
+        pytest.param(NOTE | {" a": 1}, "made_by. a: found ' a', with a blank at its end, needs a name: 1 to 200 printable characters, no blank at either end; remove the blank", id="bad-name"),
+        pytest.param({str(k): k for k in range(101)}, "made_by: found a mapping of 101, needs at most 100 keys; drop some", id="endless-note"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_note_is_told_in_full(note, fault):
+    assert faults_of(made_by=note) == [fault]
+
+
+def test_faults_of_both_come_with_all_others_in_file_order():
+    raw = sound_day(name="", period={"edge": "completed"}, made_by={"seed": -1, "generator": ""})
+    raw["priorities"]["high"] = -1
+    with pytest.raises(InstanceError) as caught:
+        day_from_dict(raw)
+    assert [str(fault).partition(":")[0] for fault in caught.value.faults] == [
+        "name", "priorities.high", "period.length_seconds", "made_by.seed", "made_by.generator"
+    ]  # fmt: skip
+
+
+def test_a_note_is_kept_word_by_word_and_cannot_be_changed():
+    counts = [1, 2.5]
+    day = day_from_dict(sound_day(made_by=NOTE | {"counts": counts, "polled": True}))
+    counts.append(7)
+    assert day.made_by == {"generator": "essc", "seed": 3, "counts": (1, 2.5), "polled": True}
+    assert hash(day) == hash(replace(day))
+    with pytest.raises(TypeError, match="cannot be changed"):
+        day.made_by["seed"] = 4  # type: ignore[index]
+
+
+def test_tasks_that_arrive_when_the_period_is_over_are_remarked():
+    day = day_from_dict(sound_day(period={"length_seconds": 2.5}))  # arrivals 0, 2.5, 2.5 and 100 s
+    assert day.remarks() == ("3 of the tasks arrive when the period is over, and can never start",)
+    assert day_from_dict(sound_day(period={"length_seconds": 100.5})).remarks() == ()
+
+
+def test_what_knows_of_no_period_refuses_one():
+    require_whole("d", Period(), "NSGA-II")
+    with pytest.raises(InstanceError) as caught:
+        require_whole("d", Period(energy_constraint_joules=1.0), "NSGA-II")
+    assert str(caught.value) == (
+        "d: 1 fault\n  period: found a period that counts, needs a day that counts as a whole: NSGA-II can do no "
+        "other; remove the key 'period', or see 'lpsched simulate'"
+    )
