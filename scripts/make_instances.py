@@ -9,7 +9,7 @@ import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,15 +23,22 @@ from lpsched.files.writing import write_files
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
 from lpsched.generate.data_sets import (
     DAY_SEEDS,
+    ENERGY_SEED,
+    ESSC_SEED,
     FRONT_SEED,
     GROWTH_SEED,
+    chapter_2,
     chapter_5,
     chapter_6_first,
     chapter_6_second,
+    small_chapter_3,
 )
 from lpsched.generate.desktop import desktop_bag
 from lpsched.generate.facility import generate_facility
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+
+if TYPE_CHECKING:
+    from lpsched.instance.day import Day
 
 PROFIT_SEED: Final = 2014
 VIDEO_SEED: Final = 30
@@ -137,6 +144,22 @@ MADE: Final = f"""\
 Five task types and nine machine types are those of desktop-5x9.yaml, NOT MEASURED; 25 task types are grown
 from them by Gram-Charlier sampling, and four special-purpose machine types run two or three task types each
 in a tenth of their mean seconds, seed {GROWTH_SEED}."""
+
+ESSC: Final = f"""\
+33,000 tasks that arrive in 24 hours on average, after two hours of warm-up, and 100 machines of 13
+types: a day of chapter 2 of Friese's thesis of 2015, whose own matrices are not public.
+Coefficient-of-variation method, 17 of 100 task types special-purpose; waves and bursts of arrivals;
+utility by appendices B, C and D. What counts is a task that ends in the 24 hours. Seed {ESSC_SEED},
+made by `lpsched generate day --tasks 33000 --seed {ESSC_SEED}`: lpsched/generate/essc.py has the
+details, `made_by` below the options, and trials are drawn from them. The tasks are in the .csv beside
+this file."""
+ENERGY: Final = f"""\
+2,000 tasks that arrive in four hours on average, after one hour of warm-up, and 24 machines of 11 types
+with three P-states: as many tasks an hour for each machine as 50,000 a day on 100, so that it is as
+oversubscribed as the days of chapter 3 of Friese's thesis of 2015, and small enough to try things out
+in a second. The energy constraint is about 70 % of what Max-Max UPT takes without one, dropping below
+0.5 (73 % here, 68 % over eight trials). Seed {ENERGY_SEED}; made as essc-33k.yaml is, with the options
+that `made_by` tells. The tasks are in the .csv beside this file."""
 
 SERVERS: Final = {  # idle watts, watts at 100 % load
     "IBM-x3200-M3-X3470": (45.8, 118.0),
@@ -284,14 +307,14 @@ def instances() -> dict[str, bytes]:
         for name, (comment, bag) in with_comments.items()
     }
     contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY} | texts).items()}
-    days = [file for tasks in DAY_SEEDS for file in day(tasks).items()]
-    return contents | facility("facility-small.yaml") | dict(days)
+    online = day(chapter_2(), ESSC) | day(small_chapter_3(), ENERGY)
+    utility = [file for tasks in DAY_SEEDS for file in utility_day(tasks).items()]
+    return contents | facility("facility-small.yaml") | online | dict(utility)
 
 
-def day(tasks: int) -> dict[str, bytes]:
-    """Return a data set of chapter 5: its tasks, and the file that names them."""
+def utility_day(tasks: int) -> dict[str, bytes]:
+    """Return a data set of chapter 5."""
     made = chapter_5(tasks)
-    name = f"{made.name}.yaml"
     comment = UTILITY.format(
         tasks=tasks,
         minutes=60 if tasks == max(DAY_SEEDS) else 15,
@@ -301,6 +324,12 @@ def day(tasks: int) -> dict[str, bytes]:
         tables=REAL if tasks == min(DAY_SEEDS) else MADE,
         seed=DAY_SEEDS[tasks],
     )
+    return day(made, comment)
+
+
+def day(made: Day, comment: str) -> dict[str, bytes]:
+    """Return a day: its tasks, and the file that names them."""
+    name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
     wrapped = textwrap.fill(comment, 110, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
     text = f"{wrapped}\n{yaml_text(day_as_dict(made, files={'tasks': beside}))}"

@@ -15,11 +15,12 @@ def blocks(kind):
     return re.findall(rf"```{kind}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-def test_the_commands_print_what_the_page_says_and_make_the_second_data_set(folder):  # noqa: F811
+def test_the_commands_print_what_the_page_says_and_make_shipped_days(folder):  # noqa: F811
     for command, expected in [pair for block in blocks("console") for pair in parts(block)]:
         assert run(command, folder) == expected, command
     shipped = read_day(ROOT / "instances" / "utility-1000.yaml")
     assert replace(read_day(folder / "day.yaml"), name=shipped.name) == shipped
+    assert read_day(folder / "essc.yaml") == read_day(ROOT / "instances" / "essc-33k.yaml")
 
 
 def test_the_python_runs(capsys):
@@ -31,6 +32,6 @@ def test_the_python_runs(capsys):
 def test_every_data_set_is_named():
     names = [path.name for path in (ROOT / "instances").glob("*.yaml")]
     for name in names:
-        assert name.startswith(("desktop", "front", "utility")) == (
+        assert name.startswith(("desktop", "front", "utility", "essc", "energy")) == (
             f"| `{name}`" in PAGE or f", `{name}`" in PAGE
         )

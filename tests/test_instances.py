@@ -15,7 +15,7 @@ from lpsched.files.bags import read_bag
 from lpsched.files.days import read_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import read_facility
-from lpsched.generate.data_sets import chapter_5
+from lpsched.generate.data_sets import chapter_2, chapter_5, small_chapter_3
 from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, inlets
 from lpsched.instance.day_schema import day_schema
@@ -24,12 +24,18 @@ from lpsched.instance.facility_schema import facility_schema
 from lpsched.instance.schema import bag_schema
 from lpsched.pipeline import solve
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
+from tests.naive import naive_utility
 
 FOLDER = Path(__file__).parent.parent / "instances"
 BY_HAND = {"README.md", "facility-tiny.yaml"}
 SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in BY_HAND)
-DAYS = [name for name in SHIPPED if name.startswith("utility") and name.endswith(".yaml")]
-NAMES = [name for name in SHIPPED if not name.startswith(("facility", "utility")) and name.endswith(".yaml")]
+UTILITY = [name for name in SHIPPED if name.startswith("utility") and name.endswith(".yaml")]
+ONLINE = {"essc-33k.yaml": chapter_2, "energy-2k.yaml": small_chapter_3}
+BAGS = [
+    name
+    for name in SHIPPED
+    if not name.startswith(("facility", "utility", "essc", "energy")) and name.endswith(".yaml")
+]
 
 
 def test_the_script_makes_every_instance_again(tmp_path, monkeypatch):
@@ -65,20 +71,37 @@ def test_the_redlines_of_the_small_platform_bind():
     assert (inlets(heat, idle, arrays.outlet_high) > arrays.redline).any()
 
 
-@pytest.mark.parametrize("name", DAYS)
+@pytest.mark.parametrize("name", [*UTILITY, *ONLINE])
 def test_each_day_satisfies_the_schema_and_is_in_the_readme(name):
     jsonschema.Draft202012Validator(day_schema()).validate(read_document(FOLDER / name).value)
     day = read_day(FOLDER / name)
     assert f"| `{name}` | {day.tasks:,} tasks" in (FOLDER / "README.md").read_text()
-    assert day == chapter_5(day.tasks)
+    assert day == (ONLINE[name]() if name in ONLINE else chapter_5(day.tasks))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONLINE)
+def test_the_readme_tells_the_naive_bound_of_each(name):
+    row = next(
+        line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
+    )
+    assert row.endswith(f"| {number(naive_utility(read_day(FOLDER / name)))} |")
+
+
+def test_the_small_day_is_as_oversubscribed_as_50_000_tasks_on_100_machines():
+    day = read_day(FOLDER / "energy-2k.yaml")
+    assert day.made_by is not None
+    # 50,000 tasks / 24 hours / 100 machines = 20.8 tasks an hour for each machine.
+    assert day.made_by["tasks"] / day.made_by["hours"] / day.machines == pytest.approx(50_000 / 24 / 100)
+    assert day.period.energy_constraint_joules == pytest.approx(0.045e9)
+    assert (day.period.edge, len(day.machine_types[0].p_states or ())) == ("prorated", 3)
+
+
+@pytest.mark.parametrize("name", BAGS)
 def test_each_satisfies_the_schema(name):
     jsonschema.Draft202012Validator(bag_schema()).validate(read_document(FOLDER / name).value)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BAGS)
 def test_the_readme_tells_the_bound_and_the_value_of_each(name):
     result = solve(read_bag(FOLDER / name), objective="makespan")
     row = next(

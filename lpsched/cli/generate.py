@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli.generate_day import generate_day
+from lpsched.cli.given import counts_of, given_of
 from lpsched.cli.options import Output, TablesOption, form_of, require_output
 from lpsched.cli.talk import Talk, talk_of
 
 if TYPE_CHECKING:
     from lpsched.files.bags import TableForm
 
-LONGEST_COUNT = 18  # digits
 ENDINGS = (".yaml", ".yml", ".json")
 
 generate_app = typer.Typer(
@@ -101,8 +102,8 @@ def generate_bag(
     both = {
         "task_types": task_types,
         "tasks": tasks,
-        "machines": _counts("--machines", machines) if machines else None,
-        "special_machines": _counts("--special-machines", special_machines) if special_machines else None,
+        "machines": counts_of("--machines", machines) if machines else None,
+        "special_machines": counts_of("--special-machines", special_machines) if special_machines else None,
         "special_speedup": special_speedup,
         "special_least": special_least,
         "special_most": special_most,
@@ -121,17 +122,13 @@ def generate_bag(
     named = name if name is not None else f"{method.value}-{seed}"
     written = (talk_of(context), output, form_of(tables), seed)
     if method is Method.GROW:
-        _refuse_foreign(_given(of_cov), Method.COV)
+        _refuse_foreign(given_of(of_cov), Method.COV)
         if source is None:
             raise typer.BadParameter("--method grow needs --from: the small bag whose tables are grown")
-        _grow(named, source, _given(both), *written)
+        _grow(named, source, given_of(both), *written)
     else:
         _refuse_foreign({} if source is None else {"from": source}, Method.GROW)
-        _by_cov(named, _given(both | of_cov), *written)
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if value is not None}
+        _by_cov(named, given_of(both | of_cov), *written)
 
 
 def _refuse_foreign(given: dict[str, Any], method: Method) -> None:
@@ -179,30 +176,7 @@ def _grow(
         tell_growth(growth)
 
 
-@generate_app.command("day")
-def generate_day(
-    context: typer.Context,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
-    output: Output,
-    source: Annotated[
-        Path, typer.Option("--from", help="A bag with watts: its machines, task types and tables.")
-    ],
-    tasks: Annotated[int, typer.Option(help="How many tasks arrive, of types as frequent as in the bag.")],
-    minutes: Annotated[float, typer.Option(help="In which span they arrive, evenly at random.")],
-    name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
-    tables: TablesOption = None,
-) -> None:
-    """Generate a day: tasks that arrive and lose utility, with the levels of Friese's thesis of 2015."""
-    import numpy as np
-
-    from lpsched.cli.answers import write_and_tell
-    from lpsched.files.bags import read_bag
-    from lpsched.generate.day import day_of
-
-    require_output(output, ENDINGS, source)
-    named = name if name is not None else f"day-{seed}"
-    day = day_of(named, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
-    write_and_tell(talk_of(context), day, output, form_of(tables), seed=seed)
+generate_app.command("day")(generate_day)
 
 
 class Platform(StrEnum):
@@ -246,13 +220,3 @@ def generate_facility(
     named = name if name is not None else f"{platform.value}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), options)
     write_and_tell(talk_of(context), facility, output, form_of(tables), seed=seed)
-
-
-def _counts(option: str, given: list[str]) -> tuple[int, ...]:
-    """Read counts that come with commas, with repetition, or both."""
-    words = [word for part in given for word in part.split(",")]
-    if not all(
-        word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words
-    ):
-        raise typer.BadParameter(f"{option}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
-    return tuple(int(word) for word in words)

@@ -104,6 +104,7 @@ class CovOptions:
     special_cov: float = 0.1
     special_least: int = 3
     special_most: int = 5
+    special_task_types: int | None = None  # in all; None: as the numbers of each are drawn
     idle_watts: float = 66.0
     dynamic_watts: float = 133.0
     p_states: int = 1
@@ -128,6 +129,7 @@ class CovOptions:
         if special > self.task_types:
             needed = f"{special}, so that all special-purpose types have tasks of their own"
             faults.append(Fault(("task_types",), str(self.task_types), needed, "ask for more"))
+        faults += self._special_faults()
         pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
         if pairs > MOST_PAIRS:
             faults.append(
@@ -136,17 +138,53 @@ class CovOptions:
         if faults:
             raise InstanceError("options of the generator", tuple(faults))
 
+    def _special_faults(self) -> list[Fault]:
+        """Refuse a number of special task types that their machine types cannot have between them."""
+        number, types = self.special_task_types, len(self.special_machines)
+        least, most = self.special_least * types, self.special_most * types
+        if number is None or least <= number <= most or least > most:
+            return []
+        needed = f"{least} to {most}, as {types} special-purpose types can have"
+        return [Fault(("special_task_types",), str(number), needed, "change the option")]
+
 
 def _each(value: float | tuple[int, ...]) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+@dataclass(frozen=True, slots=True)
+class CovTables:
+    """Tables in P-state 0, a column for each machine type, special-purpose ones first; NaN cannot run."""
+
+    seconds: Floats  # e_ij
+    idle_watts: Floats  # b_j
+    dynamic_watts: Floats  # D_ij
+
+
 def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = None) -> Bag:
     """Generate a bag; the same generator state gives the same bag."""
     options = options if options is not None else CovOptions()
-    counts = (*options.special_machines, *options.machines)
-    size = (options.task_types, len(counts))
+    drawn = cov_tables(rng, options)
+    seconds, watts = with_p_states(rng, drawn, options.p_states)
+    tasks = zip(
+        numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True
+    )
+    return Bag(
+        name=name,
+        machine_types=tuple(
+            MachineType(name=label, count=count, idle_watts=watts, p_states=state_names(options.p_states))
+            for (label, count), watts in zip(machine_counts(options), drawn.idle_watts.tolist(), strict=True)
+        ),
+        task_types=tuple(TaskType(name=label, count=count) for label, count in tasks),
+        seconds=packed_table(rounded(seconds)),
+        watts=packed_table(rounded(watts)),
+    )
+
+
+def cov_tables(rng: np.random.Generator, options: CovOptions) -> CovTables:
+    """Draw the tables of P-state 0; idle watts have six digits, the others all of theirs."""
     special = len(options.special_machines)
+    size = (options.task_types, special + len(options.machines))
     row_means = _gamma(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[
         :, np.newaxis
     ]
@@ -155,34 +193,41 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
         rng, np.broadcast_to(row_means, (size[0], size[1] - special)), options.machine_cov
     )
     fast = np.broadcast_to(row_means / options.special_speedup, (size[0], special))
-    seconds[:, :special] = np.where(own_tasks(rng, options), _gamma(rng, fast, options.special_cov), np.nan)
-    idle = rounded(_gamma(rng, np.full(len(counts), options.idle_watts), options.power_machine_cov))
+    own = own_tasks(rng, options, options.special_task_types)
+    seconds[:, :special] = np.where(own, _gamma(rng, fast, options.special_cov), np.nan)
+    idle = rounded(_gamma(rng, np.full(size[1], options.idle_watts), options.power_machine_cov))
     row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.power_task_cov)[
         :, np.newaxis
     ]
     dynamic = _gamma(rng, np.broadcast_to(row_powers, size), options.power_machine_cov)
-    modes_seconds, modes_watts = [], []
-    for share in DYNAMIC_SHARES[: options.p_states]:
+    return CovTables(seconds, idle, dynamic)
+
+
+def with_p_states(rng: np.random.Generator, tables: CovTables, p_states: int) -> tuple[Floats, Floats]:
+    """Return seconds and watts of all P-states: all columns of machine type 0, then those of type 1, ..."""
+    seconds, watts = [], []
+    for share in DYNAMIC_SHARES[:p_states]:
         slower = (
-            1.0 if share == 1.0 else np.maximum(1.0, _gamma(rng, np.full(size, share**-0.5), SLOWDOWN_COV))
+            1.0
+            if share == 1.0
+            else np.maximum(1.0, _gamma(rng, np.full(tables.seconds.shape, share**-0.5), SLOWDOWN_COV))
         )
-        modes_seconds.append(seconds * slower)
-        modes_watts.append(np.where(np.isnan(seconds), np.nan, idle + share * dynamic))
-    states = tuple(f"P{k}" for k in range(options.p_states)) if options.p_states > 1 else None
-    machines = [
-        MachineType(name=label, count=count, idle_watts=watts, p_states=states)
-        for label, count, watts in zip(_machine_names(options), counts, idle.tolist(), strict=True)
-    ]
-    tasks = zip(
-        numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True
-    )
-    return Bag(
-        name=name,
-        machine_types=tuple(machines),
-        task_types=tuple(TaskType(name=label, count=count) for label, count in tasks),
-        seconds=_packed(modes_seconds),
-        watts=_packed(modes_watts),
-    )
+        seconds.append(tables.seconds * slower)
+        busy = tables.idle_watts + share * tables.dynamic_watts
+        watts.append(np.where(np.isnan(tables.seconds), np.nan, busy))
+    rows = len(tables.seconds)
+    return np.stack(seconds, axis=2).reshape(rows, -1), np.stack(watts, axis=2).reshape(rows, -1)
+
+
+def state_names(p_states: int) -> tuple[str, ...] | None:
+    """Return the names of so many P-states; one alone has no name."""
+    return tuple(f"P{k}" for k in range(p_states)) if p_states > 1 else None
+
+
+def machine_counts(options: CovOptions) -> list[tuple[str, int]]:
+    """Return the name of each machine type, and how many machines it has."""
+    names = numbered("special", len(options.special_machines)) + numbered("general", len(options.machines))
+    return list(zip(names, (*options.special_machines, *options.machines), strict=True))
 
 
 def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
@@ -191,15 +236,30 @@ def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
     )
 
 
-def own_tasks(rng: np.random.Generator, options: Special) -> Mask:
-    """Draw which task types each special-purpose machine type runs: sets without common members."""
+def own_tasks(rng: np.random.Generator, options: Special, in_all: int | None = None) -> Mask:
+    """Draw which task types each special-purpose machine type runs: sets without common members.
+
+    With `in_all`, numbers of task types drawn at random go up or down until they sum to that.
+    """
     own = np.zeros((options.task_types, len(options.special_machines)), dtype=np.bool_)
     waiting = rng.permutation(options.task_types)
-    for j in range(len(options.special_machines)):
-        number = int(rng.integers(options.special_least, options.special_most, endpoint=True))
+    for j, number in enumerate(_own_numbers(rng, options, in_all)):
         own[waiting[:number], j] = True
         waiting = waiting[number:]
     return own
+
+
+def _own_numbers(rng: np.random.Generator, options: Special, in_all: int | None) -> list[int]:
+    found = [
+        int(rng.integers(options.special_least, options.special_most, endpoint=True))
+        for _ in options.special_machines
+    ]
+    while in_all is not None and sum(found) != in_all:
+        step = 1 if sum(found) < in_all else -1
+        last = options.special_most if step > 0 else options.special_least
+        movable = [j for j, number in enumerate(found) if number != last]
+        found[movable[int(rng.integers(len(movable)))]] += step
+    return found
 
 
 def task_counts(rng: np.random.Generator, task_types: int, tasks: int) -> list[int]:
@@ -209,13 +269,8 @@ def task_counts(rng: np.random.Generator, task_types: int, tasks: int) -> list[i
     return [int(count) for count in drawn]
 
 
-def _machine_names(options: CovOptions) -> list[str]:
-    return numbered("special", len(options.special_machines)) + numbered("general", len(options.machines))
-
-
-def _packed(modes: list[Floats]) -> Table:
-    """Interleave the P-states: all columns of machine type 0, then those of machine type 1, ..."""
-    cells = rounded(np.stack(modes, axis=2).reshape(len(modes[0]), -1))
+def packed_table(cells: Floats) -> Table:
+    """Pack the cells of a table; NaN cannot run."""
     cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
     return Table(len(cells), cells.shape[1], cells.tobytes())
 

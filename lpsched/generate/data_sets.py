@@ -1,11 +1,12 @@
-"""The data sets of chapters 5, 6 and 7 of the thesis, made again: each with the thesis's sizes, by a seed.
+"""The data sets of chapters 2 to 7 of the thesis, made again: each with the thesis's sizes, by a seed.
 
 What the thesis measured (seconds and watts of five programs on nine computers) is not public; `desktop.py`
 has our stand-in. Everything that is drawn comes from a fixed seed, so that a data set is the same for
 everyone. Chapter 5 spreads its task types over the tasks and its arrivals over the span in a way it does not
-tell: here both are even. Chapter 7's arrivals follow waves and bursts; here they are even too.
+tell: here both are even. Chapter 7's arrivals follow waves and bursts; here they are even too. The days of
+chapters 2 to 4 are those of `essc.py`: here is one of them, and a small one with an energy constraint.
 
-Source: Friese, thesis of 2015, sections 5.5.1, 6.5.1, 6.6.1 and 7.3.
+Source: Friese, thesis of 2015, sections 2.6, 3.5, 5.5.1, 6.5.1, 6.6.1 and 7.3.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import numpy as np
 from lpsched.generate.cov import CovOptions, cov_bag, task_counts
 from lpsched.generate.day import day_of
 from lpsched.generate.desktop import desktop_bag
+from lpsched.generate.essc import essc_day
+from lpsched.generate.essc_options import EsscOptions
 from lpsched.generate.grow import Growth, grow
 from lpsched.generate.grow_options import GrowOptions
 from lpsched.instance.machine_sets import with_machines
@@ -30,11 +33,33 @@ if TYPE_CHECKING:
 GROWTH_SEED: Final = 5
 DAY_SEEDS: Final = {250: 250, 1_000: 1_000, 4_000: 4_000}
 FRONT_SEED: Final = 6
+ESSC_SEED: Final = 33
+ENERGY_SEED: Final = 2
 
 GENERAL_MACHINES: Final = (2, 3, 3, 3, 2, 4, 2, 5, 2)  # table 5.3, in the order of table 5.1
 SPECIAL_MACHINES: Final = (1, 1, 1, 1)
 THIRTY_SIX_MACHINES: Final = {2: (18,) * 2, 6: (6,) * 6, 9: (4,) * 9}  # by the number of machine types
 CHAPTER_7_SPECIAL: Final = (2, 2, 3, 3)
+SMALL_ESSC: Final = EsscOptions(  # 83 tasks an hour on four machines, as 50,000 a day on a hundred are
+    tasks=2_000,
+    hours=4.0,
+    warm_up_hours=1.0,
+    p_states=3,
+    energy_gigajoules=0.045,
+    task_types=50,
+    machines=(1, 1, 1, 2, 2, 3, 3, 4, 5),
+    special_machines=(1, 1),
+)
+
+
+def chapter_2() -> Day:
+    """Return a day of chapter 2: 33,000 tasks in 24 hours after two of warm-up, a hundred machines."""
+    return essc_day("essc-33k", ESSC_SEED, EsscOptions(tasks=33_000))
+
+
+def small_chapter_3() -> Day:
+    """Return a small relative of chapter 3's days: 2,000 tasks in four hours, 24 machines with P-states."""
+    return essc_day("energy-2k", ENERGY_SEED, SMALL_ESSC)
 
 
 @cache

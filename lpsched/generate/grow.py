@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.cov import own_tasks, rounded, six_digits, task_counts
+from lpsched.generate.cov import own_tasks, packed_table, rounded, six_digits, task_counts
 from lpsched.generate.gram_charlier import GramCharlier, gram_charlier
 from lpsched.generate.grow_options import GrowOptions, require_options
 from lpsched.generate.moments import Moments, moments
@@ -107,7 +107,7 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
         new_levels = all_levels[len(real) :]
         shapes += _shapes(key, names, densities, _numbers(levels, general), _numbers(new_levels, general))
         special = _sound(key, np.where(own, _row_means(all_levels, general)[:, np.newaxis] / speedup, np.nan))
-        tables.append(_packed(np.hstack((special, cells))))
+        tables.append(packed_table(np.hstack((special, cells))))
     counts = task_counts(rng, options.task_types, options.tasks)
     return Growth(_joined(name, small, options, counts, tables), tuple(shapes))
 
@@ -180,11 +180,6 @@ def _sound(key: str, cells: Floats) -> Floats:
     """Round to six digits, inside the range of numbers that a bag may hold."""
     cells = np.minimum(LARGEST, rounded(cells))
     return np.maximum(SMALLEST, cells) if key == "seconds" else np.where(cells < SMALLEST, 0.0, cells)
-
-
-def _packed(cells: Floats) -> Table:
-    cells = np.where(np.isnan(cells), np.nan, cells)  # one NaN for all: equal tables, equal bytes
-    return Table(len(cells), cells.shape[1], cells.tobytes())
 
 
 def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tables: list[Table]) -> Bag:

@@ -58,16 +58,15 @@ CHANCES: Final = {  # in percent, of extreme, high, medium and low urgency
 
 def draw_levels(rng: np.random.Generator, number: int) -> list[Levels]:
     """Draw the levels of some tasks."""
-    pairs = [(priority, urgency) for priority in CHANCES for urgency in THESIS_LEVELS.urgencies]
-    drawn = rng.choice(len(pairs), size=number, p=_chances())
     classes = tuple(THESIS_LEVELS.utility_classes)
-    chosen = rng.integers(len(classes), size=number)
-    return [
-        Levels(priority, urgency, classes[kind])
-        for (priority, urgency), kind in zip(
-            (pairs[each] for each in drawn.tolist()), chosen.tolist(), strict=True
-        )
+    every = [
+        Levels(priority, urgency, kind)
+        for priority in CHANCES
+        for urgency in THESIS_LEVELS.urgencies
+        for kind in classes
     ]
+    pairs = rng.choice(len(every) // len(classes), size=number, p=_chances())
+    return [every[k] for k in (len(classes) * pairs + rng.integers(len(classes), size=number)).tolist()]
 
 
 def _chances() -> Floats:

@@ -71,8 +71,8 @@ def heterogeneity(bag: Bag) -> Heterogeneity:
     return Heterogeneity(
         across_task_types=_spread(list(seconds.T)),
         across_machine_types=_spread(list(seconds)),
-        machine_performance_homogeneity=_homogeneity(speeds.sum(axis=0)),
-        task_difficulty_homogeneity=_homogeneity(speeds.sum(axis=1)),
+        machine_performance_homogeneity=homogeneity(speeds.sum(axis=0)),
+        task_difficulty_homogeneity=homogeneity(speeds.sum(axis=1)),
         task_machine_affinity=affinity(speeds[:, (speeds > 0).all(axis=0)]),
     )
 
@@ -98,7 +98,8 @@ def affinity(speeds: Floats) -> float | None:
     return float(others.mean())
 
 
-def _homogeneity(performances: Floats) -> float | None:
+def homogeneity(performances: Floats) -> float | None:
+    """Return the mean ratio of sorted neighbours, `None` if there are fewer than two above 0."""
     positive = np.sort(performances[performances > 0])
     return float((positive[:-1] / positive[1:]).mean()) if len(positive) > 1 else None
 

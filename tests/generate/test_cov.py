@@ -122,3 +122,22 @@ def test_a_bag_without_a_name_is_not_made():
 
 def test_the_defaults_are_the_thesis_machines():
     assert cov_bag("x", np.random.default_rng(0)).machines == 90
+
+
+@pytest.mark.parametrize("number", [30, 31, 40, 49, 50])
+def test_special_task_types_in_all_are_as_many_as_asked_for(number):
+    # Ten machine types with three to five each: all of them three, all five, and something in between.
+    found = [
+        arrays_of(make(seed, special_machines=(1,) * 10, special_task_types=number))
+        .can_run[:, :10]
+        .sum(axis=0)
+        for seed in range(5)
+    ]
+    assert {int(each.sum()) for each in found} == {number}
+    assert all(3 <= count <= 5 for each in found for count in each)
+
+
+def test_a_range_that_is_none_is_told_once():
+    with pytest.raises(InstanceError) as caught:
+        CovOptions(special_machines=(1,), special_least=6, special_task_types=5)
+    assert [each.path for each in caught.value.faults] == [("special_least",)]

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.files.days import read_day, write_day
+from lpsched.generate.essc import essc_day
+from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.trials import another_day
+from lpsched.instance.day import DayTaskType
+from tests.days import decaying, simple_day
+
+
+@pytest.fixture(scope="module")
+def day():
+    return essc_day(
+        "x", 5, EsscOptions(tasks=200, p_states=2, affinity="high", hours=6.0, energy_gigajoules=0.2)
+    )
+
+
+def test_trial_0_is_the_day_itself(day):
+    assert another_day(day, 0) is day
+
+
+def test_trials_have_other_tables_and_tasks_and_the_same_machines(day):
+    one, two = another_day(day, 1), another_day(day, 2)
+    assert len({each.seconds for each in (day, one, two)}) == 3
+    assert len({each.watts for each in (day, one, two)}) == 3
+    assert len({each.arriving for each in (day, one, two)}) == 3
+    assert one.machine_types == two.machine_types == day.machine_types
+    assert one.period == day.period
+    assert (one.name, two.name) == ("x-trial-1", "x-trial-2")
+
+
+def test_a_trial_is_the_same_every_time_and_after_a_file(day, tmp_path):
+    path = tmp_path / "day.yaml"
+    write_day(day, path)
+    assert another_day(read_day(path), 3) == another_day(day, 3)
+
+
+def test_trials_of_other_seeds_differ(day):
+    other = essc_day("x", 6, EsscOptions(tasks=200, p_states=2, affinity="high", hours=6.0))
+    assert another_day(other, 1).seconds != another_day(day, 1).seconds
+
+
+def test_trials_of_a_trial_are_other_days_and_come_back_from_files(day, tmp_path):
+    third = another_day(day, 3)
+    path = tmp_path / "third.yaml"
+    write_day(third, path)
+    assert read_day(path) == third
+    assert another_day(read_day(path), 0) == third
+    again = another_day(read_day(path), 3)
+    assert again.seconds not in {third.seconds, day.seconds}
+    assert again.name == "x-trial-3-3"
+    assert again == another_day(third, 3)
+
+
+def test_a_period_that_was_changed_later_holds_in_all_trials(day):
+    tight = replace(day, period=replace(day.period, energy_constraint_joules=7.0))
+    assert another_day(tight, 4).period == tight.period
+    assert another_day(tight, 4).seconds == another_day(day, 4).seconds
+
+
+def test_a_day_by_hand_has_no_trials():
+    hand = simple_day([[1.0]], [[1.0]], [1], [(0.0, 0, decaying(1.0))])
+    with pytest.raises(InstanceError) as caught:
+        another_day(hand, 1)
+    (fault,) = caught.value.faults
+    assert str(fault) == (
+        "made_by: found nothing, needs a generator, which makes others like it; run it alone, or generate a day "
+        "with `lpsched generate day --tasks N --seed S -o FILE`"
+    )
+    assert another_day(hand, 0) is hand
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"generator": "dice"}, "made_by.generator: found 'dice', needs 'essc'; run it alone"),
+        ({"colour": 3}, "made_by.colour: found a key that this generator does not know, needs none such"),
+        (
+            {"tasks": 2.5},
+            "made_by.tasks: found '2.5', needs a whole number from 0; correct it, or drop made_by",
+        ),
+        ({"tasks": True}, "made_by.tasks: found 'True', needs a whole number from 0"),
+        ({"hours": "long"}, "made_by.hours: found 'long', needs a number"),
+        ({"machines": 5}, "made_by.machines: found '5', needs a list of whole numbers from 0"),
+        ({"machines": (5, -1)}, "made_by.machines: found '(5, -1)', needs a list of whole numbers from 0"),
+        ({"affinity": 1}, "made_by.affinity: found '1', needs a word"),
+        ({"hours": -3.0}, "hours: found -3.0, needs 0.01 to 8784"),
+        ({"machines": (1, 1)}, "made_by: found machine types or task types that were changed later"),
+    ],
+)
+def test_a_note_that_makes_no_such_day_is_told(day, change, fault):
+    with pytest.raises(InstanceError) as caught:
+        another_day(replace(day, made_by=dict(day.made_by) | change), 1)
+    assert fault in "\n".join(str(each) for each in caught.value.faults)
+
+
+def test_a_day_whose_task_types_were_renamed_has_no_trials(day):
+    renamed = (DayTaskType("first"), *day.task_types[1:])
+    with pytest.raises(InstanceError, match="machine types or task types that were changed later"):
+        another_day(replace(day, task_types=renamed), 1)
