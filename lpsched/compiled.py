@@ -3,14 +3,16 @@
 Numba turns a function over arrays into machine code when it is called first, and keeps that code on disk
 where some folder may be written to. The plain function stays within reach as `function.py_func`.
 
-A compiled function calls only compiled functions of its own file: what Numba keeps on disk is thrown away
-when that file changes, not when a file changes that it calls. And it remembers types by the names of their
-modules: what another version left on disk may not be loaded any more, and is forgotten.
+A compiled function calls only compiled functions of its own folder: what is on disk is thrown away when a
+file of that folder changes; Numba itself would look at the function's own file only. And it remembers types
+by the names of their modules: what another version left on disk may not be loaded any more, and is forgotten.
 """
 
 from __future__ import annotations
 
 import contextlib
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lpsched.errors import MissingExtraError
@@ -31,11 +33,23 @@ def compiled(function: Function) -> Function:
     if numba is None:
         return function
     try:
-        made = numba.njit(cache=True)(function)
-    except RuntimeError:  # no folder to keep the code in: it is compiled once in each process
-        return cast("Function", numba.njit(function))
+        made: Any = numba.njit(cache=True)(function)
+        kept = made._cache._cache_file  # noqa: SLF001 - there is no public way
+        kept._source_stamp = kept._source_stamp, stamp(Path(function.__code__.co_filename).parent)  # noqa: SLF001
+    except (
+        RuntimeError,
+        AttributeError,
+    ):  # no folder to keep the code in, or a Numba that keeps it otherwise
+        return cast("Function", numba.njit(function))  # it is compiled once in each process
     forget_the_unreadable(made)
     return cast("Function", made)
+
+
+@cache
+def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
+    """Return what tells whether a file of a folder has changed: names, times and sizes."""
+    found = [(path.name, path.stat().st_mtime, path.stat().st_size) for path in folder.glob("*.py")]
+    return tuple(sorted(found))
 
 
 def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no types

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "risk": {"errors", "instance", "schedule", "watch"},
     "heuristics": {"errors", "instance", "heat", "schedule", "watch", "named"},
     "evolve": {"errors", "instance", "heat", "schedule", "watch", "risk", "compiled"},
-    "simulation": {"errors", "instance", "heat", "schedule", "watch", "compiled", "named"},
+    "simulation": {"errors", "instance", "heat", "relaxation", "schedule", "watch", "compiled", "named"},
     "result": {"display", "instance", "relaxation", "schedule", "verify", "certificate"},
     "files": BELOW_FILES,
     "pipeline": BELOW_PIPELINE | {"display"},

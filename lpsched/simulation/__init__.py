@@ -1,0 +1,10 @@
+"""Days as they happen: an engine that owns the clock and the truth, and policies that only answer.
+
+`register` makes a function of one's own a policy; see `registry.py`. `Draft` helps to write one.
+"""
+
+from lpsched.simulation.draft import Draft
+from lpsched.simulation.registry import forget, names, policy, register
+from lpsched.simulation.state import Assignment, Assignments, State
+
+__all__ = ["Assignment", "Assignments", "Draft", "State", "forget", "names", "policy", "register"]

@@ -1,0 +1,100 @@
+"""What happened in a day, task by task, and the schedule that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsched.schedule.day import DaySchedule, PlacedTask
+
+if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.day import Day
+    from lpsched.simulation.machines import LinedUp
+    from lpsched.simulation.state import System
+
+
+class Fate(IntEnum):
+    """What became of a task by the end of the day."""
+
+    WAITING = 0  # never mapped, or mapped but not begun
+    RAN = 1
+    DROPPED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedDay:
+    """What happened: a schedule for the verifier, the fate of every task, and what mapping took."""
+
+    schedule: DaySchedule  # of all tasks that began, warm-up included
+    fates: Integers  # N, of Fate
+    dropped_at: Floats  # N: when each dropped task was dropped; NaN for the others
+    event_at: Floats  # when each mapping event was
+    event_seconds: Floats  # how long the policy (with dropping and filter) took at each
+    is_whole: bool  # False: stopped by the watch before the day was over
+    refused: int = 0  # assignments that were not done, for they did not fit energy or time
+
+
+@dataclass(slots=True)
+class Happened:
+    """The record that the engine keeps."""
+
+    tasks: int
+    fates: Integers = field(init=False)
+    dropped_at: Floats = field(init=False)
+    starts: Floats = field(init=False)
+    machines: Integers = field(init=False)
+    columns: Integers = field(init=False)
+    event_at: list[float] = field(default_factory=list)
+    event_seconds: list[float] = field(default_factory=list)
+    refused: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin with tasks that wait."""
+        self.fates = np.full(self.tasks, Fate.WAITING, dtype=np.int64)
+        self.dropped_at, self.starts = np.full(self.tasks, np.nan), np.zeros(self.tasks)
+        self.machines, self.columns = np.zeros(self.tasks, np.int64), np.zeros(self.tasks, np.int64)
+
+    def run(self, made: LinedUp) -> None:
+        """Note tasks that have got unmovable: they will run."""
+        self.fates[made.tasks] = Fate.RAN
+        self.starts[made.tasks] = made.starts
+        self.machines[made.tasks], self.columns[made.tasks] = made.machines, made.columns
+
+    def drop(self, tasks: Integers, now: float) -> None:
+        """Note tasks that are given up."""
+        self.fates[tasks] = Fate.DROPPED
+        self.dropped_at[tasks] = now
+
+    def event(self, now: float, seconds: float) -> None:
+        """Note a mapping event, and how long it took."""
+        self.event_at.append(now)
+        self.event_seconds.append(seconds)
+
+    def simulated(self, day: Day, system: System, *, is_whole: bool) -> SimulatedDay:
+        """Return what happened."""
+        arrays = (self.fates, self.dropped_at, np.array(self.event_at), np.array(self.event_seconds))
+        for array in arrays:
+            array.flags.writeable = False
+        return SimulatedDay(self._schedule(day, system), *arrays, is_whole, self.refused)
+
+    def _schedule(self, day: Day, system: System) -> DaySchedule:
+        """Return the tasks that run, by start."""
+        ran = np.flatnonzero(self.fates == Fate.RAN)
+        ran = ran[np.argsort(self.starts[ran], kind="stable")]
+        machines, columns = self.machines[ran], self.columns[ran]
+        first = np.cumsum(system.machine_counts) - system.machine_counts
+        numbers = machines - first[system.machine_type[machines]] + 1 if len(ran) else machines
+        names = [day.machine_types[j].name for j, _ in day.modes]
+        states = [day.p_state(column) for column in range(len(names))]
+        return DaySchedule(
+            tuple(
+                PlacedTask(task, names[column], number, start, states[column])
+                for task, column, number, start in zip(
+                    ran.tolist(), columns.tolist(), numbers.tolist(), self.starts[ran].tolist(), strict=True
+                )
+            )
+        )

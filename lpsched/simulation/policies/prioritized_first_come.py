@@ -1,0 +1,28 @@
+"""Prioritized-FCFS: tasks of the highest utility to begin with first, of those who came first.
+
+Each goes to the machine that is ready first. A task that fits nowhere is passed over. See `orders.py`.
+
+Source: Friese, thesis of 2015, section 4.3.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lpsched.simulation.choosing import ready_in_turn
+from lpsched.simulation.policies.orders import by_priority, first_come, first_p_states
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lpsched.simulation.state import Assignments, State
+
+
+def prioritized_fcfs(state: State, _rng: np.random.Generator, /) -> Assignments:
+    """Answer at a mapping event, with the first P-state only."""
+    return ready_in_turn(state, by_priority(state, first_come(state)), usable=first_p_states(state))
+
+
+def prioritized_fcfs_all(state: State, _rng: np.random.Generator, /) -> Assignments:
+    """Answer at a mapping event; a later P-state is taken if no earlier one fits."""
+    return ready_in_turn(state, by_priority(state, first_come(state)))
