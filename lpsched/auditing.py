@@ -12,12 +12,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lpsched.certificate import boxes
+from lpsched.certificate import arrivals, boxes
 from lpsched.certificate.bounds import rounded_down, rounded_up
 from lpsched.certificate.claim import FORMAT, check
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
+from lpsched.files.day_certificates import day_certificate_from_dict
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.files.documents import read_document
 from lpsched.files.proofs import proof_from_dict
@@ -115,12 +116,25 @@ def _of_facility(facility: Facility, path: Path) -> Checked:
 
 
 def _of_day(day: Day, path: Path) -> Checked:
+    """Check a certificate or a schedule."""
     try:
+        if path.suffix.lower() not in SUFFIXES:
+            document = read_document(path)
+            if isinstance(document.value, dict) and document.value.get("format") == arrivals.FORMAT:
+                return _day_certificate(day, str(path), document)
         found = days.examine(day, read_day_schedule(day, path))
     except InstanceError as error:
         return _unreadable(str(path), error)
     reasons = tuple(each.sentence for each in found.violations)
     return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
+
+
+def _day_certificate(day: Day, name: str, document: Document) -> Checked:
+    verdict = arrivals.check(day, day_certificate_from_dict(document.value, name, document.faults))
+    proved = None if verdict.proved is None else rounded_up(verdict.proved)
+    objective = arrivals.OBJECTIVE
+    claimed = float(verdict.claimed)
+    return Checked(name, "certificate", objective, None, claimed, proved, None, verdict.reasons)
 
 
 def _unreadable(name: str, error: InstanceError) -> Checked:

@@ -1,28 +1,32 @@
-"""`lpsched certify`: a proof that travels."""
+"""`lpsched certify`: a proof that travels; of a bag, or of a day."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lpsched.cli.options import (
-    BagFile,
     Deadline,
     ObjectiveOption,
     PowerCap,
     Price,
     ProfitRatio,
     SolverName,
+    refuse,
     require_output,
 )
-from lpsched.cli.talk import talk_of
+from lpsched.cli.patience import leave, watched
+from lpsched.cli.talk import Talk, talk_of
+
+if TYPE_CHECKING:
+    from lpsched.instance.day import Day
 
 
 def certify(
     context: typer.Context,
-    bag: BagFile,
+    instance: Annotated[Path, typer.Argument(help="A bag or a day: a .yaml or .json file.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The certificate: a .json file.")],
     objective: ObjectiveOption = None,
     price: Price = None,
@@ -30,18 +34,39 @@ def certify(
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     solver: SolverName = "highs",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Of a day: seconds after which the best bound so far is taken.", min=0.0),
+    ] = None,
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
     from lpsched.files.bags import read_bag
     from lpsched.files.certificates import as_dict, write_certificate
+    from lpsched.files.instances import read_instance
+    from lpsched.instance import Bag
+    from lpsched.instance.day import Day
     from lpsched.pipeline import certify as certify_bag
     from lpsched.pipeline import solver_named
     from lpsched.reports.answers import certificate_line
     from lpsched.result.provenance import version_of_lpsched
 
-    require_output(output, (".json",), bag)
+    require_output(output, (".json",), instance)
+    read = read_instance(instance)
+    if isinstance(read, Day):
+        of_bag = {
+            "--objective": objective,
+            "--price": price,
+            "--profit-ratio": profit_ratio,
+            "--power-cap": power_cap,
+            "--deadline": deadline,
+            "--solver": None if solver == "highs" else solver,
+        }
+        refuse(of_bag, "goes with a bag, and this is a day")
+        _certify_day(talk_of(context), read, output, time_limit)
+        return
+    refuse({"--time-limit": time_limit}, "goes with a day, and this is none")
     made = certify_bag(
-        read_bag(bag),
+        read if isinstance(read, Bag) else read_bag(instance),  # which refuses anything else
         objective=objective,
         price=price,
         profit_ratio=profit_ratio,
@@ -52,3 +77,18 @@ def certify(
     write_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     talk_of(context).answer(answer, text=certificate_line(made, str(output)))
+
+
+def _certify_day(talk: Talk, day: Day, output: Path, time_limit: float | None) -> None:
+    from lpsched.display import number
+    from lpsched.files.day_certificates import as_dict, write_day_certificate
+    from lpsched.pipeline.day_certificates import certify_day
+    from lpsched.result.provenance import version_of_lpsched
+
+    with watched(talk, None) as watch:
+        made = certify_day(day, time_limit=time_limit, watch=watch)
+    write_day_certificate(made, output, version_of_lpsched())
+    answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
+    claim = f"utility {number(float(made.bound))} is proved for {day.name}"
+    talk.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
+    leave(watch, valid=True)

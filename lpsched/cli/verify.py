@@ -19,7 +19,7 @@ def verify(
         list[Path],
         typer.Argument(
             help="Certificates and schedules of a bag, proofs and allocations of a facility, "
-            "or schedules of a day.",
+            "or certificates and schedules of a day.",
             readable=False,
         ),
     ],

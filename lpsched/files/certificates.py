@@ -56,7 +56,7 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
             "cap": decimal(certificate.cap_price),
         },
     }
-    return content | {"checksum": _checksum(content)}
+    return content | {"checksum": checksum(content)}
 
 
 def write_certificate(certificate: Certificate, path: Path | str, version: str) -> None:
@@ -92,7 +92,7 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     InstanceError
         If it is not one, or was changed since it was written.
     """
-    reader = _Reader(list(faults))
+    reader = CertificateReader(list(faults))
     top = reader.mapping((), content, ("format", "lpsched", "instance", "claim", "multipliers", "checksum"))
     if "format" in top and top["format"] != FORMAT:
         reader.fault(("format",), describe(top["format"]), repr(FORMAT), "name a certificate")
@@ -105,7 +105,7 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
             ("multipliers", "machine_types"), describe(prices), "a mapping from machine types", "add it"
         )
     if not reader.faults:
-        expected = _checksum({key: value for key, value in top.items() if key != "checksum"})
+        expected = checksum({key: value for key, value in top.items() if key != "checksum"})
         if top["checksum"] != expected:
             reader.fault(
                 ("checksum",), describe(top["checksum"]), expected, "the file was changed: certify again"
@@ -136,16 +136,18 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     )
 
 
-class _Reader:
+class CertificateReader:
     """Takes a file's content apart, and collects what is wrong with it."""
 
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = faults
 
     def fault(self, path: tuple[str, ...], found: str, needed: str, do: str) -> None:
+        """Remember what is wrong somewhere."""
         self.faults.append(Fault(path, found, needed, do))
 
     def mapping(self, path: tuple[str, ...], value: object, keys: tuple[str, ...]) -> dict[str, Any]:
+        """Return a mapping that must have just these keys."""
         if not isinstance(value, dict):
             if not self.faults:  # what is inside something broken is not told again
                 self.fault(path, describe(value), "a mapping", "name a certificate that lpsched wrote")
@@ -157,11 +159,13 @@ class _Reader:
         return value
 
     def text(self, path: tuple[str, ...], value: object) -> str:
+        """Return what must be a text."""
         if not isinstance(value, str) and not self.faults:
             self.fault(path, describe(value), "a text", "certify again")
         return str(value)
 
     def number(self, path: tuple[str, ...], value: object) -> Fraction:
+        """Return what must be an exact decimal, in quotes."""
         if isinstance(value, str) and _DECIMAL.fullmatch(value):
             exact = Fraction(value)
             if abs(exact) <= sys.float_info.max:
@@ -183,6 +187,7 @@ class _Reader:
         return float(exact)
 
 
-def _checksum(content: dict[str, Any]) -> str:
+def checksum(content: dict[str, Any]) -> str:
+    """Return what tells whether a file was changed: the SHA-256 of its content, in a canonical form."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -62,11 +62,11 @@ class Checked:
         return (self.name, self.kind, verdict, self._claim(), self._derived())
 
     def _claim(self) -> str:
-        return "-" if self.claimed is None else f"{self.objective} {self._digits(self.claimed)} {self.unit}"
+        return "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
 
     def _derived(self) -> str:
         if self.proved is not None:
-            return f"{self._digits(self.proved)} {self.unit}"
+            return self._with_unit(self.proved)
         if self.measured is None:
             return "-"
         if isinstance(self.measured, facility.Measurement):
@@ -76,6 +76,9 @@ class Checked:
         if isinstance(self.measured, day.DayMeasurement):
             parts.insert(0, f"utility {number(self.measured.utility)}")
         return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
+
+    def _with_unit(self, value: float) -> str:
+        return self._digits(value) if self.unit is None else f"{self._digits(value)} {self.unit}"
 
     def _digits(self, value: float) -> str:
         """Write claim and proof alike, with as many digits as it takes to tell them apart."""

@@ -53,6 +53,32 @@ def test_show_tells_of_arrivals_load_and_utility(lpsched, day):
         assert line in out, line
 
 
+def test_show_tells_what_counts_and_who_made_the_day(lpsched, tmp_path):
+    period = {
+        "warm_up_seconds": 10,
+        "length_seconds": 200,
+        "edge": "completed",
+        "energy_constraint_joules": 5e8,
+    }
+    note = {"generator": "essc", "seed": 3, "shares": [0.5, 1]}
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(sound_day(period=period, made_by=note)))
+    code, out, err = lpsched("show", str(path))
+    assert (code, err) == (0, "")
+    assert "counted   10 to 210 s, tasks that end within; at most 500 MJ" in out
+    assert "made by   essc, seed 3, shares [0.5, 1]" in out
+    _, answer, _ = lpsched("show", str(path), "--json")
+    assert (answer["period"], answer["made_by"]) == (period, note)
+
+
+def test_show_warns_of_tasks_that_can_never_start(lpsched, tmp_path):
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(sound_day(period={"length_seconds": 50})))
+    code, _, err = lpsched("show", str(path))
+    assert code == 0
+    assert "1 of the tasks arrive when the period is over, and can never start" in " ".join(err.split())
+
+
 def test_show_as_json_has_the_numbers(lpsched, day):
     code, answer, _ = lpsched("show", day, "--json")
     assert code == 0
@@ -62,6 +88,7 @@ def test_show_as_json_has_the_numbers(lpsched, day):
     assert answer["utility_at_most"] == pytest.approx(16.0)
     assert answer["told"]["slow"] == 1
     assert answer["task_types"] == {"render": 2, "zip": 2}
+    assert (answer["period"], answer["made_by"]) == (None, None)
 
 
 def test_show_of_tasks_that_all_arrive_at_once_claims_no_load(lpsched, tmp_path):
@@ -144,6 +171,22 @@ def test_verify_measures_a_schedule_of_a_day(lpsched, day, schedule):
     assert (found["completed"], found["dropped"], found["profit_per_hour"]) == (2, 2, None)
 
 
+def test_verify_counts_by_the_period(lpsched, schedule, tmp_path):
+    # From 5 s on half of task 0 counts: 2 and 1000 J. Of task 3 15 of 20 s count: 0.75 x 2.63746 and 1350 J.
+    path = tmp_path / "cut.json"
+    path.write_text(json.dumps(sound_day(period={"warm_up_seconds": 5, "length_seconds": 110})))
+    _, answer, _ = lpsched("--json", "verify", str(path), schedule)
+    (found,) = answer["files"]
+    assert found["utility"] == pytest.approx(2.0 + 0.75 * (1.0 + 2.0 * 0.8187307530779818))
+    assert (found["energy_joules"], found["completed"], found["dropped"]) == (2350.0, 1, 2)
+    path.write_text(json.dumps(sound_day(period={"energy_constraint_joules": 3799})))
+    code, answer, _ = lpsched("--json", "verify", str(path), schedule)
+    assert code == 1
+    assert answer["files"][0]["reasons"] == [
+        "the schedule takes 3800.0 J in the period that counts, of 3799.0 J allowed"
+    ]
+
+
 def test_verify_refuses_a_broken_schedule_with_reasons_and_exit_one(lpsched, day, tmp_path):
     write_day_schedule(DaySchedule((PlacedTask(3, "cpu", 1, 99.0),)), tmp_path / "early.csv")
     (tmp_path / "junk.csv").write_text("task\n")
@@ -169,3 +212,28 @@ def test_faults_come_with_their_lines_and_exit_two(lpsched, tmp_path):
     assert code == 2
     (fault,) = answer["error"]["faults"]
     assert fault["where"] == "tasks[1].task_type (t.csv, line 3)"
+
+
+def test_a_day_is_certified_and_its_certificate_verified(lpsched, day, tmp_path):
+    proof = str(tmp_path / "proof.json")
+    code, out, _ = lpsched("certify", day, "-o", proof, "--time-limit", "1")
+    assert code == 0
+    assert " is proved for " in out
+    code, answer, _ = lpsched("verify", day, proof, "--json")
+    assert code == 0
+    checked = answer["files"][0]
+    assert (checked["kind"], checked["objective"], checked["unit"]) == ("certificate", "utility", None)
+    assert checked["proved"] <= checked["claimed"]
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(sound_day(name="other")))
+    code, out, _ = lpsched("verify", str(other), proof)
+    assert code == 1
+    assert "it is about another day" in out
+
+
+def test_options_of_a_bag_are_refused_for_a_day_and_the_other_way_round(lpsched, day, tmp_path):
+    proof = str(tmp_path / "proof.json")
+    _, _, err = lpsched("certify", day, "-o", proof, "--price", "3")
+    assert "Invalid value for --price: goes with a bag, and this is a day" in err
+    _, _, err = lpsched("certify", "instances/tiny.yaml", "-o", proof, "--time-limit", "3")
+    assert "Invalid value for --time-limit: goes with a day, and this is none" in err

@@ -1,0 +1,180 @@
+"""What can a task gain at most on one column? In exact whole numbers, but for `exp`.
+
+A number x is kept as x 2^256 (`fixed_point.py`), so that all times are exact. A task that arrives at a and
+starts at tau on this column, e seconds long, gains at most
+
+    share (U(tau + e - a) - lambda J)  -  (W(tau + e) - W(tau)),        W(t): what the slots cost until t.
+
+Runs that count wholly start between two times; what they cost has corners where a run begins or ends at the
+edge of a slot, the same for all tasks. Between two corners, and two breaks of U, the gain is convex, hence
+largest at an end; just before a break, where U is about to jump, its limit counts. U never rises, so a later
+corner matters only if the cost there is less than before, and none does if U now, less lambda J and the
+least cost to come, is no better than what is known.
+
+All other runs are cut at begin or end, and are looked at piece by piece. Over the end, the gain is convex on
+each piece as well. Over the begin the share rises while U falls: there U at the left end of a piece, times
+the share at its right end, is more.
+
+U in doubles is off by less than (3 + x exp(-x)) 2^-52 of the s at which the interval starts: 2^-40 s is
+added. Times in it are rounded down first. Everything else is exact or rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final
+
+from lpsched.certificate.fixed_point import PLACES, fixed, float_down, product_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpsched.instance.utility import UtilityFunction
+
+MARGIN: Final = 2.0**-40
+
+
+class Slots:
+    """What one machine type costs in each slot."""
+
+    def __init__(self, edges: Sequence[int], prices: Sequence[int]) -> None:
+        self.edges, self.prices = edges, prices
+        self.sums = [0]  # with twice as many places
+        for k, price in enumerate(prices):
+            self.sums.append(self.sums[-1] + price * (edges[k + 1] - edges[k]))
+
+    def cost(self, start: int, end: int) -> int:
+        """Return what a run costs, or a hair less."""
+        return (self._until(end) - self._until(start)) >> PLACES
+
+    def _until(self, time: int) -> int:
+        k = bisect_right(self.edges, time) - 1
+        if k < 0:
+            return 0
+        if k >= len(self.prices):
+            return self.sums[-1]
+        return self.sums[k] + self.prices[k] * (time - self.edges[k])
+
+
+class Falling:
+    """A utility function, by intervals."""
+
+    def __init__(self, function: UtilityFunction) -> None:
+        self.intervals = function.intervals
+        self.begins = [fixed(each.after_seconds) for each in function.intervals]
+
+    def interval(self, since: int) -> int:
+        """Return the interval of a time since arrival."""
+        return bisect_right(self.begins, since) - 1
+
+    def most(self, k: int, since: int) -> int:
+        """Return the utility by interval k at a time that is in it, or at its end; or a hair more."""
+        interval = self.intervals[k]
+        seconds = max(0.0, float_down(since) - interval.after_seconds)
+        fall = (interval.starts_at - interval.falls_to) * math.exp(-interval.rate_per_second * seconds)
+        return -fixed(-(interval.falls_to + fall + MARGIN * interval.starts_at))  # rounded up
+
+
+class Column:
+    """One task type on one column, at some prices."""
+
+    def __init__(
+        self, slots: Slots, seconds: int, price: int, period: tuple[int, int | None], *, completed: bool
+    ) -> None:
+        self.slots, self.seconds, self.price = slots, seconds, price  # the price of all its joules
+        self.begin, self.end = period
+        self.completed = completed
+        self.first = self.begin - seconds if completed else self.begin  # start of a run that counts wholly
+        self.last = None if self.end is None else self.end - seconds
+        inner = {edge for each in slots.edges for edge in (each, each - seconds)}
+        if self.last is not None:
+            inner.add(self.last)
+        self.corners = sorted(
+            each for each in inner if self.first <= each and (self.last is None or each <= self.last)
+        )
+        self.costs = [slots.cost(each, each + seconds) for each in self.corners]
+        self.least = list(self.costs)
+        for k in range(len(self.least) - 2, -1, -1):
+            self.least[k] = min(self.least[k], self.least[k + 1])
+        at_first = slots.cost(self.first, self.first + seconds)
+        self.cheapest = min([at_first, *self.least[:1]])
+
+    def whole_runs(self, arrival: int, utility: Falling, best: int) -> int:
+        """Return the most that runs which count wholly can gain, or `best` if that is more."""
+        start = max(arrival, self.first)
+        if self.last is not None and start > self.last:
+            return best
+        k = bisect_right(self.corners, start)
+        cost = self.slots.cost(start, start + self.seconds)
+        least = min([cost, *self.least[k : k + 1]])
+        since = start + self.seconds - arrival
+        interval = utility.interval(since)
+        worth = utility.most(interval, since) - self.price
+        if worth - least <= best:
+            return best
+        best = max(best, worth - cost)
+        for following in range(interval + 1, len(utility.begins)):  # to end just before utility breaks
+            at = arrival + utility.begins[following] - self.seconds
+            limit = utility.most(following - 1, utility.begins[following]) - self.price
+            if (self.last is not None and at > self.last) or limit - least <= best:
+                break
+            best = max(best, limit - self.slots.cost(at, at + self.seconds))
+        while k < len(self.corners) and worth - self.least[k] > best:
+            if self.costs[k] < cost:
+                cost, since = self.costs[k], self.corners[k] + self.seconds - arrival
+                worth = utility.most(utility.interval(since), since) - self.price
+                best = max(best, worth - cost)
+            k += 1
+        return best
+
+    def cut_runs(self, arrival: int, utility: Falling, best: int) -> int:
+        """Return the most that runs over begin or end can gain, or `best` if that is more."""
+        if self.completed or (self.end is not None and arrival >= self.end):
+            return best
+        if arrival < self.begin:
+            best = self._walk(max(arrival, self.begin - self.seconds), self.begin, arrival, utility, best)
+        if self.last is not None and self.end is not None:
+            best = self._walk(max(arrival, self.begin, self.last), self.end, arrival, utility, best)
+        return best
+
+    def _walk(self, first: int, last: int, arrival: int, utility: Falling, best: int) -> int:
+        right = first
+        k = utility.interval(first + self.seconds - arrival)
+        most = worth = utility.most(k, first + self.seconds - arrival) - self.price
+        while most > best:
+            best = max(best, self._share_of(worth, right) - self.slots.cost(right, right + self.seconds))
+            if right >= last:
+                break
+            left, since = right, right + self.seconds - arrival
+            k = utility.interval(since)
+            most = utility.most(k, since) - self.price
+            right = min(each for each in self._ahead(left, last, arrival, k, utility) if each > left)
+            rises = left < self.begin and (self.end is None or right + self.seconds <= self.end)
+            worth = most if rises else utility.most(k, right + self.seconds - arrival) - self.price
+        return best
+
+    def _ahead(self, left: int, last: int, arrival: int, k: int, utility: Falling) -> Iterator[int]:
+        """Yield places at which something may have a corner; the first one after `left` is among them."""
+        edges = self.slots.edges
+        yield last
+        yield self.begin
+        if self.last is not None:
+            yield self.last
+        starts = bisect_right(edges, left)
+        yield from edges[starts : starts + 1]
+        ends = bisect_right(edges, left + self.seconds)
+        yield from (each - self.seconds for each in edges[ends : ends + 1])
+        if k + 1 < len(utility.begins):
+            yield arrival + utility.begins[k + 1] - self.seconds
+
+    def _share_of(self, worth: int, start: int) -> int:
+        """Return which part of a worth counts, rounded up."""
+        end = start + self.seconds if self.end is None else min(start + self.seconds, self.end)
+        within = max(0, end - max(start, self.begin))
+        return -((-worth * within) // self.seconds)
+
+
+def joule_price(per_joule: int, seconds: float, watts: float) -> int:
+    """Return what the joules of a run cost, or a hair less."""
+    return -product_up(-per_joule, (fixed(seconds) * fixed(watts)) >> PLACES)

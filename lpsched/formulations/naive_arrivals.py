@@ -1,0 +1,49 @@
+"""The thesis's own figure: what a day would earn if every task started as it arrives, on its fastest column.
+
+    naive  =  sum over tasks of share(arrival, arrival + e) U(e),      e the least of the task's seconds
+
+That passes over two things, so it is a yardstick and no bound. A task on its fastest column takes the most
+power as a rule, and all of them together need more machines than there are: real schedules earn less. But
+only the tasks that would run in the period at once count in it: one that arrives in the warm-up can be kept
+waiting until the period has begun, and then earns something there. `arrivals.py` bounds that as well.
+
+Source: Friese, thesis of 2015, section 2.7.1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsched.instance.day_arrays import day_arrays, utility
+
+if TYPE_CHECKING:
+    from lpsched.instance.day import Day
+
+
+def naive_utility(day: Day) -> float:
+    """Return what all tasks would earn, each at once on a machine of its own.
+
+    Examples
+    --------
+    Two tasks of 40 seconds worth 8 each, the second of which is cut in half by the end of the period:
+
+    >>> from lpsched.instance import Table
+    >>> from lpsched.instance.day import ArrivingTasks, DayMachineType, DayTaskType, Day
+    >>> from lpsched.instance.period import Period
+    >>> from lpsched.instance.utility import Interval, UtilityFunction
+    >>> steady = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0),))
+    >>> tasks = ArrivingTasks.of([0.0, 30.0], [0, 0], ["steady", "steady"])
+    >>> day = Day("two", (DayMachineType("cpu", 1),), (DayTaskType("render"),), Table.of([[40.0]]),
+    ...     Table.of([[100.0]]), tasks, utility_functions={"steady": steady}, period=Period(0.0, 50.0))
+    >>> naive_utility(day)
+    12.0
+    """
+    arrays = day_arrays(day)
+    fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)[arrays.task_type]
+    earned = utility(arrays, np.arange(day.tasks), fastest)
+    ends = arrays.arrivals + fastest
+    shares = (day.period.share(*run) for run in zip(arrays.arrivals.tolist(), ends.tolist(), strict=True))
+    return math.fsum(share * each for share, each in zip(shares, earned.tolist(), strict=True))

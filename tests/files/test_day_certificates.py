@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from lpsched.certificate.arrivals import DayCertificate
+from lpsched.errors import InstanceError
+from lpsched.files.certificates import checksum
+from lpsched.files.day_certificates import as_dict, day_certificate_from_dict, write_day_certificate
+from lpsched.instance.frozen import FrozenDict
+
+MADE = DayCertificate(
+    "two",
+    "abc",
+    Fraction(33, 4),
+    (Fraction(0), Fraction(50)),
+    FrozenDict({"cpu": (Fraction(0.1),)}),
+    Fraction(0),
+)
+
+
+def test_what_is_written_is_read_again_exactly(tmp_path):
+    write_day_certificate(MADE, tmp_path / "proof.json", "1.0")
+    content = json.loads((tmp_path / "proof.json").read_text())
+    assert content["claim"] == {"objective": "utility", "bound": "8.25"}
+    assert day_certificate_from_dict(content, "proof.json") == MADE
+
+
+def changed(*path, value, sealed=True):
+    content = as_dict(MADE, "1.0")
+    inner = content
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    if sealed:
+        content["checksum"] = checksum({key: each for key, each in content.items() if key != "checksum"})
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param([], "found a list of 0, needs a mapping", id="no-mapping"),
+        pytest.param({}, "needs the key 'claim'", id="empty"),
+        pytest.param(
+            changed("format", value="lpsched-certificate/1"), "name a certificate of a day", id="of-a-bag"
+        ),
+        pytest.param(
+            changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"
+        ),
+        pytest.param(changed("claim", "objective", value="profit"), "needs 'utility'", id="objective"),
+        pytest.param(
+            changed("claim", "bound", value=9.0),
+            "claim.bound: found 9.0, needs an exact decimal",
+            id="no-text",
+        ),
+        pytest.param(
+            changed("multipliers", "edges_seconds", value="0"), "a list of exact decimals", id="no-list"
+        ),
+        pytest.param(
+            changed("multipliers", "edges_seconds", value=["0", "x"]), "edges_seconds.1", id="no-number"
+        ),
+        pytest.param(
+            changed("multipliers", "machine_types", value=[]), "a mapping from machine types", id="no-types"
+        ),
+        pytest.param(
+            changed("multipliers", "machine_types", value={"cpu": ["nan"]}), "machine_types.cpu.0", id="nan"
+        ),
+    ],
+)
+def test_what_is_no_certificate_is_refused_with_the_place(content, words):
+    with pytest.raises(InstanceError) as refused:
+        day_certificate_from_dict(content, "proof.json")
+    assert words in str(refused.value).replace("[", ".").replace("]", "")

@@ -1,0 +1,117 @@
+"""No schedule of a tiny day earns more than any prices prove, however bad the prices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.certificate.arrivals import check
+from lpsched.formulations.arrival_looks import Looker
+from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrivals import proved_by
+from lpsched.pipeline.day_certificates import certificate_of
+from lpsched.relaxation import ArrivalPrices
+from models.arrivals import most_utility
+from tests.property.day_schedules import most_earned, share, starts_of, utility
+from tests.property.days import days, periods
+
+MOST_STARTS = 9
+few = settings(max_examples=40, deadline=None)
+TIMES = st.integers(0, 60).map(float) | st.floats(0.0, 80.0)
+PER_SECOND = st.sampled_from([0.0, 0.0, 0.05, 0.3]) | st.floats(0.0, 2.0)
+
+
+@st.composite
+def prices_of(draw, day) -> ArrivalPrices:
+    """Draw any prices on any slots; a price of energy only where there is a constraint."""
+    edges = sorted(draw(st.sets(TIMES, min_size=2, max_size=5)))
+    per_second = [[draw(PER_SECOND) for _ in edges[1:]] for _ in day.machine_types]
+    limited = day.period.energy_constraint_joules is not None
+    per_joule = draw(st.sampled_from([0.0, 1e-3, 0.02]) | st.floats(0.0, 0.1)) if limited else 0.0
+    return ArrivalPrices(np.array(edges), np.array(per_second), per_joule)
+
+
+@st.composite
+def priced_days(draw, most_tasks=3):
+    """Draw a tiny day with a period, and prices."""
+    day = replace(draw(days(most_tasks=most_tasks, most_types=2, most_machines=1)), period=draw(periods()))
+    return day, draw(prices_of(day))
+
+
+@few
+@given(case=priced_days(), extra=st.lists(TIMES, max_size=3))
+def test_no_schedule_on_a_grid_of_starts_earns_more_than_any_prices_prove(case, extra):
+    day, prices = case
+    grid = [starts_of(day, task, extra, MOST_STARTS) for task in range(day.tasks)]
+    assert most_earned(day, grid) <= proved_by(offers_of(day), prices)
+
+
+@few
+@given(case=priced_days(most_tasks=2), place=st.floats(0.0, 1.0))
+def test_no_start_of_a_task_gains_more_than_its_best_choice(case, place):
+    day, prices = case
+    best = Looker(offers_of(day), prices.edges).best(prices).best
+    for task in range(day.tasks):
+        i, arrival = day.arriving.type_numbers[task], Fraction(day.arriving.arrival_seconds[task])
+        for column, e in enumerate(day.seconds.row(i)):
+            if e is not None:
+                for start in tried_starts(day, task, prices, place):
+                    assert gain(day, prices, task, column, max(arrival, start)) <= best[task]
+
+
+@few
+@given(case=priced_days())
+def test_plain_whole_numbers_prove_what_the_compiled_loops_do(case):
+    day, prices = case
+    bound = proved_by(offers_of(day), prices)
+    verdict = check(day, certificate_of(day, prices, bound))
+    assert verdict.accepted, verdict
+    assert math.isclose(float(verdict.proved), bound, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@few
+@given(case=priced_days(most_tasks=4))
+def test_the_dual_prices_of_the_written_out_program_prove_its_optimum(case):
+    day, prices = case
+    best = most_utility(day, prices.edges.tolist())
+    dual = ArrivalPrices(prices.edges, np.array(best.per_second), best.per_joule)
+    assert proved_by(offers_of(day), prices) >= best.utility * (1.0 - 1e-7) - 1e-7
+    assert math.isclose(proved_by(offers_of(day), dual), best.utility, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def gain(day, prices, task, column, start) -> float:
+    """Return what a task gains at these prices: the formula, in fractions."""
+    i, arrival = day.arriving.type_numbers[task], Fraction(day.arriving.arrival_seconds[task])
+    end = start + Fraction(day.seconds[i, column])
+    part = share(day, start, end)
+    joules = Fraction(day.seconds[i, column]) * Fraction(day.watts[i, column])
+    cost = sum(
+        Fraction(price) * max(Fraction(0), min(end, Fraction(b)) - max(start, Fraction(a)))
+        for price, a, b in zip(
+            prices.per_second[day.modes[column][0]].tolist(),
+            prices.edges[:-1].tolist(),
+            prices.edges[1:].tolist(),
+            strict=True,
+        )
+    )
+    worth = Fraction(utility(day, task, end - arrival)) - Fraction(prices.per_joule) * joules
+    return float(part * worth - cost)
+
+
+def tried_starts(day, task, prices, place) -> list[Fraction]:
+    """Return starts near everything that can matter, and between."""
+    near = [*prices.edges.tolist(), day.period.begins_at]
+    near += [day.period.ends_at] if math.isfinite(day.period.ends_at) else []
+    lengths = [e for e in day.seconds.row(day.arriving.type_numbers[task]) if e is not None]
+    arrival = day.arriving.arrival_seconds[task]
+    near += [arrival + each.after_seconds for each in day.utility_of(task).intervals]
+    starts = sorted({Fraction(each) - Fraction(e) for each in near for e in (0.0, *lengths)})
+    hair = Fraction(1, 10**12)
+    between = [a + (b - a) * Fraction(place) for a, b in pairwise(starts)]
+    return [each + off for each in starts for off in (-hair, 0, hair)] + between
