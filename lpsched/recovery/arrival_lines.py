@@ -1,0 +1,308 @@
+"""Runs lined up on machines, in gaps between other runs or in the place of one. Compiled.
+
+Machines have numbers over all types; the runs on each are a chain by rising start, named by the numbers of
+their tasks. What a run brings, at prices w of machine time and lambda of energy:
+
+    worth   =  share (U(end - arrival) - lambda joules)             share: of the period that counts
+    value   =  worth - integral of w over the run - w times the gaps beside it that nothing could fill
+
+`insert` looks in all machines for the gap where a task has the most value, from its arrival on and, if that
+is before the period, from where it begins to count; `replace` for a run that can make way: there the task
+must be worth more than that run. Both look at STEPS runs ahead at most. `squeeze` lets runs start earlier
+where nothing is in the way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from lpsched.compiled import compiled
+
+if TYPE_CHECKING:
+    from lpsched.instance.arrays import Floats, Integers, Mask
+
+STEPS: Final = 15
+NOBODY: Final = -1
+LEAST_GAIN: Final = 1e-9  # for which runs are exchanged
+
+
+class Market(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """A day and its prices."""
+
+    arrivals: Floats  # N
+    types: Integers  # N
+    functions: Integers  # N
+    can_run: Mask  # T x C
+    seconds: Floats  # T x C
+    joules: Floats  # T x C
+    column_type: Integers  # C
+    first_machine: Integers  # M + 1
+    shortest: Floats  # M: seconds of the shortest run
+    first_interval: Integers  # F + 1
+    after_seconds: Floats
+    starts_at: Floats
+    falls_to: Floats
+    rate_per_second: Floats
+    begins_at: float
+    ends_at: float
+    completed: bool
+    edges: Floats  # S + 1
+    per_second: Floats  # M x S
+    paid: Floats  # M x (S + 1): the price of all time since the first edge
+    least: Floats  # M: the lowest price of a second
+    per_joule: float
+
+
+class Lines(NamedTuple):
+    """What runs where; column NOBODY: the task does not run."""
+
+    head: Integers  # machines: the first run
+    following: Integers  # N
+    start: Floats  # N
+    end: Floats  # N
+    column: Integers  # N
+    machine: Integers  # N
+    left: Floats  # 1: joules
+
+
+@compiled
+def utility(market: Market, n: int, end: float) -> float:
+    """Return what a task earns that ends then."""
+    f, elapsed = market.functions[n], end - market.arrivals[n]
+    p = market.first_interval[f]
+    while p + 1 < market.first_interval[f + 1] and market.after_seconds[p + 1] <= elapsed:
+        p += 1
+    decay = math.exp(-market.rate_per_second[p] * (elapsed - market.after_seconds[p]))
+    return float(market.falls_to[p] + (market.starts_at[p] - market.falls_to[p]) * decay)
+
+
+@compiled
+def share_of(market: Market, start: float, end: float) -> float:
+    """Return which part of a run counts."""
+    if market.completed:
+        return 1.0 if market.begins_at < end <= market.ends_at else 0.0
+    within = min(end, market.ends_at) - max(start, market.begins_at)
+    return 1.0 if within >= end - start else max(0.0, within) / (end - start)
+
+
+@compiled
+def price_until(market: Market, j: int, time: float) -> float:
+    """Return what a machine of type j costs from the first edge until a time."""
+    edges = market.edges
+    if time <= edges[0]:
+        return 0.0
+    if time >= edges[-1]:
+        return float(market.paid[j, -1])
+    s = np.searchsorted(edges, time, side="right") - 1
+    return float(market.paid[j, s] + market.per_second[j, s] * (time - edges[s]))
+
+
+@compiled
+def worth_of(market: Market, n: int, c: int, start: float) -> float:
+    """Return what a run is worth, its energy paid."""
+    i = market.types[n]
+    end = start + market.seconds[i, c]
+    share = share_of(market, start, end)
+    if share <= 0.0:
+        return 0.0
+    return share * (utility(market, n, end) - market.per_joule * float(market.joules[i, c]))
+
+
+@compiled
+def taken_by(market: Market, n: int, c: int, start: float) -> float:
+    """Return the joules of a run that count."""
+    i = market.types[n]
+    return float(market.joules[i, c]) * share_of(market, start, start + market.seconds[i, c])
+
+
+@compiled
+def begin_of(market: Market, n: int, c: int, turn: int) -> float:
+    """Return from when on to look: the arrival, then where a run begins to count; infinite: not at all."""
+    arrival = market.arrivals[n]
+    if turn == 0:
+        return float(arrival)
+    if arrival >= market.begins_at:
+        return math.inf
+    if market.completed:
+        seconds = float(market.seconds[market.types[n], c])
+        return max(float(arrival), float(np.nextafter(market.begins_at, math.inf)) - seconds)
+    return market.begins_at
+
+
+@compiled
+def wasted(market: Market, j: int, before: float, behind: float, start: float) -> float:
+    """Return what the time beside a run costs that no run could fill."""
+    seconds = 0.0
+    if before < market.shortest[j]:
+        seconds += before
+    if behind < market.shortest[j]:
+        seconds += behind
+    if seconds == 0.0:
+        return 0.0
+    return price_until(market, j, start + seconds) - price_until(market, j, start)
+
+
+@compiled
+def most_of(market: Market, n: int, c: int, start: float) -> float:
+    """Return about the most value of a run that starts then or later; 0 if it would start too late."""
+    if start >= market.ends_at:
+        return 0.0
+    i, seconds = market.types[n], float(market.seconds[market.types[n], c])
+    time = float(market.least[market.column_type[c]]) * seconds
+    return utility(market, n, start + seconds) - market.per_joule * float(market.joules[i, c]) - time
+
+
+@compiled
+def place(lines: Lines, market: Market, n: int, c: int, m: int, before: int, start: float) -> None:  # noqa: PLR0913, PLR0917 - compiled
+    """Let a task run behind another one."""
+    lines.start[n], lines.end[n] = start, start + market.seconds[market.types[n], c]
+    lines.column[n], lines.machine[n] = c, m
+    if before == NOBODY:
+        lines.following[n], lines.head[m] = lines.head[m], n
+    else:
+        lines.following[n], lines.following[before] = lines.following[before], n
+    lines.left[0] -= taken_by(market, n, c, start)
+
+
+@compiled
+def take_out(lines: Lines, market: Market, before: int, n: int) -> None:
+    """Let a task not run any more."""
+    lines.left[0] += taken_by(market, n, lines.column[n], lines.start[n])
+    if before == NOBODY:
+        lines.head[lines.machine[n]] = lines.following[n]
+    else:
+        lines.following[before] = lines.following[n]
+    lines.column[n] = NOBODY
+
+
+@compiled
+def ahead_of(lines: Lines, m: int, time: float) -> tuple[int, int]:
+    """Return the last run on a machine that ends by a time, and the one behind it."""
+    before, run = NOBODY, lines.head[m]
+    while run != NOBODY and lines.end[run] <= time:
+        before, run = run, lines.following[run]
+    return before, run
+
+
+@compiled
+def gap_on(market: Market, lines: Lines, n: int, c: int, m: int, time: float) -> tuple[int, float]:  # noqa: PLR0913, PLR0917 - compiled
+    """Return behind which run, and when, a task could start at the earliest; infinite: not soon."""
+    seconds = market.seconds[market.types[n], c]
+    before, run = ahead_of(lines, m, time)
+    start = time
+    for _ in range(STEPS):
+        if run == NOBODY or start + seconds <= lines.start[run]:
+            return before, start
+        before, start, run = run, float(lines.end[run]), lines.following[run]
+    return before, math.inf
+
+
+@compiled
+def value_on(market: Market, lines: Lines, n: int, c: int, before: int, start: float, m: int) -> float:  # noqa: PLR0913, PLR0917 - compiled
+    """Return the value of a run in a gap; 0 if there is not the energy for it."""
+    if start >= market.ends_at or taken_by(market, n, c, start) > lines.left[0]:
+        return 0.0
+    j, end = market.column_type[c], start + market.seconds[market.types[n], c]
+    following = lines.head[m] if before == NOBODY else lines.following[before]
+    ahead = start if before == NOBODY else start - lines.end[before]
+    behind = math.inf if following == NOBODY else lines.start[following] - end
+    paid = price_until(market, j, end) - price_until(market, j, start)
+    return worth_of(market, n, c, start) - paid - wasted(market, j, ahead, behind, start)
+
+
+@compiled
+def best_gap(market: Market, lines: Lines, n: int) -> tuple[int, int, int, float]:
+    """Return the column, machine, run behind and start of the most value for a task; column NOBODY: none."""
+    best, column, machine, behind, at = 0.0, NOBODY, NOBODY, NOBODY, 0.0
+    for c in range(len(market.column_type)):
+        j = market.column_type[c]
+        for turn in range(2 if market.can_run[market.types[n], c] else 0):
+            time = begin_of(market, n, c, turn)
+            if most_of(market, n, c, time) <= best:
+                continue
+            for m in range(market.first_machine[j], market.first_machine[j + 1]):
+                before, start = gap_on(market, lines, n, c, m, time)
+                if most_of(market, n, c, start) > best:
+                    value = value_on(market, lines, n, c, before, start, m)
+                    if value > best:
+                        best, column, machine, behind, at = value, c, m, before, start
+    return column, machine, behind, at
+
+
+@compiled
+def insert(market: Market, lines: Lines, order: Integers) -> int:
+    """Give each task that does not run the gap of the most value, in this order; return how many got one."""
+    found = 0
+    for n in order:
+        if lines.column[n] == NOBODY:
+            column, machine, behind, at = best_gap(market, lines, n)
+            if column != NOBODY:
+                place(lines, market, n, column, machine, behind, at)
+                found += 1
+    return found
+
+
+@compiled
+def exchange_on(  # noqa: PLR0913, PLR0917 - compiled
+    market: Market, lines: Lines, n: int, c: int, m: int, time: float, best: float
+) -> tuple[float, int, int, float]:
+    """Return what is gained if a task replaces a run, that run, the one before it, and the start."""
+    gone, behind, at, seconds = NOBODY, NOBODY, 0.0, market.seconds[market.types[n], c]
+    before, run = ahead_of(lines, m, time)
+    for _ in range(STEPS):
+        start = time if before == NOBODY else max(time, float(lines.end[before]))
+        if run == NOBODY or most_of(market, n, c, start) <= best:
+            break
+        after = lines.following[run]
+        if after == NOBODY or start + seconds <= lines.start[after]:
+            freed = taken_by(market, run, lines.column[run], lines.start[run])
+            gain = worth_of(market, n, c, start) - worth_of(market, run, lines.column[run], lines.start[run])
+            if gain > best and taken_by(market, n, c, start) <= lines.left[0] + freed:
+                best, gone, behind, at = gain, run, before, start
+        before, run = run, after
+    return best, gone, behind, at
+
+
+@compiled
+def replace(market: Market, lines: Lines, order: Integers) -> int:
+    """Let each task that does not run replace the run by which most is gained; return how often that was."""
+    found = 0
+    for n in order:
+        if lines.column[n] != NOBODY:
+            continue
+        best, column, gone, behind, at = LEAST_GAIN, NOBODY, NOBODY, NOBODY, 0.0
+        for c in range(len(market.column_type)):
+            j = market.column_type[c]
+            for turn in range(2 if market.can_run[market.types[n], c] else 0):
+                time = begin_of(market, n, c, turn)
+                if most_of(market, n, c, time) <= best:
+                    continue
+                for m in range(market.first_machine[j], market.first_machine[j + 1]):
+                    gain, run, before, start = exchange_on(market, lines, n, c, m, time, best)
+                    if run != NOBODY:
+                        best, column, gone, behind, at = gain, c, run, before, start
+        if column != NOBODY:
+            m = lines.machine[gone]
+            take_out(lines, market, behind, gone)
+            place(lines, market, n, column, m, behind, at)
+            found += 1
+    return found
+
+
+@compiled
+def squeeze(market: Market, lines: Lines) -> None:
+    """Let runs start as early as nothing is in the way, if they lose no worth and there is the energy."""
+    for m in range(len(lines.head)):
+        free, run = 0.0, lines.head[m]
+        while run != NOBODY:
+            c, start = lines.column[run], max(free, market.arrivals[run])
+            if start < lines.start[run]:
+                more = taken_by(market, run, c, start) - taken_by(market, run, c, lines.start[run])
+                gains = worth_of(market, run, c, start) >= worth_of(market, run, c, lines.start[run])
+                if gains and more <= lines.left[0]:
+                    lines.start[run], lines.end[run] = start, start + market.seconds[market.types[run], c]
+                    lines.left[0] -= more
+            free, run = lines.end[run], lines.following[run]
