@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lpsched.compare.facility_methods import allocate
     from lpsched.compare.fronts import compare_fronts
     from lpsched.compare.schedules import validate
+    from lpsched.compare.simulations import simulate
     from lpsched.errors import (
         Fault,
         InfeasibleError,
@@ -76,11 +77,13 @@ if TYPE_CHECKING:
     from lpsched.result.day_validation import DayValidation
     from lpsched.result.front_comparison import FrontComparison
     from lpsched.result.risk import Risk
+    from lpsched.result.simulation import Simulation
     from lpsched.risk.options import RiskOptions
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
     from lpsched.schedule.day import DaySchedule, PlacedTask
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
     from lpsched.schedule.tasks import TaskRow, expand
+    from lpsched.simulation.options import SimulationOptions
 
 _PLACES: Final = {
     "ArrivingTasks": "instance.day",
@@ -120,6 +123,8 @@ _PLACES: Final = {
     "RiskOptions": "risk.options",
     "Run": "schedule.bag",
     "Schedule": "schedule.bag",
+    "Simulation": "result.simulation",
+    "SimulationOptions": "simulation.options",
     "Site": "instance",
     "SolverError": "errors",
     "Status": "result",
@@ -152,6 +157,7 @@ _PLACES: Final = {
     "read_proof": "files.proofs",
     "read_schedule": "files.schedules",
     "risk_of": "pipeline.risks",
+    "simulate": "compare.simulations",
     "solve": "pipeline",
     "solver_named": "pipeline",
     "validate": "compare.schedules",
@@ -166,7 +172,7 @@ _PLACES: Final = {
     "write_schedule": "files.schedules",
 }
 
-_PARTS: Final = ("heuristics",)  # loaded on use as a whole: lpsched.heuristics.register
+_PARTS: Final = ("heuristics", "simulation")  # loaded on use as a whole: lpsched.heuristics.register
 
 __all__ = [
     "ArrivingTasks",
@@ -206,6 +212,8 @@ __all__ = [
     "RiskOptions",
     "Run",
     "Schedule",
+    "Simulation",
+    "SimulationOptions",
     "Site",
     "SolverError",
     "Status",
@@ -238,6 +246,7 @@ __all__ = [
     "read_proof",
     "read_schedule",
     "risk_of",
+    "simulate",
     "solve",
     "solver_named",
     "validate",

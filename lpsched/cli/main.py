@@ -30,6 +30,7 @@ from lpsched.cli.patience import StoppedEarly
 from lpsched.cli.price import price
 from lpsched.cli.schema import schema
 from lpsched.cli.show import show
+from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import solve
 from lpsched.cli.talk import Talk, print_json, tell
 from lpsched.cli.validate import validate
@@ -55,6 +56,7 @@ for command in (
     front,
     price,
     validate,
+    simulate,
     whatif,
     certify,
     verify,

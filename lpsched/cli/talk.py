@@ -17,8 +17,7 @@ import typer
 from lpsched.errors import LpschedWarning
 
 if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+    from rich.console import ConsoleRenderable
 
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
 
@@ -31,7 +30,9 @@ class Talk:
     quiet: bool = False
     verbose: bool = False
 
-    def answer(self, as_json: dict[str, Any], tables: Sequence[Table | Text] = (), text: str = "") -> None:
+    def answer(
+        self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), text: str = ""
+    ) -> None:
         """Print the answer once: as one JSON object, or as tables and text for people."""
         if self.as_json:
             print_json(as_json)
@@ -78,7 +79,7 @@ def print_json(content: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=plain, allow_nan=False) + "\n")
 
 
-def print_tables(tables: Sequence[Table | Text]) -> None:
+def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
     """Print tables with an empty line between them."""
     from rich.console import Console
 

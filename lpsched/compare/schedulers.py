@@ -64,9 +64,17 @@ def reason(error: Exception) -> str:
 
 
 def failed(sentence: str, seconds: float | None = None, code: str = FAILED) -> Ran:
-    """Return what there is of a scheduler that has no schedule; strangers' words are cut and made plain."""
-    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence[:LONGEST])
-    return Ran(Examined((Violation(code, shown),), None), seconds)
+    """Return what there is of a scheduler that has no schedule."""
+    return Ran(Examined((Violation(code, plain_words(sentence)),), None), seconds)
+
+
+def plain_words(sentence: str) -> str:
+    r"""Return strangers' words, cut and made plain: what would steer the terminal is shown as its code.
+
+    >>> print(plain_words("no\ttabs"))
+    no\ttabs
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence[:LONGEST])
 
 
 def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wait: bool) -> Ran:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 MARKS: Final = (  # colour and mark of each method in turn; the colours can be told apart by anybody
     ("#d55e00", "s"),
@@ -86,7 +86,7 @@ def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], plac
     )
 
 
-def legend_above(figure: Figure, *several: Axes) -> None:
+def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
     """Name all marks above the picture, each once."""
     handles: dict[str, Artist] = {
         label: handle

@@ -46,7 +46,7 @@ footer { margin-top: 3rem; font-size: .85rem; opacity: .75; }
 @media print {
   body { max-width: none; padding: 0; font-size: 10pt; }
   h2 { break-after: avoid; }
-  figure svg { min-width: 0; }
+  figure svg { min-width: 0; max-height: 22cm; }
 }
 """.strip()
 

@@ -9,13 +9,13 @@ from lpsched.display import number, percent
 from lpsched.instance import bag_from_dict
 from lpsched.instance.heterogeneity import heterogeneity
 from lpsched.reports.bag import bag_tables
-from lpsched.reports.tables import table
+from lpsched.reports.tables import FoldingTable, table
 from tests.support import SOUND, sound
 
 
-def shown(*renderables) -> str:
+def shown(*renderables, width=200) -> str:
     out = io.StringIO()
-    console = Console(file=out, width=200)
+    console = Console(file=out, width=width)
     for each in renderables:
         console.print(each)
     return out.getvalue()
@@ -51,6 +51,24 @@ def test_a_name_is_printed_as_it_stands(name):
     raw = sound(machine_types=[{"name": name, "count": 1}], seconds=[[1.0], [2.0]], watts=...)
     bag = bag_from_dict(raw)
     assert name in shown(*bag_tables(bag, heterogeneity(bag)))
+
+
+FOLDING = FoldingTable(("name", "long one", "b", "c"), (("best", "1", "", ""), ("[red]", "22", "3", "444")))
+
+
+def test_a_table_that_fits_stays_one():
+    # 5 + 2 + 8 + 2 + 1 + 2 + 3 = 23 places
+    assert shown(FOLDING, width=23).splitlines() == shown(FOLDING).splitlines()
+    assert [line.split() for line in shown(FOLDING).splitlines()] == [
+        ["name", "long", "one", "b", "c"], ["best", "1"], ["[red]", "22", "3", "444"]
+    ]  # fmt: skip
+
+
+def test_columns_that_do_not_fit_stand_below_and_rows_without_any_of_them_are_left_out():
+    lines = [line.split() for line in shown(FOLDING, width=22).splitlines()]
+    assert lines == [
+        ["name", "long", "one", "b"], ["best", "1"], ["[red]", "22", "3"], [], ["name", "c"], ["[red]", "444"]
+    ]  # fmt: skip
 
 
 def test_a_bag_is_described():

@@ -1,0 +1,139 @@
+"""Utility earned and energy taken by the policies as the period goes on.
+
+A line for each policy, with marks that tell it apart without colour; over several trials the mean, and its
+95 % confidence interval as a band. The bound on utility and the energy constraint are dashed lines. Of many
+policies those that earn most are drawn.
+
+Source: Friese, thesis of 2015, figures of cumulative utility and energy in chapters 3 and 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lpsched.display import number
+from lpsched.files.pictures import drawing_style
+from lpsched.reports.front_marks import JOULES, MARKS, OURS, SECONDS, Unit, fitting, legend_above
+from lpsched.reports.pictures import RED, blank_picture, lettered
+from lpsched.result.confidence import estimate_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from lpsched.result.confidence import Estimate
+    from lpsched.result.policy_entry import PolicyEntry
+    from lpsched.result.policy_run import Traces
+    from lpsched.result.simulation import Simulation
+
+MOST_LINES: Final = len(MARKS)
+INCHES: Final = 3.6
+MARKS_ON_A_LINE: Final = 8
+BAND: Final = 0.18  # opacity
+HALF_A_DAY: Final = 12.0  # hours
+
+
+def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEntry, ...]:
+    """Return the policies with an answer, those that earn most where there are many; in their order."""
+    known = [(entry, entry.mean("utility")) for entry in result.policies]
+    earned = {place: mean.mean for place, (_, mean) in enumerate(known) if mean is not None}
+    best = sorted(earned, key=lambda place: -earned[place])[:most]
+    return tuple(result.policies[place] for place in sorted(best))
+
+
+def traces_picture(result: Simulation) -> Figure:
+    """Draw utility and energy counted by each time of the period.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        figure = blank_picture(INCHES)
+        draw_traces(figure, result)
+        return figure
+
+
+def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
+    """Draw utility on the left and energy on the right, into a picture or a part of one."""
+    left, right = figure.subplots(1, 2)
+    entries = [entry for entry in drawn_policies(result) if entry.traces is not None]
+    every = [trace for entry in entries for trace in _traces(entry)]
+    span = fitting(SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
+    limit = result.energy_constraint_joules
+    most = max((trace.energy_joules[-1] for trace in every), default=0.0)
+    joules = fitting(JOULES, max(most, limit or 0.0))
+    for place, entry in enumerate(entries):
+        _draw(left, _Line(entry, place, lambda trace: trace.utility), span, Unit("", 1.0))
+        _draw(right, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
+    if result.bound is not None:
+        left.axhline(result.bound.mean, color=OURS, linestyle="--", linewidth=1.2, label="bound, proved")
+    if limit is not None:
+        label, height = "energy constraint", limit / joules.size
+        right.axhline(height, color=RED, linestyle="--", linewidth=1.2, label=label)
+    _name_axes(left, "utility earned so far", span)
+    _name_axes(right, f"energy taken so far, {joules.name}", span)
+    legend_above(figure, left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One policy, its place among those drawn, and which of its traces."""
+
+    entry: PolicyEntry
+    place: int
+    number_of: Callable[[Traces], Sequence[float]]
+
+
+def _traces(entry: PolicyEntry) -> list[Traces]:
+    """Return the traces of a policy that are at the same times as its first."""
+    known = [run.traces for run in entry.answers if run.traces is not None]
+    return [trace for trace in known if trace.seconds == known[0].seconds]
+
+
+def _draw(axes: Axes, line: _Line, span: Unit, unit: Unit) -> None:
+    """Draw the line of one policy, its band, and marks that begin elsewhere on each line."""
+    traces = _traces(line.entry)
+    estimates = [estimate_of(values) for values in zip(*map(line.number_of, traces), strict=True)]
+    times = [seconds / span.size for seconds in traces[0].seconds]
+    colour, mark = MARKS[line.place % len(MARKS)]
+    step = max(1, len(times) // MARKS_ON_A_LINE)
+    axes.plot(
+        times,
+        [each.mean / unit.size for each in estimates],
+        color=colour,
+        linewidth=1.3,
+        marker=mark,
+        markersize=4,
+        markevery=((line.place * step) // MOST_LINES, step),
+        label=lettered(line.entry.name),
+    )
+    if len(traces) > 1:
+        low, high = zip(*(_interval(each, unit) for each in estimates), strict=True)
+        axes.fill_between(times, low, high, color=colour, alpha=BAND, linewidth=0)
+
+
+def _interval(estimate: Estimate, unit: Unit) -> tuple[float, float]:
+    half = estimate.half_width or 0.0
+    return (estimate.mean - half) / unit.size, (estimate.mean + half) / unit.size
+
+
+def _name_axes(axes: Axes, label: str, span: Unit) -> None:
+    axes.set_xlabel(f"{span.name} of the period")
+    axes.set_ylabel(label)
+    axes.margins(x=0.0)
+    axes.set_ylim(bottom=0.0)
+    axes.yaxis.set_major_formatter(lambda value, _: number(value, 3))
+    axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
+    axes.set_axisbelow(True)
+    quarters(axes, span, axes.get_xlim()[1])
+
+
+def quarters(axes: Axes, unit: Unit, end: float) -> None:
+    """Let the hours of a day be marked at 6, 12, 18 and 24, not at 5 and 10."""
+    if unit.name == "hours" and end >= HALF_A_DAY:
+        axes.locator_params(axis="x", steps=[1, 2, 3, 6, 10])

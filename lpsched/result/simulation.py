@@ -1,0 +1,145 @@
+"""What a simulation returns: policies, each on the same days, beside the naive figure and the bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import html_table
+from lpsched.result.confidence import estimate_of
+from lpsched.result.policy_entry import HEADERS, OFFLINE, shown, shown_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lpsched.result.confidence import Estimate
+    from lpsched.result.policy_entry import PolicyEntry
+    from lpsched.result.provenance import Provenance
+
+FORMAT: Final = "lpsched-simulate/1"
+NAIVE: Final = "naive, nothing waits"
+BOUND: Final = "bound, proved"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialBounds:
+    """What the tasks of one trial's day would earn if none waited, and what no schedule of it can pass."""
+
+    trial: int
+    naive: float
+    bound: float | None = None
+    bound_seconds: float | None = None  # that finding it took
+    per_machine_hour: tuple[tuple[str, float], ...] = ()  # what an hour of a machine of each type is worth
+    per_kwh: float | None = None  # what a kilowatt-hour is worth; both in utility, at most
+
+    @property
+    def bound_of_naive(self) -> float | None:
+        """The bound as a share of the naive figure; `None` where that is 0, or nobody asked."""
+        return None if self.bound is None or not self.naive else self.bound / self.naive
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds as they appear in JSON."""
+        return {
+            "trial": self.trial,
+            "naive_bound": self.naive,
+            "bound": self.bound,
+            "bound_seconds": self.bound_seconds,
+            "utility_per_machine_hour": dict(self.per_machine_hour),
+            "utility_per_kwh": self.per_kwh,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Policies on one day, or on several that are drawn alike.
+
+    Attributes
+    ----------
+    trials
+        The first is of the day itself, the others of new draws; fewer than asked for if somebody said stop.
+    options
+        How the days were run: the fields of `SimulationOptions`.
+    energy_constraint_joules
+        What may be taken in the period; `None` where as much as anybody likes.
+    """
+
+    policies: tuple[PolicyEntry, ...]
+    trials: tuple[TrialBounds, ...]
+    asked_trials: int
+    seed: int
+    options: Mapping[str, Any]
+    energy_constraint_joules: float | None
+    provenance: Provenance
+
+    @property
+    def naive_bound(self) -> Estimate | None:
+        """The tasks' utility if each began at once where it is quickest: the thesis's figure, no proof."""
+        return _estimate(trial.naive for trial in self.trials)
+
+    @property
+    def bound(self) -> Estimate | None:
+        """What no schedule can pass, if it was asked for."""
+        return _estimate(trial.bound for trial in self.trials)
+
+    @property
+    def answered(self) -> bool:
+        """Whether any policy has an answer."""
+        return any(entry.answers for entry in self.policies)
+
+    @property
+    def best(self) -> PolicyEntry | None:
+        """The policy that earns the most on average; an offline schedule is none."""
+        earned = {
+            place: estimate.mean
+            for place, entry in enumerate(self.policies)
+            if entry.kind != OFFLINE and (estimate := entry.mean("utility")) is not None
+        }
+        return self.policies[max(earned, key=lambda place: earned[place])] if earned else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched simulate --json` prints; its keys are stable."""
+        told = self.provenance.header(FORMAT) | {
+            "seed": self.seed,
+            "options": dict(self.options),
+            "energy_constraint_joules": self.energy_constraint_joules,
+            "asked_trials": self.asked_trials,
+        }
+        for name, estimate in (("naive_bound", self.naive_bound), ("bound", self.bound)):
+            told[name] = None if estimate is None else estimate.mean
+            told[f"{name}_half_width"] = None if estimate is None else estimate.half_width
+        return told | {
+            "trials": [trial.to_dict() for trial in self.trials],
+            "policies": [entry.to_dict() for entry in self.policies],
+        }
+
+    def worth_rows(self) -> list[tuple[str, str]]:
+        """Return what one more hour of each machine type and one more kWh are worth at most, in utility."""
+        known = [trial for trial in self.trials if trial.per_machine_hour]
+        names = [name for name, _ in known[0].per_machine_hour] if known else []
+        hours = [
+            (
+                f"an hour of {name}",
+                shown(_estimate(dict(trial.per_machine_hour).get(name) for trial in known), digits=4),
+            )
+            for name in names
+        ]
+        joules = _estimate(trial.per_kwh for trial in known)
+        return [*hours, ("a kWh", shown(joules, digits=4))] if known else []
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a row for the naive figure, one for the bound, and one for each policy, as in `HEADERS`."""
+        rest = ("",) * (len(HEADERS) - 3)
+        rows = [(NAIVE, shown(self.naive_bound), "", *rest)]
+        if self.bound is not None:
+            of_naive = _estimate(trial.bound_of_naive for trial in self.trials)
+            rows.append((BOUND, shown(self.bound), shown_share(of_naive), *rest))
+        return rows + [entry.row() for entry in self.policies]
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.rows())
+
+
+def _estimate(values: Iterable[float | None]) -> Estimate | None:
+    """Return the mean of the trials that have a value."""
+    known = [value for value in values if value is not None]
+    return estimate_of(known) if known else None

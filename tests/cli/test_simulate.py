@@ -1,0 +1,248 @@
+"""`lpsched simulate`, from outside."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import sys
+
+import pytest
+
+from lpsched.files.days import write_day
+from lpsched.simulation.policies.first_come import fcfs
+from lpsched.simulation.registry import forget, register
+from tests.days import sound_day
+from tests.simulated import drawn_day, two_tasks
+
+KEYS = {
+    "format", "lpsched", "solver", "instance", "seed", "options", "energy_constraint_joules", "asked_trials",
+    "naive_bound", "naive_bound_half_width", "bound", "bound_half_width", "trials", "policies",
+}  # fmt: skip
+OF_POLICY = {
+    "name", "kind", "utility", "share_of_naive", "share_of_bound", "energy_joules", "completed", "dropped",
+    "waiting", "events", "milliseconds_per_event", "seconds", "reasons", "by_priority", "busy", "traces", "trials",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("days")
+    write_day(two_tasks(), folder / "two.yaml")
+    write_day(drawn_day(), folder / "drawn.yaml")
+    return folder
+
+
+@pytest.fixture
+def two(folder):
+    return str(folder / "two.yaml")
+
+
+@pytest.fixture
+def drawn(folder):
+    return str(folder / "drawn.yaml")
+
+
+def test_the_table_has_a_row_for_each_policy(lpsched, two):
+    code, out, err = lpsched("simulate", two, "--policy", "fcfs,min-min", "--every-seconds", "5")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "simple: one day; seed 0; queued machines; a mapping event every 5 s"
+    cells = [line.split() for line in lines]
+    assert ["naive,", "nothing", "waits", "16"] in cells
+    assert [row[:8] for row in cells if row[:1] == ["fcfs"]] == [
+        ["fcfs", "8", "50", "%", "-", "0.002", "2", "0"]
+    ]
+
+
+def test_json_has_the_promised_keys(lpsched, two):
+    code, answer, _ = lpsched("simulate", two, "--policy", "fcfs", "--every-seconds", "5", "--json")
+    assert code == 0
+    assert set(answer) == KEYS
+    assert (answer["format"], answer["seed"], answer["bound"]) == ("lpsched-simulate/1", 0, None)
+    (policy,) = answer["policies"]
+    assert {key for key in policy if not key.endswith("_half_width")} == OF_POLICY
+    assert (policy["utility"], policy["share_of_naive"], policy["energy_joules"]) == (8.0, 0.5, 2000.0)
+    assert (policy["completed"], policy["dropped"], policy["waiting"]) == (2, 0, 0)
+    assert policy["utility_half_width"] is None
+    assert policy["by_priority"] == [
+        {"name": "own function u0", "utility": 8.0, "if_none_waits": 16.0, "share": 0.5}
+    ]
+
+
+def test_trials_have_half_widths_and_numbers_of_their_own(lpsched, drawn):
+    code, answer, _ = lpsched("simulate", drawn, "--policy", "min-min", "--trials", "3", "--json")
+    assert code == 0
+    (policy,) = answer["policies"]
+    utilities = [trial["utility"] for trial in policy["trials"]]
+    assert len(utilities) == answer["asked_trials"] == 3
+    assert policy["utility"] == pytest.approx(sum(utilities) / 3)
+    assert policy["utility_half_width"] > 0.0
+    assert [trial["trial"] for trial in answer["trials"]] == [0, 1, 2]
+    _, out, _ = lpsched("simulate", drawn, "--policy", "min-min", "--trials", "3")
+    assert "drawn: 3 days; seed 0" in out
+    assert " ± " in out
+    assert "95 % confidence interval" in out
+
+
+def test_options_reach_the_engine(lpsched, drawn):
+    _, answer, _ = lpsched(
+        "simulate", drawn, "--policy", "max-max-upt", "--machines", "polled", "--every-arrivals", "3",
+        "--drop-below", "0.5", "--energy-filter", "1.5", "--energy-gigajoules", "0.001", "--json",
+    )  # fmt: skip
+    assert answer["options"] == {
+        "machines": "polled", "every_seconds": None, "every_arrivals": 3, "drop_below": 0.5,
+        "energy_filter": 1.5, "permute": 0,
+    }  # fmt: skip
+    assert answer["energy_constraint_joules"] == 1e6
+    assert 0.0 < answer["policies"][0]["energy_joules"] <= 1e6 * (1 + 1e-9)
+    _, out, _ = lpsched(
+        "simulate", drawn, "--policy", "max-max-upt", "--every-seconds", "30", "--every-arrivals", "3",
+        "--drop-below", "0.5", "--energy-filter", "adaptive", "--energy-gigajoules", "0.001", "--permute", "2",
+    )  # fmt: skip
+    told = (
+        "queued machines; a mapping event every 30 s or 3 arrivals; at most 0.001 GJ; tasks below 0.5 dropped; "
+        "energy filter adaptive; 2 tasks permuted"
+    )
+    assert told in out
+
+
+def test_the_schedule_of_one_policy_can_be_written_and_is_valid(lpsched, two, tmp_path):
+    out = tmp_path / "s.csv"
+    code, _, _ = lpsched("simulate", two, "--policy", "fcfs", "--every-seconds", "5", "-o", str(out))
+    assert code == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [(row["task"], row["start_seconds"]) for row in rows] == [("0", "5.0"), ("1", "15.0")]
+    code, answer, _ = lpsched("verify", two, str(out), "--json")
+    assert (code, answer["files"][0]["accepted"]) == (0, True)
+
+
+def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
+    files = [tmp_path / name for name in ("f.svg", "t.png", "page.html")]
+    code, _, _ = lpsched(
+        "simulate", drawn, "--policy", "fcfs,min-min",
+        "--figure", str(files[0]), "--timeline", str(files[1]), "--report", str(files[2]),
+    )  # fmt: skip
+    assert code == 0
+    assert files[0].read_text().startswith("<?xml")
+    assert files[1].read_bytes().startswith(b"\x89PNG")
+    assert "<!DOCTYPE html>" in files[2].read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "needs at least one, or all"),
+        (("--policy", ","), "needs at least one, or all"),
+        (("--policy", "min-mim"), "min-min"),
+        (("--policy", "fcfs", "--offline"), "goes with --bound"),
+        (("--policy", "fcfs", "--time-limit", "3"), "goes with --bound"),
+        (("--policy", "fcfs,min-min", "-o", "x.csv"), "goes with one policy"),
+        (("--policy", "all", "-o", "x.csv"), "goes with one policy"),
+        (("--policy", "fcfs", "-o", "x.txt"), "needs the ending .csv or .parquet"),
+        (("--policy", "fcfs", "--figure", "x.gif"), "needs the ending"),
+        (("--policy", "fcfs", "--timeline", "x.gif"), "needs the ending"),
+        (("--policy", "fcfs", "--report", "x.pdf"), "needs the ending .html"),
+        (("--policy", "fcfs", "--report", "/no/such/folder/x.html"), "cannot write"),
+        (("--policy", "fcfs", "--energy-filter", "much"), "needs none, adaptive or a number; not 'much'"),
+        (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: found -1.0"),
+        (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: found NaN"),
+        (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: found 0.0"),
+        (("--policy", "fcfs", "--permute", "99"), "permute: found 99"),
+        (("--policy", "fcfs", "--energy-gigajoules", "nan"), "--energy-gigajoules"),
+        (("--policy", "fcfs", "--trials", "2"), "made_by"),
+        (("--policy", "max-util", "--machines", "polled"), "machines with queues"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_work(lpsched, two, arguments, words, monkeypatch):
+    monkeypatch.setattr("lpsched.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
+    code, out, err = lpsched("simulate", two, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_a_bag_is_no_day(lpsched, bag):
+    code, out, err = lpsched("simulate", bag, "--policy", "fcfs")
+    assert (code, out) == (2, "")
+    assert "is no day" in err
+
+
+def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):
+    monkeypatch.setattr("lpsched.compiled.numba", None)
+    code, out, err = lpsched("simulate", two, "--policy", "fcfs")
+    assert (code, out) == (1, "")
+    assert "pip install 'lpsched[simulate]'" in err
+
+
+def test_a_missing_picture_maker_is_said_before_the_work(lpsched, two, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("lpsched.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
+    code, _, err = lpsched("simulate", two, "--policy", "fcfs", "--report", str(tmp_path / "x.html"))
+    assert code == 1
+    assert "lpsched[report]" in err
+
+
+@pytest.fixture
+def own():
+    """Register policies that are forgotten afterwards."""
+    known = []
+
+    def of(name, function):
+        register(name, function)
+        known.append(name)
+        return name
+
+    yield of
+    for name in known:
+        forget(name)
+
+
+def test_no_answer_at_all_is_exit_1_with_the_reason(lpsched, two, own, tmp_path):
+    lazy, out_file = own("lazy", lambda *_: []), tmp_path / "s.csv"
+    code, out, err = lpsched("simulate", two, "--policy", lazy, "--every-seconds", "5", "-o", str(out_file))
+    assert code == 1
+    assert "no answer" in out
+    assert "lazy" in out
+    assert "s.csv is not written" in err
+    assert not out_file.exists()
+
+
+def test_one_policy_without_an_answer_does_not_spoil_the_others(lpsched, two, own):
+    lazy = own("lazy", lambda *_: [])
+    code, answer, _ = lpsched("simulate", two, "--policy", f"{lazy},fcfs", "--every-seconds", "5", "--json")
+    assert code == 0
+    assert answer["policies"][0]["utility"] is None
+    assert answer["policies"][0]["reasons"][0]["trial"] == 0
+    assert answer["policies"][1]["utility"] is not None
+
+
+def test_ctrl_c_prints_what_was_done_and_ends_with_130(lpsched, drawn, own):
+    calls = []
+
+    def interrupted(state, rng):
+        calls.append(state.now)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return fcfs(state, rng)
+
+    names = f"fcfs,{own('interrupted', interrupted)},min-min"
+    code, answer, err = lpsched("simulate", drawn, "--policy", names, "--trials", "2", "--json")
+    assert code == 130
+    assert "stopping: what was found so far follows" in err
+    assert len(calls) == 3
+    reasons = [[each["reason"] for each in policy["reasons"]] for policy in answer["policies"]]
+    assert reasons == [[], ["stopped before its end"], ["stopped before it began"]]
+    assert answer["policies"][0]["utility"] is not None
+
+
+def test_names_that_look_like_code_are_printed_as_they_stand(lpsched, tmp_path):
+    path, page = tmp_path / "odd.json", tmp_path / "odd.html"
+    name = "[red]<script>alert(1)</script>$x$"
+    raw = sound_day(name=name)
+    raw["machine_types"][0]["name"] = "<b>cpu$</b>"
+    text = json.dumps(raw).replace('"cpu"', '"<b>cpu$</b>"')
+    path.write_text(text)
+    code, out, _ = lpsched("simulate", str(path), "--policy", "fcfs", "--report", str(page))
+    assert code == 0
+    assert out.startswith(name)
+    assert "<script>" not in page.read_text()
