@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.test_readme import ROOT, folder, parts, run  # noqa: F401 - a fixture
+from tests.test_readme import ROOT, folder, parts, run, taken_apart  # noqa: F401 - a fixture
 
 PAGES = [
     (ROOT / "docs" / name).read_text(encoding="utf-8")
@@ -20,15 +20,8 @@ COMMANDS = [
     for block in re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
     for pair in parts(block)
 ]
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 NEARLY = 0.05  # of a number: another processor may end its search elsewhere, within the gap
 ANY = ("gap", "hottest inlet", "co-located")  # rows whose numbers depend on which of several optima is found
-
-
-def taken_apart(line):
-    return re.sub(r"\s+", " ", NUMBER.sub("#", line)), [
-        float(x.replace(",", "")) for x in NUMBER.findall(line)
-    ]
 
 
 def test_there_are_commands():

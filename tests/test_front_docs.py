@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.test_docs import taken_apart
-from tests.test_readme import ROOT, folder, parts, run  # noqa: F401 - a fixture
+from tests.test_readme import ROOT, folder, parts, run, taken_apart  # noqa: F401 - a fixture
 
 PAGE = (ROOT / "docs" / "fronts.md").read_text(encoding="utf-8")
 METHODS = ("lp", "nsga2", "min-")  # rows that end with seconds, and with a ratio of seconds

@@ -10,8 +10,7 @@ import pytest
 from lpsched.reports.fuzzy_fronts import fuzzy_front_picture
 from scripts import bench_risk, uncertain_fronts
 from tests.days import decaying, simple_day
-from tests.test_docs import taken_apart
-from tests.test_readme import ROOT, folder, parts, run  # noqa: F401 - a fixture
+from tests.test_readme import ROOT, folder, parts, run, taken_apart  # noqa: F401 - a fixture
 
 PAGE = (ROOT / "docs" / "uncertainty.md").read_text(encoding="utf-8")
 COMMANDS = [
