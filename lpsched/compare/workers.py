@@ -9,6 +9,7 @@ alike on every system: what does the work must be something that another process
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
 import signal
 import threading
@@ -123,9 +124,13 @@ def _begin(worker: Worker[Any, Any], stop: c_byte) -> None:
 
 
 def _stop_with(stop: c_byte, watch: Watch) -> None:
-    while not stop.value:
+    """Stop the watch when the byte says so; end the process when the one that began it is gone."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        if stop.value:
+            watch.stop()
         time.sleep(LOOK_SECONDS)
-    watch.stop()
+    os._exit(1)  # nobody waits for an answer any more, and the pool would wait for ever for work
 
 
 def _do(piece: object) -> Any:  # noqa: ANN401 - whatever the worker answers

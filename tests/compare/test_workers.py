@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from lpsched.compare.workers import work_off
 from lpsched.errors import InstanceError
 from lpsched.watch import Watch
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @dataclass
@@ -72,3 +77,61 @@ def test_what_is_raised_in_another_process_is_raised_here():
 def test_a_process_that_dies_is_told():
     with pytest.raises(InstanceError, match="ended before its work"):
         work_off(Squares(), [14, 2], jobs=2, watch=Watch())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way")
+def test_processes_end_when_the_one_that_began_them_is_killed(tmp_path):
+    # The pieces never end by themselves; each process tells its number first.
+    code = (
+        "import sys; from lpsched.watch import Watch; from lpsched.compare.workers import work_off\n"
+        "from tests.compare.test_workers import ForEver\n"
+        "if __name__ == '__main__': work_off(ForEver(sys.argv[1]), [1, 2], jobs=2, watch=Watch())\n"
+    )
+    script = tmp_path / "begin.py"
+    script.write_text(code)
+    begun = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path)], env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    numbers = eventually(
+        lambda: [int(file.stem) for file in tmp_path.glob("*.pid")], lambda found: len(found) == 2
+    )
+    begun.kill()
+    begun.wait()
+    assert (
+        eventually(lambda: [number for number in numbers if is_running(number)], lambda left: not left) == []
+    )
+
+
+@dataclass
+class ForEver:
+    """Tells its process, and goes on for ever."""
+
+    folder: str
+
+    def __call__(self, piece, watch):  # noqa: ARG002
+        (Path(self.folder) / f"{os.getpid()}.pid").touch()
+        while True:
+            time.sleep(0.01)
+
+    def name_of(self, piece):
+        return str(piece)
+
+
+def eventually(look, is_enough):
+    """Look again and again, for a minute at most; return what was seen last."""
+    for _ in range(600):
+        found = look()
+        if is_enough(found):
+            break
+        time.sleep(0.1)
+    return found
+
+
+def is_running(number):
+    """Tell whether a process runs; one that has ended and was not fetched does not."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{number}/stat")
+    return not (stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] == "Z")
