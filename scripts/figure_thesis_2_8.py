@@ -47,10 +47,8 @@ def main() -> None:
     }
     runs.run(cases.values())
     found = {name: runs.mean(each, "share_of_naive") for name, each in cases.items()}
-    marks = Marks(
-        "Max-Max UPT, tasks below 0.5 dropped", tuple(scaled(each, 100.0) for each in found.values())
-    )
-    panel = RowPanel("utility earned, % of the naive figure", (marks,))
+    marks = Marks("Max-Max UPT", tuple(scaled(each, 100.0) for each in found.values()))
+    panel = RowPanel("utility earned, % of the naive figure; tasks below 0.5 dropped", (marks,))
     write_picture(policy_rows_picture(list(TRIGGERS), [panel]), asked.figure)
     print(f"Max-Max UPT by when mapping events come, {trials_in_words(asked)}.")
     rows = [

@@ -13,7 +13,11 @@ from scripts.constrained_days import PLAIN, WEIGHTED, constrained, energy_constr
 
 AFFINITIES = ("low", "example", "high")
 SOME_LENIENCIES = (0.5, 0.75, 1.0, 1.5)
-SOME_WEIGHTS = {"weighted-util": (0.45, 0.5), "weighted-upt": (0.1, 0.15), "weighted-upe": (0.05, 0.1)}
+SOME_WEIGHTS = {
+    "weighted-util": (0.4, 0.5, 0.6),
+    "weighted-upt": (0.05, 0.1, 0.15),
+    "weighted-upe": (0.05, 0.1, 0.15),
+}
 
 
 def settings(name: str, energy: float, affinity: str) -> list[Case]:
