@@ -3,7 +3,7 @@
 speed   a 26-hour day of Max-Max UPT, one core, with tasks below 0.5 dropped and with none dropped; then the
         first hours of such a day by the engine and by its plain twin (`models/`), which looks at every choice
         again after every assignment. Both must make the same schedule. The twin is not run for a whole day:
-        it would take days.
+        it gets slower the more tasks wait.
 bound   the day of chapter 3 under 1.11 GJ: naive figure, bound with its seconds, published policies with and
         without a filter, the policy that plans with prices, and a schedule rounded from the bound's prices,
         which knows the whole day. `removed` is (naive - bound) / (naive - best policy).
