@@ -67,7 +67,7 @@ def flow_prices(flows: Flows, start: tuple[Floats, float] | None = None) -> tupl
     >>> flows = Flows(np.full((2, 1), 10.0), np.array([[6.0], [3.0]]), once > 0, once, once,
     ...     np.array([0]), np.array([[600.0]]), math.inf)
     >>> per_second, per_joule = flow_prices(flows)
-    >>> 3 / 60 < per_second[0, 0] < 6 / 60, per_joule
+    >>> bool(3 / 60 < per_second[0, 0] < 6 / 60), per_joule
     (True, 0.0)
     """
     shape = flows.machine_seconds.shape
