@@ -14,7 +14,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.instance.fields import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 RESERVED: Final = ("all", "lp", "lp-dense", "nsga2", "none")  # of `lpsched validate` and `front`
@@ -124,9 +124,7 @@ class Named(Generic[Function]):
         if name in self.elsewhere:
             needed, do = self.elsewhere[name], "choose another, or bring one"
             raise self.refusal(f"{name!r} for a {self.instance}", needed, do)
-        known = self.names()
-        do = nearest(name, known) or "choose one, or register it"
-        raise self.refusal(repr(name), f"one of {', '.join(known)}", do)
+        raise self.unknown(name, self.names())
 
     @cached_property
     def announced(self) -> dict[str, EntryPoint]:
@@ -136,6 +134,11 @@ class Named(Generic[Function]):
             if NAME.fullmatch(each.name) and each.name not in self._taken:
                 found.setdefault(each.name, each)
         return found
+
+    def unknown(self, name: str, known: Sequence[str]) -> InstanceError:
+        """Return the error that tells which names are known, and which of them may be meant."""
+        do = nearest(name, known) or "choose one, or register it"
+        return self.refusal(repr(name), f"one of {', '.join(known)}", do)
 
     def refusal(self, found: str, needed: str, do: str) -> InstanceError:
         """Return the error that tells what is wrong with a name or a function."""

@@ -50,6 +50,9 @@ def find_policy(name: str, day: Day, *, forecast: Day | None = None) -> Policy:
         If there is no such policy, or the forecast has other task types.
     """
     if name != NAME:
+        plain = name.partition(":")[0]
+        if plain not in policy_names():
+            raise registry.POLICIES.unknown(plain, policy_names())
         return registry.policy(name)
     if forecast is not None and forecast.task_types != day.task_types:
         found = f"task types other than those of {day.name!r}"

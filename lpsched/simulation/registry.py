@@ -35,6 +35,7 @@ from lpsched.simulation.policies.met_max_util import met_max_util
 from lpsched.simulation.policies.met_max_util_max_upt import met_max_util_max_upt
 from lpsched.simulation.policies.met_random import met_random
 from lpsched.simulation.policies.min_min import min_min
+from lpsched.simulation.policies.prices import NAME as PRICES
 from lpsched.simulation.policies.prioritized_first_come import prioritized_fcfs, prioritized_fcfs_all
 from lpsched.simulation.policies.prioritized_last_come import prioritized_lcfs, prioritized_lcfs_all
 from lpsched.simulation.policies.random_batch import random_batch
@@ -107,6 +108,7 @@ POLICIES: Final[Named[Choose]] = Named(
     "simulated day",
     "lpsched.policies",
     {**IMMEDIATE, **BATCH},
+    {PRICES: "lpsched.simulate, which gives it a planner"},
     words=("policy", "policies"),
     needed="a function of a state and a random generator",
 )

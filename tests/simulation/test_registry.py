@@ -106,9 +106,10 @@ def test_a_package_may_announce_a_policy_of_immediate_mode(monkeypatch):
     assert policy("theirs").immediate
 
 
-def test_our_names_cannot_be_taken():
+@pytest.mark.parametrize("name", ["fcfs", "prices"])
+def test_our_names_cannot_be_taken(name):
     with pytest.raises(InstanceError, match="a name that lpsched does not use itself"):
-        register("fcfs", lambda _state, _rng: [])
+        register(name, lambda _state, _rng: [])
 
 
 @pytest.mark.parametrize("name", ["min-min", "fcfs", "random", "sufferage", "max-upt", "random-batch"])

@@ -138,6 +138,8 @@ def test_it_is_one_of_the_names_and_unknown_ones_are_refused(day):
     assert find_policy("min-min", day).name == "min-min"
     with pytest.raises(InstanceError, match="nonsense"):
         find_policy("nonsense", day)
+    with pytest.raises(InstanceError, match=r"'price', needs one of .*, prices, .*; did you mean 'prices'"):
+        find_policy("price", day)
 
 
 def test_a_day_without_an_end_is_worked_off():
