@@ -36,7 +36,7 @@ def proved(sizes, values, limits, capacity, *, cells) -> Fraction:
     return proved_most([*map(Fraction, sizes)], [*map(Fraction, values)], limits, Fraction(capacity), cells)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(knapsacks(), st.sampled_from([1, 2, 7, 100, 5000]))
 def test_no_filling_is_worth_more_than_what_is_proved_on_any_grid(knapsack, cells):
     assert proved(*knapsack, cells=cells) >= best_of(*knapsack)
@@ -52,7 +52,7 @@ def test_whole_sizes_on_a_grid_of_their_own_are_proved_to_the_last_digits(knapsa
     assert best <= proved(sizes, values, limits, 12.0, cells=12) <= best * (1 + Fraction(1, 10**6))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(knapsacks(), st.sampled_from([50, 5000]))
 def test_fillings_fit_keep_the_limits_and_are_worth_what_the_table_says(knapsack, cells):
     sizes, values, limits, capacity = knapsack

@@ -319,7 +319,7 @@ def test_free_electricity_needs_no_watts():
     assert result.measured.energy_joules is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(bags(most_types=4, most_tasks=50, most_machines=5, amounts=SMALL), st.floats(0.01, 100))
 def test_scaling_all_times_scales_the_bound(bag, factor):
     bag = bag.without_limits()
@@ -339,7 +339,7 @@ def test_scaling_all_times_is_dividing_price_and_overhead(factor):
     assert solve(scaled).bound == pytest.approx(solve(divided).bound, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(
     bags(most_types=4, most_tasks=50, most_machines=5, amounts=SMALL), st.sampled_from(["makespan", "energy"])
 )
@@ -402,7 +402,7 @@ def test_the_same_bag_gives_the_same_schedule_twice():
     assert solve(bag).schedule == solve(bag).schedule
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(bags(most_types=3, most_tasks=40, most_machines=6, amounts=st.floats(0.1, 10)))
 def test_the_bound_reported_is_the_exact_proof_rounded_down(bag):
     bag = bag.without_limits()

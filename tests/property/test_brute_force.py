@@ -121,13 +121,13 @@ def check_minimum(case: Case, objective: str) -> None:
     assert is_rounded_up(result.measured.makespan_seconds, took.seconds)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_no_schedule_is_done_before_the_bound_and_none_is_shorter_than_the_best(case):
     check_minimum(case, "makespan")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(cases(watts=True))
 def test_no_schedule_takes_less_energy_than_the_bound_and_none_beats_the_best(case):
     check_minimum(case, "energy")
@@ -157,13 +157,13 @@ def check_profit(case: Case) -> None:
     assert best is None or result.value <= 3600 * best <= result.bound
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(cases())
 def test_no_schedule_earns_more_than_the_bound_and_the_value_is_earned(case):
     check_profit(case)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(cases())
 def test_the_regimes_are_named_by_their_definitions(case):
     try:

@@ -134,7 +134,7 @@ def prices_for(draw, bag: Bag) -> Multipliers:
     return Multipliers(machines, draw(PRICES) if capped else 0.0)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_the_prover_says_exactly_what_the_formulas_say(data):
     case = data.draw(cases())
@@ -152,7 +152,7 @@ def test_the_prover_says_exactly_what_the_formulas_say(data):
     assert 0 <= prover.rate(prices) - formulas.rate() <= most
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_no_prices_prove_something_false(data):
     case = data.draw(cases())
@@ -167,7 +167,7 @@ def test_no_prices_prove_something_false(data):
     assert prover.rate(prices) >= rate
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(st.data())
 def test_noise_on_the_multipliers_weakens_the_bound_and_never_breaks_it(data):
     objective = data.draw(st.sampled_from(OBJECTIVES))
@@ -212,7 +212,7 @@ def tight(objective: str) -> int:
     return -1 if objective == "profit" else 1
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(cases(watts=True), st.sampled_from(OBJECTIVES))
 def test_a_claim_is_refused_from_the_next_double_beyond_what_is_proved(case, objective):
     certificate = certified(case, objective)
@@ -415,7 +415,7 @@ def test_a_bag_without_watts_has_no_proof_about_energy(objective):
         assert "it counts energy, but the bag has no watts" in verdict.reasons
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_a_certificate_comes_back_from_its_file_exactly(data):
     case = data.draw(cases())
@@ -462,7 +462,7 @@ def read_and_checked(content: bytes) -> Verdict | None:
             return None
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_a_file_with_one_changed_character_is_refused(data):
     text = FILES[data.draw(st.sampled_from(sorted(FILES)))]
@@ -477,7 +477,7 @@ def test_a_file_with_one_changed_character_is_refused(data):
     assert (verdict is not None and verdict.accepted) == same
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_a_file_with_one_changed_byte_is_no_crash(data):
     content = FILES[data.draw(st.sampled_from(sorted(FILES)))].encode()
@@ -529,7 +529,7 @@ ODD: list[Any] = [
 CASE = case_of(BAG)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_a_changed_value_with_a_mended_checksum_is_refused_or_still_true(data):
     content = json.loads(FILES[data.draw(st.sampled_from(sorted(FILES)))])

@@ -17,7 +17,7 @@ from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_a_child_always_keeps_cap_redlines_and_its_cores_time(seed, colocation, odd):
     rng = np.random.default_rng(seed)

@@ -43,7 +43,7 @@ def bred(instance, seed):
     return genes
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(plain_bags(TINY), SEEDS)
 def test_every_child_is_a_full_assignment_of_a_bag_and_takes_what_its_score_says(bag, seed):
     genes = bred(bag, seed)
@@ -58,7 +58,7 @@ def test_every_child_is_a_full_assignment_of_a_bag_and_takes_what_its_score_says
         assert verify_bag.measure(bag, to_schedule(bag, back)) == examined.measured
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(days(), SEEDS, st.sampled_from([None, 0.5, 3.0]))
 def test_every_child_is_a_full_assignment_of_a_day_and_earns_what_its_score_says(day, seed, drop_below):
     genes, scorer = bred(day, seed), DayScorer(day, drop_below)

@@ -39,7 +39,7 @@ def whole_bags(draw) -> Bag:
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(bag=whole_bags())
 def test_counts_and_single_tasks_give_the_same_loads(name, bag):
     schedule = heuristic(name)(bag, np.random.default_rng(0))

@@ -31,7 +31,7 @@ WEIGHTS = {
     "makespan": {"joules_weight": 0.0, "seconds_weight": 1.0},
 }
 
-thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ordinary_or_unequal = pytest.mark.parametrize("ranges", [ORDINARY, UNEQUAL], ids=["ordinary", "unequal"])
 
 

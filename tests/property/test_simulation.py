@@ -89,7 +89,7 @@ def what_happened(day, policy, seed, options):
 
 
 @pytest.mark.parametrize("immediate", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of(), seed=SEEDS)
 def test_engine_and_plain_twin_agree(day, period, options, seed, immediate):
     day = replace(day, period=period)
@@ -144,7 +144,7 @@ def _worthiest_first(state):
     return answer
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of())
 def test_what_will_be_mapped_anew_anyway_need_not_be_mapped(day, period, options):
     day = replace(day, period=period)

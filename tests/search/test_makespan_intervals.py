@@ -42,7 +42,7 @@ def check_cover(search, low, high) -> None:
     assert at == high
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(cases(limits=False), st.sampled_from(["makespan", "profit"]), st.integers(0, 3))
 def test_leaves_cover_all_makespans_and_no_way_is_worth_more_than_its_leaf(case, objective, steps):
     search = search_of(case.bag, objective)
