@@ -1,4 +1,4 @@
-"""`lpsched convert`: the same bag, facility or day in another format or table form."""
+"""`lpsched convert`: the same instance in another format or table form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from lpsched.cli.talk import talk_of
 
 def convert(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag, a facility or a day: .yaml or .json.", readable=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A bag, a facility, a day or clusters: .yaml or .json.", readable=False)
+    ],
     output: Output,
     tables: TablesOption = None,
     *,

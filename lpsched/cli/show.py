@@ -14,23 +14,29 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
 
 def show(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A bag, a facility or a day: .yaml or .json.", readable=False)],
+    file: Annotated[
+        Path, typer.Argument(help="A bag, a facility, a day or clusters: .yaml or .json.", readable=False)
+    ],
 ) -> None:
-    """Show what is in a file: sizes, and heterogeneity of a bag, air of a facility, load of a day."""
+    """Show what is in a file: sizes, heterogeneity of a bag, air of a facility, load of a day or clusters."""
     from lpsched.cli.answers import header
     from lpsched.files.instances import read_instance
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
 
     instance = read_instance(file)
     if isinstance(instance, Bag):
         content, tables = _bag(instance)
+    elif isinstance(instance, Clusters):
+        content, tables = _clusters(instance)
     else:
         content, tables = _day(instance) if isinstance(instance, Day) else _facility(instance)
     talk_of(context).answer(header("lpsched-show/1", instance) | content, tables)
@@ -74,3 +80,12 @@ def _day(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
 
     facts = day_facts(day)
     return asdict(facts), day_tables(day, facts)
+
+
+def _clusters(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
+    from dataclasses import asdict
+
+    from lpsched.reports.clusters import cluster_facts, cluster_tables
+
+    facts = cluster_facts(clusters)
+    return asdict(facts), cluster_tables(clusters, facts)

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.files import day_tasks
 from lpsched.files.bags import Contents, TableForm, table_files, usual_form
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
 from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
+from lpsched.files.task_columns import csv_bytes, day_columns, parquet_bytes, read_task_file, task_rows
 from lpsched.files.writing import write_files
 from lpsched.instance.day import FORMAT, Day
 from lpsched.instance.day_door import day_from_dict
@@ -18,10 +18,13 @@ from lpsched.instance.made_by import written_note
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lpsched.files.documents.document import Document
+    from lpsched.instance.arriving_rows import TaskRows
     from lpsched.instance.day_parts import DayMachineType
-    from lpsched.instance.day_rows import TaskRows
     from lpsched.instance.utility import UtilityFunction
+    from lpsched.instance.utility_levels import UtilityLevels
 
 FEW_TASKS: Final = 1_000  # up to here tasks are written inside the file
 
@@ -47,7 +50,7 @@ def day_of(document: Document, path: Path) -> Day:
     beside = Beside(path, "day")
 
     def read_tasks(file: str, rows: TaskRows) -> None:
-        day_tasks.read_task_file(beside.inside(file, ("tasks", "file"), "file of tasks"), rows)
+        read_task_file(beside.inside(file, ("tasks", "file"), "file of tasks"), rows)
 
     return made_of(
         document,
@@ -92,8 +95,8 @@ def _task_file(day: Day, path: Path, form: TableForm) -> Contents:
     if form in {TableForm.NAMES, TableForm.MATRIX} and day.tasks <= FEW_TASKS:
         return {}
     if form is TableForm.PARQUET:
-        return {path.with_name(f"{path.name}.tasks.parquet"): (day_tasks.write_parquet(day), ("tasks",))}
-    return {path.with_name(f"{path.name}.tasks.csv"): (day_tasks.write_csv(day), ("tasks",))}
+        return {path.with_name(f"{path.name}.tasks.parquet"): (parquet_bytes(day_columns(day)), ("tasks",))}
+    return {path.with_name(f"{path.name}.tasks.csv"): (csv_bytes(day_columns(day)), ("tasks",))}
 
 
 def as_dict(
@@ -112,20 +115,24 @@ def as_dict(
         )
     if not day.period.is_whole:
         raw["period"] = {key: value for key, value in asdict(day.period).items() if value is not None}
-    levels = day.levels
+    raw |= written_utilities(day.levels, day.utility_functions)
+    raw["tasks"] = {"file": files["tasks"]} if "tasks" in files else task_rows(day_columns(day))
+    if day.made_by is not None:
+        raw["made_by"] = written_note(day.made_by)
+    return raw
+
+
+def written_utilities(levels: UtilityLevels, functions: Mapping[str, UtilityFunction]) -> dict[str, Any]:
+    """Return what the names of levels and of own functions stand for, by the keys of the file."""
     named = {
         "priorities": dict(levels.priorities),
         "urgencies": {name: asdict(each) for name, each in levels.urgencies.items()},
         "utility_classes": {
             name: [asdict(interval) for interval in each] for name, each in levels.utility_classes.items()
         },
-        "utility_functions": {name: _written(each) for name, each in day.utility_functions.items()},
+        "utility_functions": {name: _written(each) for name, each in functions.items()},
     }
-    raw |= {key: value for key, value in named.items() if value}
-    raw["tasks"] = {"file": files["tasks"]} if "tasks" in files else _inline_tasks(day)
-    if day.made_by is not None:
-        raw["made_by"] = written_note(day.made_by)
-    return raw
+    return {key: value for key, value in named.items() if value}
 
 
 def _machine_type(machine: DayMachineType) -> dict[str, Any]:
@@ -140,12 +147,4 @@ def _written(function: UtilityFunction) -> list[dict[str, float]]:
         if each.falls_to == each.starts_at and each.rate_per_second == 0
         else asdict(each)
         for each in function.intervals
-    ]
-
-
-def _inline_tasks(day: Day) -> list[dict[str, Any]]:
-    columns = day_tasks.task_columns(day)
-    return [
-        {key: cell for key, cell in zip(columns, row, strict=True) if cell is not None}
-        for row in zip(*columns.values(), strict=True)
     ]

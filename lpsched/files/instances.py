@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.files.bags import TableForm, bag_of, write_bag
+from lpsched.files.clusters import clusters_of, write_clusters
 from lpsched.files.days import day_of, write_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import facility_of, write_facility
 from lpsched.instance import FORMAT as BAG_FORMAT
 from lpsched.instance import Bag
+from lpsched.instance.clusters import FORMAT as CLUSTERS_FORMAT
+from lpsched.instance.clusters import Clusters
 from lpsched.instance.day import FORMAT as DAY_FORMAT
 from lpsched.instance.day import Day
 from lpsched.instance.facility import FORMAT as FACILITY_FORMAT
@@ -25,15 +28,16 @@ if TYPE_CHECKING:
 
     from lpsched.files.documents.document import Document
 
-READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility | Day]]] = {
+READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility | Day | Clusters]]] = {
     kind_of(BAG_FORMAT): bag_of,
     kind_of(FACILITY_FORMAT): facility_of,
     kind_of(DAY_FORMAT): day_of,
+    kind_of(CLUSTERS_FORMAT): clusters_of,
 }
 
 
-def read_instance(path: Path | str) -> Bag | Facility | Day:
-    """Read a bag, a facility or a day from a YAML or JSON file, and the files that it names.
+def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
+    """Read a bag, a facility, a day or clusters from a YAML or JSON file, and the files that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
 
@@ -50,16 +54,16 @@ def read_instance(path: Path | str) -> Bag | Facility | Day:
     kind = kind_of(found) if isinstance(found, str) else kind_of(BAG_FORMAT)
     reader = READERS.get(kind)
     if reader is None:
-        needed = f"'{BAG_FORMAT}', '{FACILITY_FORMAT}' or '{DAY_FORMAT}'"
+        needed = f"'{BAG_FORMAT}', '{FACILITY_FORMAT}', '{DAY_FORMAT}' or '{CLUSTERS_FORMAT}'"
         fault = Fault(("format",), describe(found), needed, "bring a file of these kinds")
         raise InstanceError(str(path), (fault,))
     return reader(document, path)
 
 
 def write_instance(
-    instance: Bag | Facility | Day, path: Path | str, *, form: TableForm | None = None
+    instance: Bag | Facility | Day | Clusters, path: Path | str, *, form: TableForm | None = None
 ) -> tuple[Path, ...]:
-    """Write a bag, a facility or a day, without loss; return the files written, the instance's own last.
+    """Write any of these, without loss; return the files written, the instance's own last.
 
     Raises
     ------
@@ -72,4 +76,6 @@ def write_instance(
         return write_facility(instance, path, form=form)
     if isinstance(instance, Day):
         return write_day(instance, path, form=form)
+    if isinstance(instance, Clusters):
+        return write_clusters(instance, path, form=form)
     return write_bag(instance, path, form=form)

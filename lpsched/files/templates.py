@@ -102,7 +102,23 @@ power_cap_watts: 500         # nodes and cooling together
 # air: {density_kg_per_m3: 1.205, joules_per_kg_kelvin: 1005}
 """
 
-DAY: Final = """\
+LEVELS: Final = """\
+# What a task is worth when it ends, the later the less. Three levels of each task say it, by these names:
+priorities: {high: 4, low: 1}   # the most that it is worth
+urgencies:                      # how fast that decays, and for which share of its mean seconds it stays
+  urgent: {decay_per_minute: 0.2, steady_share: 0.9}
+  patient: {decay_per_minute: 0.02, steady_share: 1.1}
+utility_classes:                # from then on: minutes, share of the most there, what multiplies the decay
+  A:
+    - {after_minutes: 0, share: 1.0, rate: 1.1}
+    - {after_minutes: 30, share: 0.5}
+    - {after_minutes: 600, share: 0}
+
+# Or a function of its own, by the seconds since the task arrived: where utility starts in each interval and,
+# if it does not stay there, what it falls to and how fast.
+"""  # of days and of clusters
+DAY: Final = (
+    """\
 format: lpsched-day/1        # the first key of every file
 name: my-day
 
@@ -132,19 +148,9 @@ watts:
 #                              # or: completed, if only tasks that end within count, and these wholly
 #   energy_constraint_joules: 1.0e+9   # more may not be taken in the period; idle machines take none
 
-# What a task is worth when it ends, the later the less. Three levels of each task say it, by these names:
-priorities: {high: 4, low: 1}   # the most that it is worth
-urgencies:                      # how fast that decays, and for which share of its mean seconds it stays
-  urgent: {decay_per_minute: 0.2, steady_share: 0.9}
-  patient: {decay_per_minute: 0.02, steady_share: 1.1}
-utility_classes:                # from then on: minutes, share of the most there, what multiplies the decay
-  A:
-    - {after_minutes: 0, share: 1.0, rate: 1.1}
-    - {after_minutes: 30, share: 0.5}
-    - {after_minutes: 600, share: 0}
-
-# Or a function of its own, by the seconds since the task arrived: where utility starts in each interval and,
-# if it does not stay there, what it falls to and how fast.
+"""
+    + LEVELS
+    + """\
 utility_functions:
   deadline: [{after_seconds: 0, starts_at: 3}, {after_seconds: 900, starts_at: 0}]
   fading: [{after_seconds: 0, starts_at: 3, falls_to: 1, rate_per_second: 0.001}]
@@ -160,5 +166,74 @@ tasks:
 # What 'lpsched generate day' notes of itself, to draw other days of the same kind:
 # made_by: {generator: NAME, seed: 1}
 """
+)
 
-TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY}
+CLUSTERS: Final = (
+    """\
+format: lpsched-clusters/1   # the first key of every file
+name: my-clusters
+
+clusters:                    # identical nodes, each running one task at a time; p_states is optional,
+  - {name: thin, nodes: 64, cores_per_node: 16}                          # and cores_per_node: by default 1
+  - {name: fat, nodes: 8, cores_per_node: 64, p_states: [fast, saving]}
+
+task_types:                  # tasks that take equally long on as many nodes
+  - {name: flow}
+  - {name: mesh}
+
+# Seconds of one task by the number of nodes that it takes: as many nodes of one cluster as have its cores.
+# Between two numbers of nodes the value is on the straight line; outside them no task may be. A cluster with
+# P-states has a list, one number for each. A number alone is the same for any number of nodes. What is not
+# named cannot run.
+seconds:
+  flow:
+    thin: {1: 5000, 4: 1400, 16: 500, 64: 300}
+    fat: {1: [1500, 2100], 4: [420, 600], 8: [260, 370]}
+  mesh:
+    fat: {1: [900, 1300], 2: [800, 1150]}
+
+# Average watts of all its nodes together while the task runs, likewise. Optional as a whole.
+watts:
+  flow:
+    thin: {1: 250, 64: 16000}
+    fat: {1: [900, 600], 8: [7200, 4800]}
+  mesh:
+    fat: {1: [950, 640], 2: [1900, 1280]}
+
+# What of all this counts; without it, everything does.
+# period:
+#   warm_up_seconds: 14400     # time at the beginning that does not count; by default 0
+#   length_seconds: 86400      # so much does, and nothing starts later; without it, all the rest
+#   edge: prorated             # a task that runs across an edge counts by the share of its run within;
+#                              # or: completed, if only tasks that end within count, and these wholly
+#   energy_constraint_joules: 1.0e+9   # more may not be taken in the period; idle nodes take none
+
+"""
+    + LEVELS
+    + """\
+utility_functions:
+  deadline: [{after_seconds: 0, starts_at: 3}, {after_seconds: 7200, starts_at: 0}]
+
+# In place of utility (these four keys, those of the tasks, and the period) a cost of waiting, and all tasks
+# must run: what traces of real systems have.
+# waiting:
+#   measure: bounded-slowdown  # (wait + run) / run; or: slowdown, seconds, points
+#   weight: task               # each task counts once; or: cores, core-seconds
+#   at_least_seconds: 10       # of bounded-slowdown: runs that are shorter count as this
+#   points: [[0, 0], [3600, 1]]  # of points: seconds waited, cost
+
+# One row per task, by arrival: its cores, and three levels or the name of an own function. Many tasks belong
+# into a file beside this one, {file: tasks.csv} (.csv, .parquet), with these columns. Optional: work, by
+# which its seconds are multiplied, 1 by default; requested_work, at least that: what schedulers are told;
+# job, its number elsewhere.
+tasks:
+  - {arrival_seconds: 0, task_type: flow, cores: 64, priority: high, urgency: urgent, utility_class: A}
+  - {arrival_seconds: 30, task_type: mesh, cores: 100, priority: low, urgency: patient, utility_class: A}
+  - {arrival_seconds: 30, task_type: flow, cores: 7, work: 0.5, requested_work: 2, utility: deadline}
+
+# What 'lpsched generate clusters' notes of itself, to draw others of the same kind:
+# made_by: {generator: NAME, seed: 1}
+"""
+)
+
+TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY, "clusters": CLUSTERS}

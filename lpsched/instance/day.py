@@ -38,10 +38,11 @@ from lpsched.instance.made_by import frozen_note
 from lpsched.instance.packed import little_endian
 from lpsched.instance.period import WHOLE, Period
 from lpsched.instance.utility_levels import UtilityLevels
+from lpsched.instance.utility_rules import interval_numbers
 
 if TYPE_CHECKING:
     from lpsched.instance.table import Table
-    from lpsched.instance.utility import Interval, UtilityFunction
+    from lpsched.instance.utility import UtilityFunction
 
 __all__ = ["FORMAT", "ArrivingTasks", "Day", "DayMachineType", "DayTaskType", "Levels"]
 
@@ -195,7 +196,7 @@ class Day:
             "told": [list(each) if isinstance(each, Levels) else each for each in self.arriving.told],
             "levels": asdict(self.levels),
             "utility_functions": {
-                name: [_numbers(each) for each in function.intervals]
+                name: [interval_numbers(each) for each in function.intervals]
                 for name, function in self.utility_functions.items()
             },
         }
@@ -209,8 +210,3 @@ class Day:
         if late:
             found.append(f"{late:,} of the tasks arrive when the period is over, and can never start")
         return tuple(found)
-
-
-def _numbers(interval: Interval) -> dict[str, float]:
-    """Return the numbers of an interval; 8 and 8.0 are one, as are 0.0 and -0.0."""
-    return {key: float(number) + 0.0 for key, number in asdict(interval).items()}

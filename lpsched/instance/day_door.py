@@ -6,28 +6,24 @@ come in file order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import Fault, InstanceError
 from lpsched.instance.day import FORMAT, Day
 from lpsched.instance.day_parts import DayMachineType, DayTaskType
-from lpsched.instance.day_rows import COLUMNS, TaskRows
+from lpsched.instance.day_rows import arriving_tasks, day_rows
 from lpsched.instance.day_rules import DayParts, broken_rules
-from lpsched.instance.fields import check_seconds, check_watts, describe, nearest
+from lpsched.instance.fields import check_seconds, check_watts
 from lpsched.instance.period import Period
-from lpsched.instance.reading import Reading, table_file
-from lpsched.instance.table import MOST_ADVISED, Axes
+from lpsched.instance.reading import Reading
+from lpsched.instance.table import Axes
+from lpsched.instance.tasks_door import gather_tasks
 from lpsched.instance.utility_door import read_functions, read_levels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpsched.instance.day_tasks import ArrivingTasks
     from lpsched.instance.reading import TableFileReader
     from lpsched.instance.table import Table
-
-TaskFileReader = Callable[[str, TaskRows], None]  # file, and what gathers its rows
+    from lpsched.instance.tasks_door import TaskFileReader
 
 KEYS: Final = (
     "format",
@@ -45,7 +41,6 @@ KEYS: Final = (
     "made_by",
 )
 KIND: Final = "day"
-PIECE: Final = 10_000  # rows looked at together
 
 
 def day_from_dict(
@@ -84,13 +79,15 @@ def day_from_dict(
     types = reading.entries("task_types", DayTaskType, {})
     axes = Axes(types, machines, KIND) if types is not None and machines is not None else None
     levels, functions = read_levels(reading), read_functions(reading)
+    rows = day_rows(types, levels, functions)
+    gather_tasks(reading, rows, read_task_file)
     parts = DayParts(
         name=reading.raw.get("name"),
         machine_types=machines,
         task_types=types,
         seconds=reading.table("seconds", check_seconds, axes, read_table_file),
         watts=_watts(reading, axes, read_table_file),
-        arriving=_tasks(reading, TaskRows(types, levels, functions), read_task_file),
+        arriving=arriving_tasks(rows),
         levels=levels,
         utility_functions=functions,
         period=reading.section("period", Period),
@@ -119,61 +116,3 @@ def _watts(reading: Reading, axes: Axes | None, read_file: TableFileReader | Non
     needed = "a table of watts: what a day's schedule earns is judged by the energy that it takes"
     reading.faults.append(Fault(("watts",), "nothing", needed, "add it; 0 where energy costs nothing"))
     return None
-
-
-def _tasks(reading: Reading, rows: TaskRows, read_file: TaskFileReader | None) -> ArrivingTasks | None:
-    """Read the tasks: a list of them, or a file."""
-    raw = reading.raw.get("tasks")
-    file = table_file(raw)
-    if file is not None and read_file is not None:
-        try:
-            read_file(file, rows)
-        except InstanceError as error:
-            reading.faults += error.faults
-            return None
-    elif file is not None:
-        reading.faults.append(Fault(("tasks", "file"), describe(file), "the tasks themselves", DO_READ))
-        return None
-    elif isinstance(raw, list | tuple):
-        _inline(rows, raw)
-    else:
-        found = "nothing" if raw is None else describe(raw)
-        reading.faults.append(Fault(("tasks",), found, "a list of tasks, or {file: NAME}", reading.hint))
-        return None
-    tasks = rows.packed()
-    reading.faults += rows.faults[:MOST_FAULTS]
-    return tasks
-
-
-DO_READ: Final = "read the day from a file"
-
-
-def _inline(rows: TaskRows, raw: Sequence[Any]) -> None:
-    """Gather rows that stand in the file itself."""
-    for first in range(0, len(raw), PIECE):
-        piece = raw[first : first + PIECE]
-        rows.faults += _strange_entries(piece, first)
-        if all(isinstance(each, Mapping) for each in piece):
-            rows.take({key: [each.get(key) for each in piece] for key in COLUMNS})
-        if rows.is_full:
-            break
-
-
-def _strange_entries(piece: Sequence[Any], first: int) -> list[Fault]:
-    """Return the faults of rows that are no mappings, or have unknown keys."""
-    faults: list[Fault] = []
-    known = set(COLUMNS)
-    for n, entry in enumerate(piece, start=first):
-        if not isinstance(entry, Mapping):
-            needed = "a mapping with arrival_seconds, task_type and its utility"
-            faults.append(Fault(("tasks", n), describe(entry), needed, "see 'lpsched schema day'"))
-        elif not known.issuperset(entry):
-            for key in entry:
-                if key not in known:
-                    advice = nearest(str(key), COLUMNS) if len(faults) < MOST_ADVISED else ""
-                    needed = "one of " + ", ".join(COLUMNS)
-                    path = ("tasks", n, str(key))
-                    faults.append(Fault(path, "an unknown key", needed, advice or "remove it"))
-        if len(faults) >= MOST_FAULTS:
-            break
-    return faults

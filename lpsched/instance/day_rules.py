@@ -8,42 +8,34 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import le, ne
 from typing import TYPE_CHECKING, Final
 
-from pydantic_core import PydanticCustomError
-
 from lpsched.errors import MOST_FAULTS, Fault
-from lpsched.instance.day_tasks import ArrivingTasks, Levels
-from lpsched.instance.fields import (
-    LARGEST,
-    MOST,
-    SMALLEST,
-    Amount,
-    check_name,
-    check_seconds,
-    check_watts,
-    nearest,
-    quote,
+from lpsched.instance.arrival_rules import (
+    MOST_TASKS,
+    broken_functions,
+    broken_levels,
+    falling_arrivals,
+    repeated_names,
+    strange_numbers_of_utilities,
+    strange_types,
+    unknown_utilities,
 )
+from lpsched.instance.fields import MOST, check_seconds, check_watts, quote
 from lpsched.instance.made_by import broken_note
 from lpsched.instance.period import WHOLE, Period, broken_period
 from lpsched.instance.reading import too_many
 from lpsched.instance.rules import repeats, unnamed, unsound
-from lpsched.instance.utility_levels import UtilityLevels, check_utility
-from lpsched.instance.utility_rules import broken_class, broken_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from lpsched.errors import Place
     from lpsched.instance.day_parts import DayMachineType, DayTaskType
+    from lpsched.instance.day_tasks import ArrivingTasks
     from lpsched.instance.table import Table
     from lpsched.instance.utility import UtilityFunction
-
-MOST_TASKS: Final = 10_000_000
-MOST_NAMES: Final = 10_000  # of levels, or of own utility functions
-check_arrival: Final = Amount("seconds")
+    from lpsched.instance.utility_levels import UtilityLevels
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +85,8 @@ def _there_is_something_of_each(parts: DayParts) -> Iterator[Fault]:
 
 
 def _names_are_unique(parts: DayParts) -> Iterator[Fault]:
-    machines = parts.machine_types or ()
-    for j, machine in enumerate(machines):
-        yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
-    for key in ("machine_types", "task_types"):
-        yield from repeats([each.name for each in getattr(parts, key) or ()], (key,), ("name",))
-    labels = Counter(label for machine in machines for label in set(machine.columns))
-    for j, machine in enumerate(machines):
-        for label in machine.columns:
-            if machine.p_states is not None and labels[label] > 1:
-                found = f"{quote(label)}, which names a P-state here and another machine type"
-                yield Fault(("machine_types", j), found, "labels that differ", "rename one")
+    yield from repeated_names(parts.machine_types or (), "machine_types", "machine type")
+    yield from repeats([each.name for each in parts.task_types or ()], ("task_types",), ("name",))
 
 
 def _tables_fit_and_are_sound(parts: DayParts) -> Iterator[Fault]:
@@ -128,47 +111,12 @@ def _columns_are_sound(parts: DayParts) -> Iterator[Fault]:
     if tasks.count > MOST_TASKS:
         yield too_many(("tasks",), tasks.count, MOST_TASKS)
         return
-    yield from _arrivals_never_fall(tasks.arrival_seconds.tolist())
-    used = list(dict.fromkeys(tasks.utility_numbers.tolist()))
-    if used != list(range(len(tasks.told))) or len(set(tasks.told)) < len(tasks.told):
-        needed = "each way to tell a utility once, by first use"
-        yield Fault(("tasks",), "numbers of utilities in another order", needed, "use ArrivingTasks.of")
-    types = len(parts.task_types) if parts.task_types is not None else None
-    if (
-        types is not None
-        and tasks.count
-        and not 0 <= min(tasks.type_numbers) <= max(tasks.type_numbers) < types
-    ):
-        for n, i in enumerate(tasks.type_numbers):
-            if not 0 <= i < types:
-                needed = f"a number from 0 to {types - 1}, of a task type"
-                yield Fault(("tasks", n, "task_type"), str(i), needed, "correct it")
-
-
-def _arrivals_never_fall(arrivals: Sequence[float]) -> Iterator[Fault]:
-    if are_times(arrivals):
-        if not all(map(le, arrivals, islice(arrivals, 1, None))):
-            first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
-            yield falling_arrival(first, arrivals[first - 1], arrivals[first])
-        return
-    for n, each in enumerate(arrivals):
-        try:
-            check_arrival(each)
-        except PydanticCustomError as refused:
-            yield Fault(("tasks", n, "arrival_seconds"), **(refused.context or {}))
-
-
-def are_times(seconds: Sequence[float]) -> bool:
-    """Tell whether the check of a single arrival would pass them all, at the speed of a map."""
-    if any(map(ne, seconds, seconds)):  # NaN
-        return False
-    return max(seconds, default=0.0) <= LARGEST and min(filter(None, seconds), default=1.0) >= SMALLEST
-
-
-def falling_arrival(task: int, before: float, arrival: float) -> Fault:
-    """Return the fault of a task that comes after a later one."""
-    place, found = ("tasks", task, "arrival_seconds"), f"{arrival!r} s after {before!r} s"
-    return Fault(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")
+    yield from falling_arrivals(tasks.arrival_seconds.tolist())
+    yield from strange_numbers_of_utilities(
+        tasks.utility_numbers.tolist(), tasks.told, "use ArrivingTasks.of"
+    )
+    types = None if parts.task_types is None else len(parts.task_types)
+    yield from strange_types(tasks.type_numbers.tolist(), types)
 
 
 def _every_task_can_run(parts: DayParts) -> Iterator[Fault]:
@@ -209,65 +157,12 @@ def _its_period_and_origin_are_sound(parts: DayParts) -> Iterator[Fault]:
         yield from broken_note(parts.made_by, ("made_by",))
 
 
-def _levels_are_sound(parts: DayParts) -> Iterator[Fault]:
-    if parts.levels is None:
-        return
-    for key in ("priorities", "urgencies", "utility_classes"):
-        yield from bad_names(getattr(parts.levels, key), (key,))
-    for name, most in parts.levels.priorities.items():
-        try:
-            check_utility(most)
-        except PydanticCustomError as refused:
-            yield Fault(("priorities", str(name)), **(refused.context or {}))
-    for name, intervals in parts.levels.utility_classes.items():
-        yield from broken_class(intervals, ("utility_classes", str(name)))
-
-
-def _own_functions_are_sound(parts: DayParts) -> Iterator[Fault]:
-    functions = parts.utility_functions or {}
-    yield from bad_names(functions, ("utility_functions",))
-    for name, function in functions.items():
-        yield from broken_function(function, ("utility_functions", str(name)))
-
-
-def bad_names(named: Mapping[str, object], place: Place) -> Iterator[Fault]:
-    """Return the faults of keys that are no names, or too many."""
-    if len(named) > MOST_NAMES:
-        yield too_many(place, len(named), MOST_NAMES)
-        return
-    for name in named:
-        try:
-            check_name(name)
-        except PydanticCustomError as refused:
-            yield Fault((*place, str(name)), **(refused.context or {}))
-
-
-def _told_utilities_are_known(parts: DayParts) -> Iterator[Fault]:
-    if parts.arriving is None:
-        return
-    for number, told in enumerate(parts.arriving.told):
-        for key, found, advice in unknown_names(told, parts.levels, parts.utility_functions):
-            n = parts.arriving.utility_numbers.tolist().index(number)
-            yield Fault(("tasks", n, key), found, f"one of {KEY_OF[key]}", advice)
-
-
-KEY_OF: Final = {
-    "priority": "priorities",
-    "urgency": "urgencies",
-    "utility_class": "utility_classes",
-    "utility": "utility_functions",
-}
-
-
-def unknown_names(
-    told: Levels | str, levels: UtilityLevels | None, functions: Mapping[str, object] | None
-) -> Iterator[tuple[str, str, str]]:
-    """Return which of a task's names are unknown: column, what was found, advice."""
-    given = told._asdict() if isinstance(told, Levels) else {"utility": told}
-    for key, name in given.items():
-        known = functions if key == "utility" else getattr(levels, KEY_OF[key], None)
-        if known is not None and name not in known:
-            yield key, quote(str(name)), nearest(str(name), known) or "correct it, or add it there"
+def _utilities_are_sound_and_known(parts: DayParts) -> Iterator[Fault]:
+    yield from broken_levels(parts.levels)
+    yield from broken_functions(parts.utility_functions)
+    if parts.arriving is not None:
+        tasks = parts.arriving
+        yield from unknown_utilities(tasks.told, tasks.utility_numbers, parts.levels, parts.utility_functions)
 
 
 RULES: Final[tuple[Callable[[DayParts], Iterator[Fault]], ...]] = (
@@ -277,7 +172,5 @@ RULES: Final[tuple[Callable[[DayParts], Iterator[Fault]], ...]] = (
     _names_are_unique,
     _every_task_can_run,
     _times_and_powers_go_together,
-    _levels_are_sound,
-    _own_functions_are_sound,
-    _told_utilities_are_known,
+    _utilities_are_sound_and_known,
 )

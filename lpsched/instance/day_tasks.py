@@ -10,6 +10,8 @@ from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from lpsched.instance.arriving_columns import ArrivingColumns
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -26,7 +28,7 @@ Told: TypeAlias = Levels | str
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivingTasks:
+class ArrivingTasks(ArrivingColumns):
     """Columns of one number per task, by arrival.
 
     >>> tasks = ArrivingTasks.of([0.0, 2.5, 2.5], [0, 0, 1], ["film", Levels("high", "low", "A"), "film"])
@@ -46,23 +48,3 @@ class ArrivingTasks:
         numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
         seconds = array("d", (each + 0.0 for each in arrivals))  # turns -0.0 into 0.0, for equal hashes
         return cls(seconds.tobytes(), array("q", types).tobytes(), numbers.tobytes(), tuple(number))
-
-    @property
-    def count(self) -> int:
-        """How many tasks there are."""
-        return len(self.arrival_seconds)
-
-    @property
-    def arrival_seconds(self) -> memoryview[float]:
-        """When each arrives, without a copy."""
-        return memoryview(self.arrivals).cast("d")
-
-    @property
-    def type_numbers(self) -> memoryview[int]:
-        """The type of each, without a copy."""
-        return memoryview(self.types).cast("q")
-
-    @property
-    def utility_numbers(self) -> memoryview[int]:
-        """Which of `told` each has, without a copy."""
-        return memoryview(self.utilities).cast("q")

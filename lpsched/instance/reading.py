@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "lpsched-bag": "lpsched solve",
     "lpsched-facility": "lpsched facility",
     "lpsched-day": "lpsched validate",
+    "lpsched-clusters": "lpsched simulate",
 }
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {

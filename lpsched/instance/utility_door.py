@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault
-from lpsched.instance.day_rules import MOST_NAMES, bad_names
+from lpsched.instance.arrival_rules import MOST_NAMES, bad_names
 from lpsched.instance.fields import LARGEST, describe, number_field
 from lpsched.instance.reading import too_many
 from lpsched.instance.utility import Interval, UtilityFunction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpsched.errors import Place
-    from lpsched.instance.utility import UtilityFunction
+    from lpsched.instance.utility import Interval, UtilityFunction
     from lpsched.instance.utility_levels import ClassInterval
 
 MOST_INTERVALS: Final = 100
@@ -81,3 +82,8 @@ def not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[Faul
         if following <= one:
             found = f"{following:g}, not after the {one:g} of the one before"
             yield Fault((*place, k, key), found, "intervals by rising begin", "sort or join them")
+
+
+def interval_numbers(interval: Interval) -> dict[str, float]:
+    """Return the numbers of an interval, for a hash; 8 and 8.0 are one, as are 0.0 and -0.0."""
+    return {key: float(number) + 0.0 for key, number in asdict(interval).items()}

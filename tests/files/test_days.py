@@ -246,7 +246,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
         raise MissingExtraError(purpose, "parquet")
 
     monkeypatch.setattr("lpsched.files.rows.load_arrow", missing)
-    monkeypatch.setattr("lpsched.files.day_tasks.load_arrow", missing)
+    monkeypatch.setattr("lpsched.files.task_columns.load_arrow", missing)
     assert arrow.load_arrow is not missing
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'lpsched[parquet]'")):
         read_day(files[-1])

@@ -1,7 +1,8 @@
-"""The tasks of a day in a file of their own, `.csv` or `.parquet`: one row per task, by arrival.
+"""Tasks that arrive in a file of their own, `.csv` or `.parquet`: one row per task, by arrival.
 
 Columns: arrival_seconds, task_type; then priority, urgency and utility_class, or utility, the name of one of
-the day's own functions. A column that no task uses may be missing; an empty cell is none.
+the file's own functions. A column that no task uses may be missing; an empty cell is none. Tasks of clusters
+have some more (`cluster_tasks.py`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from lpsched.errors import InstanceError
 from lpsched.files.arrow import load_arrow
 from lpsched.files.documents.document import resolve
 from lpsched.files.rows import read_pieces
-from lpsched.instance.day_rows import COLUMNS, NEEDED, TOLD
+from lpsched.instance.arriving_rows import TOLD
+from lpsched.instance.cluster_rows import NUMBERS
 from lpsched.instance.day_tasks import Levels
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from lpsched.instance.arriving_rows import TaskRows
     from lpsched.instance.day import Day
-    from lpsched.instance.day_rows import TaskRows
+    from lpsched.instance.day_tasks import Told
 
 
 def read_task_file(path: Path, rows: TaskRows) -> None:
@@ -36,10 +40,10 @@ def read_task_file(path: Path, rows: TaskRows) -> None:
         If it is a Parquet file and PyArrow is not installed.
     """
     try:
-        for piece in read_pieces(path, COLUMNS, NEEDED):
+        for piece in read_pieces(path, rows.columns, rows.needed):
             columns = dict(piece.columns)
             if piece.lines is not None:
-                columns["arrival_seconds"] = _numbers(columns["arrival_seconds"])
+                columns |= {each.key: _numbers(columns[each.key], each.code) for each in rows.numbers}
             rows.take(columns, lines=piece.lines, file=path.name)
             if rows.is_full:
                 break
@@ -48,41 +52,56 @@ def read_task_file(path: Path, rows: TaskRows) -> None:
         raise InstanceError(str(path), tuple(faults)) from None
 
 
-def _numbers(cells: list[Any]) -> list[Any]:
+def _numbers(cells: list[Any], code: str) -> list[Any]:
     """Return the numbers that texts are; what is none is refused where all are checked."""
+    if set(cells) <= {None}:
+        return cells
     try:
-        return list(map(float, cells))
+        return list(map(float if code == "d" else int, cells))
     except (TypeError, ValueError):
         return [None if cell is None else resolve(cell) for cell in cells]
 
 
-def task_columns(day: Day) -> dict[str, list[Any]]:
+def day_columns(day: Day) -> dict[str, list[Any]]:
     """Return the columns that the tasks of a day use; `None` where a task has nothing to say."""
     arriving = day.arriving
-    told = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in arriving.told]
     names = [task.name for task in day.task_types]
     columns: dict[str, list[Any]] = {
         "arrival_seconds": list(arriving.arrival_seconds),
         "task_type": [names[i] for i in arriving.type_numbers],
     }
-    for place, key in enumerate(TOLD):
-        if any(each[place] is not None for each in told):
-            columns[key] = [told[u][place] for u in arriving.utility_numbers]
-    return columns
+    return columns | told_columns(arriving.told, arriving.utility_numbers)
 
 
-def write_csv(day: Day) -> bytes:
-    """Return the tasks as CSV; a number has all its digits."""
-    columns = task_columns(day)
+def told_columns(told: Sequence[Told], numbers: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the columns that tell utility."""
+    cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in told]
+    return {
+        key: [cells[u][place] for u in numbers]
+        for place, key in enumerate(TOLD)
+        if any(each[place] is not None for each in cells)
+    }
+
+
+def task_rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return tasks as they stand inside a file."""
+    return [
+        {key: cell for key, cell in zip(columns, row, strict=True) if cell is not None}
+        for row in zip(*columns.values(), strict=True)
+    ]
+
+
+def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
+    """Return tasks as CSV; a number has all its digits."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(map(repr, columns.pop("arrival_seconds")), *columns.values(), strict=True))
+    writer.writerows(zip(*columns.values(), strict=True))
     return out.getvalue().encode()
 
 
-def write_parquet(day: Day) -> bytes:
-    """Return the tasks as Parquet.
+def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
+    """Return tasks as Parquet.
 
     Raises
     ------
@@ -90,10 +109,10 @@ def write_parquet(day: Day) -> bytes:
         If PyArrow is not installed.
     """
     pa, pq = load_arrow("writing Parquet")
-    columns = task_columns(day)
-    kinds = [pa.float64() if key == "arrival_seconds" else pa.string() for key in columns]
-    table = pa.table(list(columns.values()), schema=pa.schema(list(zip(columns, kinds, strict=True))))
+    numbers = {"d": pa.float64(), "q": pa.int64()}
+    kinds = {each.key: numbers[each.code] for each in NUMBERS}
+    schema = pa.schema([(key, kinds.get(key, pa.string())) for key in columns])
     out = pa.BufferOutputStream()
-    pq.write_table(table, out)
+    pq.write_table(pa.table(list(columns.values()), schema=schema), out)
     content: bytes = out.getvalue().to_pybytes()
     return content
