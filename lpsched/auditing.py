@@ -1,4 +1,4 @@
-"""Check what was made of a bag, a facility or a day: schedules and allocations, certificates and proofs.
+"""Check what was made of an instance of any kind: schedules and allocations, certificates and proofs.
 
 audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
 examined_allocation
@@ -18,6 +18,7 @@ from lpsched.certificate.claim import FORMAT, check
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
+from lpsched.files.cluster_schedules import read_clusters_schedule
 from lpsched.files.day_certificates import day_certificate_from_dict
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.files.documents import read_document
@@ -25,11 +26,13 @@ from lpsched.files.proofs import proof_from_dict
 from lpsched.files.rows import SUFFIXES
 from lpsched.files.schedules import schedule_from_dict
 from lpsched.files.task_rows import read_rows
+from lpsched.instance.clusters import Clusters
 from lpsched.instance.day import Day
 from lpsched.instance.facility import Facility
 from lpsched.result.audit import Audit, Checked
 from lpsched.result.facility_facts import UNIT as REWARD_UNIT
 from lpsched.result.provenance import version_of_lpsched
+from lpsched.verify import clusters as many_nodes
 from lpsched.verify import day as days
 from lpsched.verify import facility as facilities
 from lpsched.verify.bag import Examined, Violation, examine
@@ -40,9 +43,11 @@ if TYPE_CHECKING:
 
     from lpsched.files.documents.document import Document
     from lpsched.instance import Bag
+    from lpsched.verify.clusters import ExaminedClusters
+    from lpsched.verify.day import ExaminedDay
 
 
-def audit(instance: Bag | Facility | Day, files: Sequence[Path | str]) -> Audit:
+def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
     """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
@@ -51,11 +56,11 @@ def audit(instance: Bag | Facility | Day, files: Sequence[Path | str]) -> Audit:
     return Audit(instance.name, instance.content_hash, version_of_lpsched(), verdicts)
 
 
-def _verdict(instance: Bag | Facility | Day, path: Path) -> Checked:
+def _verdict(instance: Bag | Facility | Day | Clusters, path: Path) -> Checked:
     if isinstance(instance, Facility):
         return _of_facility(instance, path)
-    if isinstance(instance, Day):
-        return _of_day(instance, path)
+    if isinstance(instance, Day | Clusters):
+        return _of_arrivals(instance, path)
     return _checked(instance, path)
 
 
@@ -115,24 +120,30 @@ def _of_facility(facility: Facility, path: Path) -> Checked:
     return Checked(name, "allocation", None, None, None, None, found.measured, reasons)
 
 
-def _of_day(day: Day, path: Path) -> Checked:
-    """Check a certificate or a schedule."""
+def _of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
+    """Check a certificate or a schedule of tasks that arrive."""
     try:
         if path.suffix.lower() not in SUFFIXES:
             document = read_document(path)
-            if isinstance(document.value, dict) and document.value.get("format") == arrivals.FORMAT:
-                return _day_certificate(day, str(path), document)
-        found = days.examine(day, read_day_schedule(day, path))
+            if isinstance(document.value, dict) and document.value.get("format") in arrivals.FORMATS:
+                return _day_certificate(instance, str(path), document)
+        found = _examined_arrivals(instance, path)
     except InstanceError as error:
         return _unreadable(str(path), error)
     reasons = tuple(each.sentence for each in found.violations)
     return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
 
 
-def _day_certificate(day: Day, name: str, document: Document) -> Checked:
-    verdict = arrivals.check(day, day_certificate_from_dict(document.value, name, document.faults))
+def _examined_arrivals(instance: Day | Clusters, path: Path) -> ExaminedDay | ExaminedClusters:
+    if isinstance(instance, Clusters):
+        return many_nodes.examine(instance, read_clusters_schedule(instance, path))
+    return days.examine(instance, read_day_schedule(instance, path))
+
+
+def _day_certificate(instance: Day | Clusters, name: str, document: Document) -> Checked:
+    verdict = arrivals.check(instance, day_certificate_from_dict(document.value, name, document.faults))
     proved = None if verdict.proved is None else rounded_up(verdict.proved)
-    objective = arrivals.OBJECTIVE
+    objective = arrivals.objective_of(instance)
     claimed = float(verdict.claimed)
     return Checked(name, "certificate", objective, None, claimed, proved, None, verdict.reasons)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lpsched.display import html_table, number
-from lpsched.verify import bag, day, facility
+from lpsched.result.cluster_facts import facts_of
+from lpsched.verify import bag, clusters, day, facility
 
 FORMAT: Final = "lpsched-verify/1"
 MOST_DIGITS: Final = 17  # tell any two doubles apart
@@ -23,7 +24,9 @@ class Checked:
     unit: str | None
     claimed: float | None
     proved: float | None
-    measured: bag.Measurement | facility.Measurement | day.DayMeasurement | None
+    measured: (
+        bag.Measurement | facility.Measurement | day.DayMeasurement | clusters.ClustersMeasurement | None
+    )
     reasons: tuple[str, ...]
 
     @property
@@ -34,7 +37,8 @@ class Checked:
     def to_dict(self) -> dict[str, Any]:
         """Return the file's verdict as it appears in JSON."""
         of_bag = self.measured if isinstance(self.measured, bag.Measurement) else None
-        of_day = self.measured if isinstance(self.measured, day.DayMeasurement) else None
+        of_clusters = self.measured if isinstance(self.measured, clusters.ClustersMeasurement) else None
+        of_day = self.measured if isinstance(self.measured, day.DayMeasurement) else of_clusters
         timed = of_bag if of_bag is not None else of_day
         of_facility = self.measured if isinstance(self.measured, facility.Measurement) else None
         return {
@@ -53,6 +57,8 @@ class Checked:
             "utility": None if of_day is None else of_day.utility,
             "completed": None if of_day is None else of_day.completed,
             "dropped": None if of_day is None else of_day.dropped,
+            "cost": None if of_clusters is None else of_clusters.cost,
+            **facts_of(of_clusters),
             "reasons": list(self.reasons),
         }
 
@@ -73,8 +79,8 @@ class Checked:
             return f"{number(self.measured.reward_rate)} reward/second, {number(self.measured.total_watts)} W"
         seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
         parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
-        if isinstance(self.measured, day.DayMeasurement):
-            parts.insert(0, f"utility {number(self.measured.utility)}")
+        if isinstance(self.measured, day.DayMeasurement | clusters.ClustersMeasurement):
+            parts.insert(0, _earned(self.measured))
         return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
 
     def _with_unit(self, value: float) -> str:
@@ -87,6 +93,11 @@ class Checked:
         while near and digits < MOST_DIGITS and number(self.claimed, digits) == number(self.proved, digits):
             digits += 1
         return number(value, digits)
+
+
+def _earned(measured: day.DayMeasurement | clusters.ClustersMeasurement) -> str:
+    cost = measured.cost if isinstance(measured, clusters.ClustersMeasurement) else None
+    return f"utility {number(measured.utility)}" if cost is None else f"cost {number(cost)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,34 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lpsched.verify.bag import UNIT, Violation, rounded_up
-from lpsched.verify.day_counting import Counting, seconds_of
-from lpsched.verify.day_runs import MOST, ROUNDING, Runs, whole
-from lpsched.verify.day_traces import credited, taken
+from lpsched.verify.day_counting import Counting, too_much_energy
+from lpsched.verify.day_runs import Runs
+from lpsched.verify.day_traces import traces_of
+from lpsched.verify.exact_times import MOST, seconds_of
+from lpsched.verify.task_accounts import TaskAccount, task_accounts
+from lpsched.verify.told_utility import ToldUtility, if_none_waits, utility_by_told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lpsched.instance.day import Day
-    from lpsched.instance.day_tasks import Told
     from lpsched.schedule.day import DaySchedule
+
+__all__ = [
+    "DayAccount",
+    "DayDetails",
+    "DayMeasurement",
+    "ExaminedDay",
+    "ToldUtility",
+    "details",
+    "examine",
+    "measure",
+    "traces",
+    "violations",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +65,6 @@ class ExaminedDay:
 
     violations: tuple[Violation, ...]
     measured: DayMeasurement | None
-
-
-class ToldUtility(NamedTuple):
-    """What tasks earned that tell their utility in one way, and would have if none had waited."""
-
-    told: Told
-    earned: float
-    if_none_waits: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class DayAccount:
         self._day, self._counting, self._runs = day, counting, ran.runs
         self._counted = list(counting.counted(ran.runs))
         joules = sum(each.joules for each in self._counted)
-        self.violations = (*ran.violations, *_too_much_energy(day, joules))[:MOST]
+        self.violations = (*ran.violations, *too_much_energy(day.period, joules))[:MOST]
         self._utility = [] if self.violations else [counting.utility(each) for each in self._counted]
         self.measured = None if self.violations else self._measure(joules)
 
@@ -115,31 +122,28 @@ class DayAccount:
         evenly while the part of it that counts runs. In the end both are as measured, but for rounding.
         """
         assert self.measured is not None, "only valid schedules are measured"
-        rising = sorted(set(times))
-        ends = (each.end for each in self._counted)
-        utility = credited(sorted(zip(ends, self._utility, strict=True)), rising)
-        turns = [(each.start, each.run.watts) for each in self._counted]
-        turns += [(each.end, -each.run.watts) for each in self._counted]
-        energy = taken(sorted(turns), rising)
-        return tuple(utility[time] for time in times), tuple(energy[time] for time in times)
+        return traces_of(self._counted, self._utility, times)
+
+    def tasks(self) -> dict[int, TaskAccount]:
+        """Return the account of each task that ran, by its number."""
+        assert self.measured is not None, "only valid schedules are measured"
+        return task_accounts(self._runs, self._counted, self._utility)
 
     def details(self) -> DayDetails:
         """Return utility by the way it is told, and how busy machines were."""
         assert self.measured is not None, "only valid schedules are measured"
         arriving = self._day.arriving
-        earned: list[list[float]] = [[] for _ in arriving.told]
-        for counted, utility in zip(self._counted, self._utility, strict=True):
-            earned[arriving.utility_numbers[counted.run.task]].append(utility)
         busy: dict[tuple[str, int], int] = {}
         for run in self._runs:
             key = run.machine_type, run.machine
             busy[key] = busy.get(key, 0) + self._counting.within(run)
-        naive = _if_none_waits(self._day)
+        fastest = [
+            min((cell for cell in self._day.seconds.row(i) if cell is not None), default=0.0)
+            for i in range(len(self._day.task_types))
+        ]
+        naive = if_none_waits(self._day, arriving.type_numbers, fastest)
         return DayDetails(
-            tuple(
-                ToldUtility(each, math.fsum(earned[u]), math.fsum(naive[u]))
-                for u, each in enumerate(arriving.told)
-            ),
+            utility_by_told(arriving, self._counted, self._utility, naive),
             {key: seconds_of(busy[key]) for key in sorted(busy)},
         )
 
@@ -172,35 +176,3 @@ def traces(
 def details(day: Day, schedule: DaySchedule) -> DayDetails:
     """Return more of a valid schedule, as in `DayAccount.details`."""
     return DayAccount(day, schedule).details()
-
-
-def _too_much_energy(day: Day, joules: int) -> Iterator[Violation]:
-    most = day.period.energy_constraint_joules
-    if most is None:
-        return
-    limit = whole(most) * UNIT
-    if ROUNDING * (joules - limit) > limit:
-        taken = rounded_up(Fraction(joules, UNIT * UNIT))
-        sentence = f"the schedule takes {taken!r} J in the period that counts, of {most!r} J allowed"
-        yield Violation("too-much-energy", sentence)
-
-
-def _if_none_waits(day: Day) -> list[list[float]]:
-    """Return what each task would earn at once where it is fastest, by the way its utility is told."""
-    arriving = day.arriving
-    functions = memoryview(day.function_numbers).cast("q")
-    fastest = [
-        min((cell for cell in day.seconds.row(i) if cell is not None), default=0.0)
-        for i in range(len(day.task_types))
-    ]
-    naive: list[list[float]] = [[] for _ in arriving.told]
-    at_once: dict[tuple[int, int], float] = {}  # of each pair of a type and a function
-    for task, (arrival, i, u) in enumerate(
-        zip(arriving.arrival_seconds, arriving.type_numbers, arriving.utility_numbers, strict=True)
-    ):
-        key = i, functions[task]
-        if key not in at_once:
-            at_once[key] = day.functions[key[1]].at(fastest[i])
-        if arrival < day.period.ends_at:
-            naive[u].append(at_once[key] * day.period.share(arrival, arrival + fastest[i]))
-    return naive

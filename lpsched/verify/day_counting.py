@@ -1,7 +1,7 @@
-"""What counts of the runs of a day, exactly.
+"""What counts of the runs of a day or of clusters, exactly.
 
-Of a task that arrives at a and runs from s to f on a machine that takes w watts meanwhile, the part from s'
-to f' counts (`instance/period.py`):
+Of a task that arrives at a and runs from s to f on machines that take w watts meanwhile, the part from s' to
+f' counts (`instance/period.py`):
 
     prorated    s' = max(s, begin), f' = min(f, end)      nothing, if that is no time at all
     completed   s' = s, f' = f                            nothing, unless begin < f <= end
@@ -16,21 +16,46 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from lpsched.verify.bag import UNIT
-from lpsched.verify.day_runs import Run, whole
+from lpsched.verify.bag import UNIT, Violation, rounded_up
+from lpsched.verify.exact_times import ROUNDING, seconds_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
+    from lpsched.instance.period import Period
 
 
-class Counted(NamedTuple):
+class Ran(Protocol):
+    """A task as it really ran; times and watts are whole numbers of 2^-160."""
+
+    @property
+    def task(self) -> int:
+        """Its number."""
+
+    @property
+    def start(self) -> int:
+        """When it started."""
+
+    @property
+    def end(self) -> int:
+        """When it ended."""
+
+    @property
+    def watts(self) -> int:
+        """What it took meanwhile, in all."""
+
+
+AnyRun = TypeVar("AnyRun", bound=Ran)
+
+
+class Counted(NamedTuple, Generic[AnyRun]):
     """A run of which something counts, from `start` to `end`."""
 
-    run: Run
+    run: AnyRun
     start: int
     end: int
 
@@ -41,9 +66,9 @@ class Counted(NamedTuple):
 
 
 class Counting:
-    """What counts of runs, by the day's period."""
+    """What counts of runs, by the period of a day or of clusters."""
 
-    def __init__(self, day: Day) -> None:
+    def __init__(self, day: Day | Clusters) -> None:
         period = day.period
         self._is_prorated = period.edge == "prorated"
         self._begin = whole(period.begins_at)
@@ -51,7 +76,7 @@ class Counting:
         self._arrivals = day.arriving.arrival_seconds
         self._functions, self._function_of = day.functions, memoryview(day.function_numbers).cast("q")
 
-    def counted(self, runs: Iterable[Run]) -> Iterator[Counted]:
+    def counted(self, runs: Iterable[AnyRun]) -> Iterator[Counted[AnyRun]]:
         """Yield what counts of each run, where anything does."""
         for run in runs:
             if self._is_prorated:
@@ -62,16 +87,16 @@ class Counting:
             elif self.ends_within(run):
                 yield Counted(run, run.start, run.end)
 
-    def ends_within(self, run: Run) -> bool:
+    def ends_within(self, run: Ran) -> bool:
         """Tell whether a run ends in the period."""
         return self._begin < run.end and (self._end is None or run.end <= self._end)
 
-    def within(self, run: Run) -> int:
+    def within(self, run: Ran) -> int:
         """Return how much of a run is in the period, whatever counts of it."""
         end = run.end if self._end is None else min(run.end, self._end)
         return max(0, end - max(run.start, self._begin))
 
-    def utility(self, counted: Counted) -> float:
+    def utility(self, counted: Counted[AnyRun]) -> float:
         """Return the utility that counts."""
         run = counted.run
         since_arrival = seconds_of(run.end - whole(self._arrivals[run.task]))
@@ -84,8 +109,13 @@ class Counting:
         return rounded if rounded <= exact else math.nextafter(rounded, 0.0)
 
 
-def seconds_of(time: int) -> float:
-    """Return an exact time in seconds, rounded up; integers divide without a second rounding."""
-    rounded = time / UNIT
-    numerator, denominator = rounded.as_integer_ratio()
-    return rounded if numerator * UNIT >= time * denominator else math.nextafter(rounded, math.inf)
+def too_much_energy(period: Period, joules: int) -> Iterator[Violation]:
+    """Yield a violation if counted energy, in UNIT * UNIT, is above the constraint by more than rounding."""
+    most = period.energy_constraint_joules
+    if most is None:
+        return
+    limit = whole(most) * UNIT
+    if ROUNDING * (joules - limit) > limit:
+        taken = rounded_up(Fraction(joules, UNIT * UNIT))
+        sentence = f"the schedule takes {taken!r} J in the period that counts, of {most!r} J allowed"
+        yield Violation("too-much-energy", sentence)

@@ -1,25 +1,20 @@
 """Is this a schedule of that day, and when does each task really run? By plain loops, machine by machine.
 
-Shares nothing with the code that makes schedules. Every time in a day, being 0 or at least 1e-30, is a whole
-number of 2^-160, so ends are exact sums of integers.
-
-Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
-end of the one before it, by a billionth of that time. That earns nothing: it runs from when it really could.
+Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early, for
+someone rounded them (`exact_times.py`). That earns nothing: a task runs from when it really could.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.verify.bag import LONGEST, UNIT, Violation, rounded_up
+from lpsched.verify.bag import UNIT, Violation, rounded_up
+from lpsched.verify.exact_times import MOST, broken_start, clearly_before, whole
 
 if TYPE_CHECKING:
     from lpsched.instance.day import Day
     from lpsched.schedule.day import DaySchedule, PlacedTask
-
-ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
-MOST: Final = 1000  # violations of one schedule; more would not help anybody
 
 
 class Run(NamedTuple):
@@ -94,18 +89,7 @@ class Runs:
             state = "" if placed.p_state is None else f" in P-state {placed.p_state!r}"
             kind = self._day.task_types[self._types[task]].name
             return "cannot-run", f"task {task} of type {kind!r} cannot run on {name!r}{state}"
-        return self._broken_start(task, float(placed.start_seconds))
-
-    def _broken_start(self, task: int, start: float) -> tuple[str, str] | None:
-        if not 0 <= start <= LONGEST:
-            return "bad-start", f"task {task} starts at {start!r} s"
-        arrival = self._arrivals[task]
-        if start < arrival and _clearly_before(whole(start), whole(arrival)):
-            return "before-arrival", f"task {task} starts at {start!r} s, but arrives at {arrival!r} s"
-        if start >= self._ends_at:
-            over = f"the period that counts ends at {self._ends_at!r} s"
-            return "starts-after-the-day", f"task {task} starts at {start!r} s, but {over}"
-        return None
+        return broken_start(task, float(placed.start_seconds), self._arrivals[task], self._ends_at)
 
     def _run_machine(self, name: str, number: int, own: list[PlacedTask]) -> None:
         """Let a machine run its tasks by their starts."""
@@ -113,7 +97,7 @@ class Runs:
         free = 0
         for placed in own:
             start = whole(placed.start_seconds)
-            if start < free and _clearly_before(start, free):
+            if start < free and clearly_before(start, free):
                 where = f"on machine {number} of type {name!r} task {placed.task}"
                 ends = f"the one before ends at {rounded_up(Fraction(free, UNIT))!r} s"
                 sentence = f"{where} starts at {float(placed.start_seconds)!r} s, but {ends}"
@@ -129,14 +113,3 @@ class Runs:
         if key not in self._cells:
             self._cells[key] = whole(self._day.seconds[key] or 0.0), whole(self._day.watts[key] or 0.0)
         return self._cells[key]
-
-
-def whole(number: float) -> int:
-    """Return how many 2^-160 a number is: exactly, for 0 and from 1e-30 up; rounded down below."""
-    numerator, denominator = number.as_integer_ratio()
-    return numerator * UNIT // denominator
-
-
-def _clearly_before(time: int, limit: int) -> bool:
-    """Tell whether a time is before a limit by more than rounding."""
-    return ROUNDING * (limit - time) > limit

@@ -10,10 +10,27 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lpsched.verify.bag import UNIT, rounded_up
-from lpsched.verify.day_runs import whole
+from lpsched.verify.exact_times import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lpsched.verify.day_counting import AnyRun, Counted
+
+
+def traces_of(
+    counted: Sequence[Counted[AnyRun]], earned: Sequence[float], times: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return what runs have earned, and the joules they have taken, by each of some times in any order.
+
+    What a run earns is credited when what counts of it ends; its energy is taken evenly while that runs.
+    """
+    rising = sorted(set(times))
+    utility = credited(sorted(zip((each.end for each in counted), earned, strict=True)), rising)
+    turns = [(each.start, each.run.watts) for each in counted]
+    turns += [(each.end, -each.run.watts) for each in counted]
+    energy = taken(sorted(turns), rising)
+    return tuple(utility[time] for time in times), tuple(energy[time] for time in times)
 
 
 def credited(amounts: Sequence[tuple[int, float]], times: Sequence[float]) -> dict[float, float]:

@@ -143,7 +143,7 @@ def test_a_file_of_junk_gives_no_end_of_violations():
     assert len(violations(DAY, DaySchedule(placed))) == 1000
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_measured_is_what_sums_in_doubles_give_but_for_their_rounding(data):
     day = data.draw(days())
@@ -369,7 +369,7 @@ def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data):
     whole_day = data.draw(days())

@@ -1,0 +1,128 @@
+"""Schedules of clusters in files: written and read again, refused in words."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lpsched.errors import InstanceError, OutputError
+from lpsched.files.cluster_schedules import read_clusters_schedule, write_clusters_schedule
+from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
+from tests.days import decaying
+from tests.parallel import Task, simple_clusters
+
+CLUSTERS = simple_clusters(
+    [[10.0, 5.0, 8.0]],
+    [9, 3],
+    [Task(0.0, 2, decaying(1.0))] * 4,
+    p_states=[None, ("P0", "P1")],
+)
+PLACED = (
+    PlacedOnNodes(0, "c1", ((1, 2),), 0.1 + 0.2, "P1"),
+    PlacedOnNodes(1, "c0", ((1, 1), (3, 5), (9, 9)), 2.5),
+    PlacedOnNodes(3, "c0", ((7, 7),), 0.125),
+)
+HEADER = "task,cluster,p_state,start_seconds,nodes\n"
+
+
+def read(tmp_path, text):
+    (tmp_path / "s.csv").write_text(text)
+    return read_clusters_schedule(CLUSTERS, tmp_path / "s.csv").placed
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet", "S.CSV"])
+@pytest.mark.parametrize("placed", [PLACED, PLACED[::-1], ()], ids=["sorted", "reversed", "nothing"])
+def test_a_schedule_that_is_written_is_read_again_by_task(tmp_path, name, placed):
+    write_clusters_schedule(ClustersSchedule(placed), tmp_path / name)
+    assert read_clusters_schedule(CLUSTERS, tmp_path / name) == ClustersSchedule(PLACED if placed else ())
+
+
+def test_a_written_file_says_nodes_as_ranges(tmp_path):
+    write_clusters_schedule(ClustersSchedule(PLACED), tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text() == (
+        HEADER + "0,c1,P1,0.30000000000000004,1-2\n1,c0,,2.5,1;3-5;9\n3,c0,,0.125,7\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["1;3-5;9", "9;3-5;1", '"1,3-5,9"', " 1 ; 3 - 5;9 "])
+def test_ranges_come_in_any_order_and_with_commas(tmp_path, text):
+    assert read(tmp_path, f"nodes,start_seconds,cluster,task\n{text},2.5,c0,1\n") == (PLACED[1],)
+
+
+def test_a_column_of_numbers_names_one_node_each(tmp_path):
+    columns = {"task": pa.array([3], pa.int8()), "cluster": ["c0"], "start_seconds": [0.125]}
+    for number in (pa.array([7], pa.int16()), pa.array([7.0], pa.float64())):
+        pq.write_table(pa.table(columns | {"nodes": number}), tmp_path / "s.parquet")
+        assert read_clusters_schedule(CLUSTERS, tmp_path / "s.parquet").placed == (PLACED[2],)
+
+
+NODES = "needs nodes as in 1-4;9; correct it"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "nodes: found no such column, needs the columns task, cluster, start_seconds, nodes; add it"),
+        ("task,cluster,node,start_seconds\n", "did you mean 'nodes'?"),
+        (HEADER + "0,c0,1\n", "line 2: found 3 cells, needs 5, as in the header; complete the row"),
+        (HEADER + "x,c0,,0,1\n", "rows[0].task (line 2): found the text 'x', needs a whole number; correct it"),
+        (HEADER + "0,,,0,1\n", "rows[0].cluster (line 2): found nothing (null), needs a name; put it in quotes"),
+        (HEADER + "0,c0,,nan,1\n", "rows[0].start_seconds (line 2): found the text 'nan', needs a number; correct it"),
+        (HEADER + "0,c0,,0,\n", f"rows[0].nodes (line 2): found nothing (null), {NODES}"),
+        (HEADER + "0,c0,,0,1;;2\n", f"rows[0].nodes (line 2): found the text '1;;2', {NODES}"),
+        (HEADER + "0,c0,,0,1-2-3\n", f"rows[0].nodes (line 2): found the text '1-2-3', {NODES}"),
+        (HEADER + "0,c0,,0,-1\n", f"rows[0].nodes (line 2): found the text '-1', {NODES}"),
+        (HEADER + "0,c0,,0,1.5\n", f"rows[0].nodes (line 2): found the text '1.5', {NODES}"),
+        (HEADER + "0,c0,,0,n1\n", f"rows[0].nodes (line 2): found the text 'n1', {NODES}"),
+        (HEADER + "0,c0,,0,\u0661\n", f"rows[0].nodes (line 2): found the text '\u0661', {NODES}"),
+        (HEADER + f"0,c0,,0,{'9' * 5000}\n", NODES),
+        (HEADER + "0,c0,,0,1\n" * 5, "the file: found more than 4 rows, needs at most 4: each task of the clusters once; remove the others"),
+    ],
+)  # fmt: skip
+def test_what_is_no_schedule_is_refused_with_its_place(tmp_path, text, message):
+    with pytest.raises(InstanceError, match=re.escape(message)):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("value", [True, 1.5, float("nan"), float("inf"), None])
+def test_a_parquet_with_odd_nodes_is_refused(tmp_path, value):
+    columns = {"task": [0], "cluster": ["c0"], "start_seconds": [0.0], "nodes": [value]}
+    pq.write_table(pa.table(columns), tmp_path / "s.parquet")
+    with pytest.raises(InstanceError, match=re.escape(NODES)):
+        read_clusters_schedule(CLUSTERS, tmp_path / "s.parquet")
+
+
+def test_every_task_may_have_a_row(tmp_path):
+    assert [each.task for each in read(tmp_path, HEADER + "".join(f"{n},c0,,0,1\n" for n in range(4)))] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+
+
+def test_all_faults_come_at_once(tmp_path):
+    with pytest.raises(InstanceError) as caught:
+        read(tmp_path, HEADER + "x,c0,,y,1\n0,c0,,0,z\n")
+    assert [each.where for each in caught.value.faults] == [
+        "rows[0].task (line 2)", "rows[0].start_seconds (line 2)", "rows[1].nodes (line 3)"
+    ]  # fmt: skip
+
+
+def test_a_task_on_a_hundred_thousand_scattered_nodes_is_written_and_read(tmp_path):
+    before = csv.field_size_limit()
+    many = PlacedOnNodes(0, "c0", tuple((node, node) for node in range(1, 200_000, 2)), 0.0)
+    write_clusters_schedule(ClustersSchedule((many,)), tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").stat().st_size > before
+    assert read_clusters_schedule(CLUSTERS, tmp_path / "s.csv").placed == (many,)
+    assert csv.field_size_limit() == before
+
+
+def test_other_endings_are_not_written(tmp_path):
+    with pytest.raises(OutputError, match=re.escape("needs the ending .csv or .parquet; choose one")):
+        write_clusters_schedule(ClustersSchedule(PLACED), tmp_path / "s.json")
+    assert list(tmp_path.iterdir()) == []
