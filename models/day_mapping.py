@@ -17,11 +17,12 @@ from lpsched.simulation.state import State
 from lpsched.simulation.system import system_of
 
 if TYPE_CHECKING:
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.simulation.options import SimulationOptions
 
 
-def pieces_of(day: Day) -> list[tuple[float, float, float, float]]:
+def pieces_of(day: Day | Clusters) -> list[tuple[float, float, float, float]]:
     """Return (begin, end, joules, end of starts) of each piece of the day that has an account of its own."""
     period = day.period
     begin, end = period.begins_at, period.ends_at

@@ -8,7 +8,7 @@ fit waits, and nobody is blamed (see `machines.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from lpsched.errors import LpschedError, PolicyError
 from lpsched.simulation.state import Assignments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lpsched.instance.arrays import Integers, Mask
     from lpsched.simulation.policy import Policy
     from lpsched.simulation.state import Assignment, State
 
+Answer = TypeVar("Answer")
 LONGEST_SHOWN: Final = 200  # characters of an answer that is none
 RULES: Final = (
     "that task is not among those to be mapped now (state.tasks)",
@@ -44,17 +45,33 @@ def answer_of(policy: Policy, state: State, rng: np.random.Generator) -> Assignm
     PolicyError
         If it fails, or answers with something that cannot be.
     """
+    decided = _as_columns(policy, asked(policy.name, lambda: policy.choose(state, rng), state.now))
+    if len(decided.tasks):
+        _check(policy, state, decided)
+    return decided
+
+
+def asked(name: str, question: Callable[[], Answer], now: float) -> Answer:
+    """Ask a policy of a name; whatever goes wrong in it is its own error.
+
+    Raises
+    ------
+    PolicyError
+        If it fails.
+    """
     try:
-        answer = policy.choose(state, rng)
+        return question()
     except LpschedError:
         raise
     except Exception as error:  # whatever somebody's own policy may raise
         said = f"{type(error).__name__}: {error}"
-        raise PolicyError(f"policy {policy.name!r} failed at {state.now!r} s: {said}") from error
-    decided = _as_columns(policy, answer)
-    if len(decided.tasks):
-        _check(policy, state, decided)
-    return decided
+        raise PolicyError(f"policy {name!r} failed at {now!r} s: {said}") from error
+
+
+def shown(answer: object) -> str:
+    """Return an answer that is none, not too long."""
+    found = repr(answer)
+    return found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN] + "..."
 
 
 def _as_columns(policy: Policy, answer: Assignments | Sequence[Assignment]) -> Assignments:
@@ -81,10 +98,8 @@ def _whole_numbers(numbers: object) -> Integers:
 
 
 def _no_assignments(policy: Policy, answer: object) -> PolicyError:
-    found = repr(answer)
-    shown = found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN] + "..."
     needed = "assignments of whole numbers: task, machine, column; an empty list maps nothing"
-    return PolicyError(f"policy {policy.name!r} answered {shown}; needed are {needed}")
+    return PolicyError(f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}")
 
 
 def _check(policy: Policy, state: State, decided: Assignments) -> None:

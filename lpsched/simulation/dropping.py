@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def most_utility(arrays: DayArrays, system: System, tasks: Integers, ready: Floats) -> Floats:
     """Return the most that each task could earn if it were the next on some machine."""
-    return _at_once(
+    return earned_at(
         tasks, earliest_completion(system, ready), arrays.arrivals, arrays.task_type, arrays.function,
         arrays.first_interval, arrays.after_seconds, arrays.starts_at, arrays.falls_to,
         arrays.rate_per_second,
@@ -44,7 +44,7 @@ def earliest_completion(system: System, ready: Floats) -> Floats:
 
 
 @compiled
-def _at_once(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
+def earned_at(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
     tasks: Integers,
     completion: Floats,
     arrivals: Floats,
@@ -56,7 +56,7 @@ def _at_once(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions tak
     falls_to: Floats,
     rate_per_second: Floats,
 ) -> Floats:
-    """Return what each task earns if it completes when its type can at the earliest."""
+    """Return what each task earns if it completes when its type (or kind) can at the earliest."""
     utility = np.zeros(len(tasks))
     for n in range(len(tasks)):
         task = tasks[n]

@@ -85,11 +85,22 @@ def filter_of(options: SimulationOptions, period: Period, system: System) -> Ene
     """
     if options.energy_filter is None or period.energy_constraint_joules is None:
         return None
-    if period.length_seconds is None:
-        found, needed = "a period without an end", "a length, over which energy is spread"
-        fault = Fault(("period", "length_seconds"), found, needed, "give it one, or leave out the filter")
-        raise InstanceError("the energy filter", (fault,))
+    require_an_end(period)
     can_run = system.can_run
     return EnergyFilter(
         options.energy_filter, float(system.seconds[can_run].mean()), float(system.joules[can_run].mean())
     )
+
+
+def require_an_end(period: Period) -> None:
+    """Refuse a period without an end: nobody knows what a fair share of its energy would be.
+
+    Raises
+    ------
+    InstanceError
+        If it has none.
+    """
+    if period.length_seconds is None:
+        found, needed = "a period without an end", "a length, over which energy is spread"
+        fault = Fault(("period", "length_seconds"), found, needed, "give it one, or leave out the filter")
+        raise InstanceError("the energy filter", (fault,))

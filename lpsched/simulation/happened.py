@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -38,31 +38,16 @@ class SimulatedDay:
     refused: int = 0  # assignments that were not done, for they did not fit energy or time
 
 
-@dataclass(slots=True)
-class Happened:
-    """The record that the engine keeps."""
+class Record:
+    """What engines note while a day runs: what became of tasks, and what mapping took."""
 
-    tasks: int
-    fates: Integers = field(init=False)
-    dropped_at: Floats = field(init=False)
-    starts: Floats = field(init=False)
-    machines: Integers = field(init=False)
-    columns: Integers = field(init=False)
-    event_at: list[float] = field(default_factory=list)
-    event_seconds: list[float] = field(default_factory=list)
-    refused: int = 0
-
-    def __post_init__(self) -> None:
-        """Begin with tasks that wait."""
-        self.fates = np.full(self.tasks, Fate.WAITING, dtype=np.int64)
-        self.dropped_at, self.starts = np.full(self.tasks, np.nan), np.zeros(self.tasks)
-        self.machines, self.columns = np.zeros(self.tasks, np.int64), np.zeros(self.tasks, np.int64)
-
-    def run(self, made: LinedUp) -> None:
-        """Note tasks that have got unmovable: they will run."""
-        self.fates[made.tasks] = Fate.RAN
-        self.starts[made.tasks] = made.starts
-        self.machines[made.tasks], self.columns[made.tasks] = made.machines, made.columns
+    def __init__(self, tasks: int) -> None:
+        self.fates = np.full(tasks, Fate.WAITING, dtype=np.int64)
+        self.dropped_at, self.starts = np.full(tasks, np.nan), np.zeros(tasks)
+        self.columns = np.zeros(tasks, np.int64)
+        self.event_at: list[float] = []
+        self.event_seconds: list[float] = []
+        self.refused = 0
 
     def drop(self, tasks: Integers, now: float) -> None:
         """Note tasks that are given up."""
@@ -74,17 +59,40 @@ class Happened:
         self.event_at.append(now)
         self.event_seconds.append(seconds)
 
-    def simulated(self, day: Day, system: System, *, is_whole: bool) -> SimulatedDay:
-        """Return what happened."""
+    def columns_of_result(self) -> tuple[Integers, Floats, Floats, Floats]:
+        """Return fates, times of dropping, times of events and what they took, not to be changed any more."""
         arrays = (self.fates, self.dropped_at, np.array(self.event_at), np.array(self.event_seconds))
         for array in arrays:
             array.flags.writeable = False
-        return SimulatedDay(self._schedule(day, system), *arrays, is_whole, self.refused)
+        return arrays
+
+    def by_start(self) -> Integers:
+        """Return the tasks that ran, by start."""
+        ran = np.flatnonzero(self.fates == Fate.RAN)
+        return ran[np.argsort(self.starts[ran], kind="stable")]
+
+
+class Happened(Record):
+    """The record of a day of tasks that take one machine each."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__(tasks)
+        self.machines = np.zeros(tasks, np.int64)
+
+    def run(self, made: LinedUp) -> None:
+        """Note tasks that have got unmovable: they will run."""
+        self.fates[made.tasks] = Fate.RAN
+        self.starts[made.tasks] = made.starts
+        self.machines[made.tasks], self.columns[made.tasks] = made.machines, made.columns
+
+    def simulated(self, day: Day, system: System, *, is_whole: bool) -> SimulatedDay:
+        """Return what happened."""
+        schedule = self._schedule(day, system)
+        return SimulatedDay(schedule, *self.columns_of_result(), is_whole, self.refused)
 
     def _schedule(self, day: Day, system: System) -> DaySchedule:
         """Return the tasks that run, by start."""
-        ran = np.flatnonzero(self.fates == Fate.RAN)
-        ran = ran[np.argsort(self.starts[ran], kind="stable")]
+        ran = self.by_start()
         machines, columns = self.machines[ran], self.columns[ran]
         first = np.cumsum(system.machine_counts) - system.machine_counts
         numbers = machines - first[system.machine_type[machines]] + 1 if len(ran) else machines

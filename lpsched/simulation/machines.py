@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compiled import compiled
+from lpsched.simulation.charging import charge, has_energy
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers, Mask
@@ -121,11 +122,11 @@ def _line_up(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions tak
         i, machine, column = types[n], machines[n], columns[n]
         start = ready[machine]
         end = start + seconds[i, column]
-        if start >= ends_at or not _has_energy(
+        if start >= ends_at or not has_energy(
             edges, limits, used, prorated, piece, start, end, joules[i, column]
         ):
             continue
-        _charge(edges, used, prorated, piece, start, end, joules[i, column])
+        charge(edges, used, prorated, piece, start, end, joules[i, column])
         fits[n] = True
         starts[n], ends[n], stays_from[n] = start, end, pending_at[machine]
         pending_at[machine], ready[machine] = start, end
@@ -149,52 +150,4 @@ def _fix(  # noqa: PLR0913, PLR0917 - likewise
     """Make tasks the last ones of their machines, and charge their energy."""
     for n in range(len(types)):
         last_start[machines[n]], last_end[machines[n]] = starts[n], ends[n]
-        _charge(edges, used, prorated, 0, starts[n], ends[n], joules[types[n], columns[n]])
-
-
-@compiled
-def _has_energy(  # noqa: PLR0913, PLR0917 - likewise
-    edges: Floats,
-    limits: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
-    piece: int,
-    start: float,
-    end: float,
-    joules: float,
-) -> bool:
-    """Tell whether every piece from this one on has the energy that a run takes in it."""
-    for p in range(piece, len(used)):
-        if edges[p] > end:
-            break
-        if used[p] + joules * _share(edges[p], edges[p + 1], start, end, prorated) > limits[p]:
-            return False
-    return True
-
-
-@compiled
-def _charge(  # noqa: PLR0913, PLR0917 - likewise
-    edges: Floats,
-    used: Floats,
-    prorated: bool,  # noqa: FBT001
-    piece: int,
-    start: float,
-    end: float,
-    joules: float,
-) -> None:
-    """Charge every piece from this one on with the energy that a run takes in it."""
-    for p in range(piece, len(used)):
-        if edges[p] > end:
-            break
-        used[p] += joules * _share(edges[p], edges[p + 1], start, end, prorated)
-
-
-@compiled
-def _share(begin: float, end: float, starts: float, ends: float, prorated: bool) -> float:  # noqa: FBT001
-    """Return which part of a run counts in a piece; as `Period.share` does."""
-    if not prorated:
-        return 1.0 if begin < ends <= end else 0.0
-    within = min(ends, end) - max(starts, begin)
-    if within >= ends - starts:
-        return 1.0
-    return within / (ends - starts) if within > 0.0 else 0.0
+        charge(edges, used, prorated, 0, starts[n], ends[n], joules[types[n], columns[n]])

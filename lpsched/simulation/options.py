@@ -68,29 +68,41 @@ def _of_events(options: SimulationOptions) -> Iterator[Fault]:
     if seconds is None and arrivals is None:
         needed = "a number of seconds, or of arrivals in every_arrivals"
         yield Fault(("every_seconds",), "nothing", needed, "say when tasks are mapped")
-    if seconds is not None and not (_is_number(seconds) and SHORTEST <= seconds <= LARGEST):
-        needed = f"a number of seconds from {SHORTEST:g} to {LARGEST:g}"
-        yield Fault(("every_seconds",), describe(seconds), needed, "correct it")
-    if arrivals is not None and not (_is_whole(arrivals) and arrivals >= 1):
+    yield from faults_of_seconds(seconds)
+    if arrivals is not None and not (is_whole(arrivals) and arrivals >= 1):
         yield Fault(("every_arrivals",), describe(arrivals), "a whole number from 1 up", "correct it")
 
 
 def _of_choices(options: SimulationOptions) -> Iterator[Fault]:
     """Find what is wrong with dropping, filter and permuting."""
     drop, leniency, permute = options.drop_below, options.energy_filter, options.permute
-    if not (_is_number(drop) and 0.0 <= drop < math.inf):
-        yield Fault(("drop_below",), describe(drop), "a utility from 0 up", "correct it")
-    if leniency not in (None, ADAPTIVE) and not (_is_number(leniency) and 0.0 < leniency < math.inf):  # type: ignore[operator]
+    yield from faults_of_dropping(drop)
+    if leniency not in (None, ADAPTIVE) and not (is_number(leniency) and 0.0 < leniency < math.inf):  # type: ignore[operator]
         needed = "a number above 0, 'adaptive', or nothing"
         yield Fault(("energy_filter",), describe(leniency), needed, "correct it")
-    if not (_is_whole(permute) and 0 <= permute <= MOST_PERMUTED):
+    if not (is_whole(permute) and 0 <= permute <= MOST_PERMUTED):
         needed = f"a whole number from 0 to {MOST_PERMUTED}"
         yield Fault(("permute",), describe(permute), needed, "correct it")
 
 
-def _is_number(value: object) -> bool:
+def faults_of_seconds(seconds: float | None) -> Iterator[Fault]:
+    """Find what is wrong with the time between mapping events."""
+    if seconds is not None and not (is_number(seconds) and SHORTEST <= seconds <= LARGEST):
+        needed = f"a number of seconds from {SHORTEST:g} to {LARGEST:g}"
+        yield Fault(("every_seconds",), describe(seconds), needed, "correct it")
+
+
+def faults_of_dropping(drop_below: float) -> Iterator[Fault]:
+    """Find what is wrong with the threshold below which tasks are dropped."""
+    if not (is_number(drop_below) and 0.0 <= drop_below < math.inf):
+        yield Fault(("drop_below",), describe(drop_below), "a utility from 0 up", "correct it")
+
+
+def is_number(value: object) -> bool:
+    """Tell whether something is a number, and not a truth."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Tell whether something is a whole number, and not a truth."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -91,9 +91,18 @@ class Triggers:
     def _skip_to(self, arrival: float) -> None:
         """Leave out the points of the grid before an arrival."""
         assert self.seconds is not None, "there is a grid"
-        steps = math.ceil((arrival - self.anchor) / self.seconds)
-        if self.anchor + steps * self.seconds < arrival:  # the quotient was rounded
-            steps += 1
-        elif self.anchor + (steps - 1) * self.seconds >= arrival:
-            steps -= 1
-        self.step = max(self.step, steps - 1)
+        self.step = max(self.step, steps_to(arrival, self.anchor, self.seconds) - 1)
+
+
+def steps_to(time: float, anchor: float, seconds: float) -> int:
+    """Return how many steps from its anchor a grid reaches a time with.
+
+    >>> steps_to(120.0, 0.0, 60.0), steps_to(121.0, 0.0, 60.0)
+    (2, 3)
+    """
+    steps = math.ceil((time - anchor) / seconds)
+    if anchor + steps * seconds < time:  # the quotient was rounded
+        steps += 1
+    elif anchor + (steps - 1) * seconds >= time:
+        steps -= 1
+    return steps

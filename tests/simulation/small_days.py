@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from lpsched.instance.period import WHOLE
-from lpsched.simulation import answers, dropping, machines, permuting
+from lpsched.simulation import answers, charging, dropping, machines, permuting
 from lpsched.simulation.engine import simulate_day
 from lpsched.simulation.options import SimulationOptions
 from lpsched.simulation.policy import Policy
@@ -16,9 +16,10 @@ from tests.days import decaying, simple_day
 from tests.evolve.drawn import plain
 
 COMPILED = {
-    machines: ("_line_up", "_fix", "_has_energy", "_charge", "_share"),
+    machines: ("_line_up", "_fix", "has_energy", "charge"),
+    charging: ("share",),
     answers: ("_first_broken",),
-    dropping: ("_at_once", "earned"),
+    dropping: ("earned_at", "earned"),
     permuting: ("best_order", "earned"),
 }
 

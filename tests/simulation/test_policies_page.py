@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lpsched.simulation import clusters
 from lpsched.simulation.policies.weighted_upe import USUAL as UPE
 from lpsched.simulation.policies.weighted_upt import USUAL as UPT
 from lpsched.simulation.policies.weighted_util import USUAL as UTIL
@@ -14,6 +15,7 @@ PAGE = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
 ROWS = re.findall(
     r"^\| (\S[^|]*) \| ([\d.]+) \| `([a-z-]+)(:[KW])?` \| (\w+) \| ([^|]*) \|$", PAGE, flags=re.MULTILINE
 )
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def test_all_published_names_are_in_the_table_and_all_of_ours_are_published():
@@ -32,8 +34,19 @@ def test_the_weights_in_the_table_are_those_that_are_taken():
 
 
 def test_the_own_policy_of_the_page_maps_a_day(monkeypatch, capsys):
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     monkeypatch.chdir(ROOT)
-    exec(block, {})  # noqa: S102 - our own page
+    exec(BLOCKS[0], {})  # noqa: S102 - our own page
     forget("thrifty")
     assert int(capsys.readouterr().out) == 250  # every task of that day, which never ends
+
+
+def test_the_policies_for_clusters_are_in_their_table():
+    rows = re.findall(r"^\| [^|]* \| III\.[DE] \| `([a-z-]+)` \| [^|]* \|$", PAGE, flags=re.MULTILINE)
+    assert rows == list(clusters.registry.POLICIES.built_in)
+
+
+def test_the_own_policy_of_the_page_places_the_tasks_of_clusters(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    exec(BLOCKS[1], {})  # noqa: S102 - our own page
+    clusters.forget("narrow-first")
+    assert int(capsys.readouterr().out) > 0

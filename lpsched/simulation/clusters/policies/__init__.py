@@ -1,0 +1,1 @@
+"""The policies for clusters, one per file."""
