@@ -2,15 +2,15 @@
 
     max   sum over tasks n, columns c, starts tau of  share U_n(tau + e - arrival) x_n,c,tau
     s.t.  sum over c, tau of x                         <=  1                   for each task n
-          sum of (seconds of the run in s) x           <=  m_j length of s     for each machine type j, slot s
+          sum of q (seconds of the run in s) x         <=  m_j length of s     for each machine type j, slot s
           sum of share J x                             <=  E                   if energy is limited
           x >= 0
 
-Of the starts only those matter at which something has a corner: the arrival, edges of slots and of the
-period, those less e, and where utility breaks, less e; there the limit from the left is taken. Where a run
-is cut by the begin of the period (prorated), utility is that of the corner before, as in the bound. Its dual
-is the bound with the best prices on these slots. Rows are divided by their right sides, because solvers have
-absolute tolerances.
+q is how many machines a run takes: 1 here, and the nodes of a cluster in `clusters.py`. Of the starts only
+those matter at which something has a corner: the arrival, edges of slots and of the period, those less e, and
+where utility breaks, less e; there the limit from the left is taken. Where a run is cut by the begin of the
+period (prorated), utility is that of the corner before, as in the bound. Its dual is the bound with the best
+prices on these slots. Rows are divided by their right sides, because solvers have absolute tolerances.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Start(NamedTuple):
     end: float
     utility: float
     joules: float
+    width: int = 1  # how many machines
 
 
 class Optimum(NamedTuple):
@@ -52,41 +53,51 @@ class Optimum(NamedTuple):
 
 def most_utility(day: Day, edges: Sequence[float]) -> Optimum:
     """Return the optimum with slots between these edges."""
+    own = [list(ways(day, n, edges)) for n in range(day.tasks)]
+    counts = [machine.count for machine in day.machine_types]
+    return optimum(own, counts, edges, day.period.energy_constraint_joules)
+
+
+def optimum(
+    own: Sequence[Sequence[Start]],
+    counts: Sequence[int],
+    edges: Sequence[float],
+    limit: float | None,
+    *,
+    must_run: bool = False,
+) -> Optimum:
+    """Return the optimum of tasks with these ways to run, on so many machines of each type."""
     model = pulp.LpProblem("arrivals", pulp.LpMaximize)
     earned, joules = [], []
     used: dict[tuple[int, int], list[pulp.LpAffineExpression]] = defaultdict(list)
-    for n in range(day.tasks):
-        own = []
-        for k, way in enumerate(ways(day, n, edges)):
+    supply = [[count * (b - a) for a, b in pairwise(edges)] for count in counts]
+    for n, found in enumerate(own):
+        parts = []
+        for k, way in enumerate(found):
             x = model.add_variable(f"x_{n}_{k}", lowBound=0)
-            own.append(x)
+            parts.append(x)
             earned.append(way.utility * x)
             joules.append(way.joules * x)
             for s, (begin, end) in enumerate(pairwise(edges)):
                 seconds = min(way.end, end) - max(way.start, begin)
                 if seconds > 0:
-                    used[way.j, s].append(seconds / _supply(day, way.j, edges, s) * x)
-        model += pulp.lpSum(own) <= 1, f"task_{n}"
+                    used[way.j, s].append(way.width * seconds / supply[way.j][s] * x)
+        model += (pulp.lpSum(parts) == 1 if must_run else pulp.lpSum(parts) <= 1), f"task_{n}"
     model += pulp.lpSum(earned)
     for (j, s), row in used.items():
         model += pulp.lpSum(row) <= 1, f"slot_{j}_{s}"
-    limit = day.period.energy_constraint_joules
     if limit is not None:
         model += pulp.lpSum(joules) * (1 / (limit or 1)) <= (1 if limit else 0), "energy"
     solve(model)
-    prices = [[0.0] * (len(edges) - 1) for _ in day.machine_types]
+    prices = [[0.0] * (len(edges) - 1) for _ in counts]
     for j, s in used:
-        prices[j][s] = _dual(model, f"slot_{j}_{s}") / _supply(day, j, edges, s)
+        prices[j][s] = _dual(model, f"slot_{j}_{s}") / supply[j][s]
     per_joule = 0.0 if limit is None else _dual(model, "energy") / (limit or 1)
     return Optimum(float(pulp.value(model.objective) or 0.0), prices, per_joule)
 
 
 def _dual(model: Any, name: str) -> float:  # noqa: ANN401 - PuLP 3 has no types
     return abs(float(model.get_constraint_by_name(name).pi))
-
-
-def _supply(day: Day, j: int, edges: Sequence[float], s: int) -> float:
-    return day.machine_types[j].count * (edges[s + 1] - edges[s])
 
 
 def ways(day: Day, n: int, edges: Sequence[float]) -> Iterator[Start]:

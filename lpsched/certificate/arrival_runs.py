@@ -1,15 +1,18 @@
 """What can a task gain at most on one column? In exact whole numbers, but for `exp`.
 
 A number x is kept as x 2^256 (`fixed_point.py`), so that all times are exact. A task that arrives at a and
-starts at tau on this column, e seconds long, gains at most
+starts at tau on this column, on q machines and e seconds long, gains at most
 
-    share (U(tau + e - a) - lambda J)  -  (W(tau + e) - W(tau)),        W(t): what the slots cost until t.
+    share (U(tau + e - a) - lambda J)  -  q (W(tau + e) - W(tau)),      W(t): what the slots cost until t.
+
+Where tasks cost what they wait, - cost(tau - a) is in the place of U, straight between its breaks.
 
 Runs that count wholly start between two times; what they cost has corners where a run begins or ends at the
 edge of a slot, the same for all tasks. Between two corners, and two breaks of U, the gain is convex, hence
 largest at an end; just before a break, where U is about to jump, its limit counts. U never rises, so a later
 corner matters only if the cost there is less than before, and none does if U now, less lambda J and the
-least cost to come, is no better than what is known.
+least cost to come, is no better than what is known. If few tasks run equally long, their corners are not
+listed but taken in turn, and the least cost to come is not known: 0.
 
 All other runs are cut at begin or end, and are looked at piece by piece. Over the end, the gain is convex on
 each piece as well. Over the begin the share rises while U falls: there U at the left end of a piece, times
@@ -23,9 +26,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Final
+from heapq import merge
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.certificate.fixed_point import PLACES, fixed, float_down, product_up
+from lpsched.certificate.waiting_costs import Rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,61 +81,107 @@ class Falling:
         return -fixed(-(interval.falls_to + fall + MARGIN * interval.starts_at))  # rounded up
 
 
-class Column:
-    """One task type on one column, at some prices."""
+class Span(NamedTuple):
+    """The period that counts; no end: it never ends."""
 
-    def __init__(
-        self, slots: Slots, seconds: int, price: int, period: tuple[int, int | None], *, completed: bool
-    ) -> None:
-        self.slots, self.seconds, self.price = slots, seconds, price  # the price of all its joules
-        self.begin, self.end = period
-        self.completed = completed
-        self.first = self.begin - seconds if completed else self.begin  # start of a run that counts wholly
-        self.last = None if self.end is None else self.end - seconds
-        inner = {edge for each in slots.edges for edge in (each, each - seconds)}
+    begin: int
+    end: int | None
+    completed: bool  # only runs that end in it count, and wholly
+
+
+class Run(NamedTuple):
+    """What a task of some type takes on some column."""
+
+    seconds: int
+    price: int  # of all its joules
+    width: int = 1  # machines
+    waits: bool = False  # whether it costs what it waits
+
+
+class Column:
+    """One task type on one column, at some prices; `listed`: whether its corners are."""
+
+    def __init__(self, slots: Slots, run: Run, span: Span, *, listed: bool = True) -> None:
+        self.slots, self.seconds, self.price, self.width = slots, run.seconds, run.price, run.width
+        self.begin, self.end, self.completed = span
+        self.tail = 0 if run.waits else run.seconds  # from its start until its worth is fixed
+        self.first = self.begin - run.seconds if span.completed else self.begin  # of runs that count wholly
+        self.last = None if self.end is None else self.end - run.seconds
+        self.corners: list[int] | None = None
+        self.cheapest = 0
+        if listed:
+            self._list_corners()
+
+    def cost(self, start: int) -> int:
+        """Return what a run costs, or a hair less."""
+        return self.width * self.slots.cost(start, start + self.seconds)
+
+    def top(self, utility: Falling | Rising) -> int:
+        """Return what a task is worth at most, its joules paid."""
+        return utility.most(utility.interval(self.tail), self.tail) - self.price
+
+    def _list_corners(self) -> None:
+        inner = {edge for each in self.slots.edges for edge in (each, each - self.seconds)}
         if self.last is not None:
             inner.add(self.last)
         self.corners = sorted(
             each for each in inner if self.first <= each and (self.last is None or each <= self.last)
         )
-        self.costs = [slots.cost(each, each + seconds) for each in self.corners]
+        self.costs = [self.cost(each) for each in self.corners]
         self.least = list(self.costs)
         for k in range(len(self.least) - 2, -1, -1):
             self.least[k] = min(self.least[k], self.least[k + 1])
-        at_first = slots.cost(self.first, self.first + seconds)
-        self.cheapest = min([at_first, *self.least[:1]])
+        self.cheapest = min([self.cost(self.first), *self.least[:1]])
 
-    def whole_runs(self, arrival: int, utility: Falling, best: int) -> int:
+    def _ahead_of(self, start: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the corners after a start: when, what a run costs there, and at least from there on."""
+        if self.corners is not None:
+            for k in range(bisect_right(self.corners, start), len(self.corners)):
+                yield self.corners[k], self.costs[k], self.least[k]
+            return
+        edges = self.slots.edges
+        starts = edges[bisect_right(edges, start) :]
+        ends = edges[bisect_right(edges, start + self.seconds) :]
+        for at in merge(starts, (each - self.seconds for each in ends)):
+            if self.last is not None and at >= self.last:
+                break
+            yield at, self.cost(at), 0
+        if self.last is not None and start < self.last:
+            yield self.last, self.cost(self.last), 0
+
+    def whole_runs(self, arrival: int, utility: Falling | Rising, best: int) -> int:
         """Return the most that runs which count wholly can gain, or `best` if that is more."""
         start = max(arrival, self.first)
         if self.last is not None and start > self.last:
             return best
-        k = bisect_right(self.corners, start)
-        cost = self.slots.cost(start, start + self.seconds)
-        least = min([cost, *self.least[k : k + 1]])
-        since = start + self.seconds - arrival
+        ahead = self._ahead_of(start)
+        following = next(ahead, None)
+        cost = self.cost(start)
+        least = cost if following is None else min(cost, following[2])
+        since = start + self.tail - arrival
         interval = utility.interval(since)
         worth = utility.most(interval, since) - self.price
         if worth - least <= best:
             return best
         best = max(best, worth - cost)
-        for following in range(interval + 1, len(utility.begins)):  # to end just before utility breaks
-            at = arrival + utility.begins[following] - self.seconds
-            limit = utility.most(following - 1, utility.begins[following]) - self.price
+        for k in range(interval + 1, len(utility.begins)):  # to end just before utility breaks
+            at = arrival + utility.begins[k] - self.tail
+            limit = utility.most(k - 1, utility.begins[k]) - self.price
             if (self.last is not None and at > self.last) or limit - least <= best:
                 break
-            best = max(best, limit - self.slots.cost(at, at + self.seconds))
-        while k < len(self.corners) and worth - self.least[k] > best:
-            if self.costs[k] < cost:
-                cost, since = self.costs[k], self.corners[k] + self.seconds - arrival
+            best = max(best, limit - self.cost(at))
+        while following is not None and worth - following[2] > best:
+            at, there, _ = following
+            if there < cost or self.corners is None:
+                cost, since = min(cost, there), at + self.tail - arrival
                 worth = utility.most(utility.interval(since), since) - self.price
-                best = max(best, worth - cost)
-            k += 1
+                best = max(best, worth - there)
+            following = next(ahead, None)
         return best
 
-    def cut_runs(self, arrival: int, utility: Falling, best: int) -> int:
+    def cut_runs(self, arrival: int, utility: Falling | Rising, best: int) -> int:
         """Return the most that runs over begin or end can gain, or `best` if that is more."""
-        if self.completed or (self.end is not None and arrival >= self.end):
+        if self.completed or isinstance(utility, Rising) or (self.end is not None and arrival >= self.end):
             return best
         if arrival < self.begin:
             best = self._walk(max(arrival, self.begin - self.seconds), self.begin, arrival, utility, best)
@@ -143,7 +194,7 @@ class Column:
         k = utility.interval(first + self.seconds - arrival)
         most = worth = utility.most(k, first + self.seconds - arrival) - self.price
         while most > best:
-            best = max(best, self._share_of(worth, right) - self.slots.cost(right, right + self.seconds))
+            best = max(best, self._share_of(worth, right) - self.cost(right))
             if right >= last:
                 break
             left, since = right, right + self.seconds - arrival

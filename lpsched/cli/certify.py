@@ -1,4 +1,4 @@
-"""`lpsched certify`: a proof that travels; of a bag, or of a day."""
+"""`lpsched certify`: a proof that travels; of a bag, a day, or clusters."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import Talk, talk_of
 
 if TYPE_CHECKING:
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
 
 
 def certify(
     context: typer.Context,
-    instance: Annotated[Path, typer.Argument(help="A bag or a day: a .yaml or .json file.", readable=False)],
+    instance: Annotated[
+        Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The certificate: a .json file.")],
     objective: ObjectiveOption = None,
     price: Price = None,
@@ -36,7 +39,9 @@ def certify(
     solver: SolverName = "highs",
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Of a day: seconds after which the best bound so far is taken.", min=0.0),
+        typer.Option(
+            help="Of a day or clusters: seconds after which the best bound so far is taken.", min=0.0
+        ),
     ] = None,
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
@@ -44,6 +49,7 @@ def certify(
     from lpsched.files.certificates import as_dict, write_certificate
     from lpsched.files.instances import read_instance
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.pipeline import certify as certify_bag
     from lpsched.pipeline import solver_named
@@ -52,7 +58,7 @@ def certify(
 
     require_output(output, (".json",), instance)
     read = read_instance(instance)
-    if isinstance(read, Day):
+    if isinstance(read, (Day, Clusters)):
         of_bag = {
             "--objective": objective,
             "--price": price,
@@ -61,10 +67,10 @@ def certify(
             "--deadline": deadline,
             "--solver": None if solver == "highs" else solver,
         }
-        refuse(of_bag, "goes with a bag, and this is a day")
+        refuse(of_bag, f"goes with a bag, and this is {'a day' if isinstance(read, Day) else 'clusters'}")
         _certify_day(talk_of(context), read, output, time_limit)
         return
-    refuse({"--time-limit": time_limit}, "goes with a day, and this is none")
+    refuse({"--time-limit": time_limit}, "goes with a day or clusters, and this is neither")
     made = certify_bag(
         read if isinstance(read, Bag) else read_bag(instance),  # which refuses anything else
         objective=objective,
@@ -79,16 +85,24 @@ def certify(
     talk_of(context).answer(answer, text=certificate_line(made, str(output)))
 
 
-def _certify_day(talk: Talk, day: Day, output: Path, time_limit: float | None) -> None:
+def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
+    from lpsched.certificate.arrivals import WAITING, objective_of
     from lpsched.display import number
     from lpsched.files.day_certificates import as_dict, write_day_certificate
-    from lpsched.pipeline.day_certificates import certify_day
+    from lpsched.instance.day import Day
+    from lpsched.pipeline.day_certificates import certify_clusters, certify_day
     from lpsched.result.provenance import version_of_lpsched
 
     with watched(talk, None) as watch:
-        made = certify_day(day, time_limit=time_limit, watch=watch)
+        if isinstance(instance, Day):
+            made = certify_day(instance, time_limit=time_limit, watch=watch)
+        else:
+            made = certify_clusters(instance, time_limit=time_limit, watch=watch)
     write_day_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    claim = f"utility {number(float(made.bound))} is proved for {day.name}"
+    told = f"utility {number(float(made.bound))}"
+    if objective_of(instance) == WAITING:
+        told = f"a cost of waiting of at least {number(-float(made.bound))}"
+    claim = f"{told} is proved for {instance.name}"
     talk.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
     leave(watch, valid=True)

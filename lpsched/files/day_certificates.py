@@ -1,4 +1,4 @@
-"""Certificate files of a day: JSON with exact decimals, and a checksum against accidents."""
+"""Certificate files of a day or of clusters: JSON with exact decimals, and a checksum against accidents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.arrivals import FORMAT, OBJECTIVE, DayCertificate
+from lpsched.certificate.arrivals import (
+    CLUSTERS_FORMAT,
+    FORMAT,
+    OBJECTIVE,
+    WAITING,
+    ClustersCertificate,
+    DayCertificate,
+    of_clusters,
+)
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.files.certificates import CertificateReader, checksum, decimal
 from lpsched.files.writing import write_files
@@ -17,19 +25,21 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 _TOP: Final = ("format", "lpsched", "instance", "claim", "multipliers", "checksum")
-_MULTIPLIERS: Final = ("edges_seconds", "machine_types", "joule")
+_MACHINES: Final = "machine_types"
+_CLUSTERS: Final = "clusters"
 
 
 def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
+    many = isinstance(certificate, ClustersCertificate)
     content = {
-        "format": FORMAT,
+        "format": CLUSTERS_FORMAT if many else FORMAT,
         "lpsched": version,
         "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
-        "claim": {"objective": OBJECTIVE, "bound": decimal(certificate.bound)},
+        "claim": {"objective": _objective(certificate), "bound": decimal(certificate.bound)},
         "multipliers": {
             "edges_seconds": [decimal(edge) for edge in certificate.edges],
-            "machine_types": {
+            _CLUSTERS if many else _MACHINES: {
                 name: [decimal(price) for price in prices]
                 for name, prices in certificate.machine_prices.items()
             },
@@ -37,6 +47,10 @@ def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
         },
     }
     return content | {"checksum": checksum(content)}
+
+
+def _objective(certificate: DayCertificate) -> str:
+    return certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
 
 
 def write_day_certificate(certificate: DayCertificate, path: Path | str, version: str) -> None:
@@ -61,37 +75,53 @@ def day_certificate_from_dict(content: object, source: str, faults: tuple[Fault,
     """
     reader = CertificateReader(list(faults))
     top = reader.mapping((), content, _TOP)
-    if "format" in top and top["format"] != FORMAT:
-        reader.fault(("format",), describe(top["format"]), repr(FORMAT), "name a certificate of a day")
+    many = top.get("format") == CLUSTERS_FORMAT
+    parts = _CLUSTERS if many else _MACHINES
+    if "format" in top and top["format"] not in {FORMAT, CLUSTERS_FORMAT}:
+        needed = f"{FORMAT!r} or {CLUSTERS_FORMAT!r}"
+        reader.fault(
+            ("format",), describe(top["format"]), needed, "name a certificate of a day or of clusters"
+        )
     instance = reader.mapping(("instance",), top.get("instance"), ("name", "hash"))
     claim = reader.mapping(("claim",), top.get("claim"), ("objective", "bound"))
-    multipliers = reader.mapping(("multipliers",), top.get("multipliers"), _MULTIPLIERS)
-    if not reader.faults:
-        expected = checksum({key: value for key, value in top.items() if key != "checksum"})
-        if top["checksum"] != expected:
-            found = describe(top["checksum"])
-            reader.fault(("checksum",), found, expected, "the file was changed: certify again")
-    if not reader.faults and claim["objective"] != OBJECTIVE:
-        reader.fault(("claim", "objective"), describe(claim["objective"]), repr(OBJECTIVE), "certify again")
+    multipliers = reader.mapping(("multipliers",), top.get("multipliers"), ("edges_seconds", parts, "joule"))
+    _check_seal(reader, top)
+    _check_objective(reader, claim, (OBJECTIVE, WAITING) if many else (OBJECTIVE,))
     names = {key: reader.text(("instance", key), instance.get(key)) for key in ("name", "hash")}
     certificate = DayCertificate(
         instance_name=names["name"],
         instance_hash=names["hash"],
         bound=reader.number(("claim", "bound"), claim.get("bound")),
         edges=_numbers(reader, ("multipliers", "edges_seconds"), multipliers.get("edges_seconds")),
-        machine_prices=_prices(reader, multipliers.get("machine_types")),
+        machine_prices=_prices(reader, ("multipliers", parts), multipliers.get(parts)),
         per_joule=reader.number(("multipliers", "joule"), multipliers.get("joule")),
     )
     if reader.faults:
         raise InstanceError(source, tuple(reader.faults[:MOST_FAULTS]))
-    return certificate
+    return of_clusters(certificate, str(claim["objective"])) if many else certificate
 
 
-def _prices(reader: CertificateReader, content: object) -> FrozenDict[str, tuple[Fraction, ...]]:
-    path = ("multipliers", "machine_types")
+def _check_seal(reader: CertificateReader, top: dict[str, Any]) -> None:
+    if not reader.faults:
+        expected = checksum({key: value for key, value in top.items() if key != "checksum"})
+        if top["checksum"] != expected:
+            found = describe(top["checksum"])
+            reader.fault(("checksum",), found, expected, "the file was changed: certify again")
+
+
+def _check_objective(reader: CertificateReader, claim: dict[str, Any], known: tuple[str, ...]) -> None:
+    if not reader.faults and claim["objective"] not in known:
+        needed = " or ".join(repr(each) for each in known)
+        reader.fault(("claim", "objective"), describe(claim["objective"]), needed, "certify again")
+
+
+def _prices(
+    reader: CertificateReader, path: tuple[str, ...], content: object
+) -> FrozenDict[str, tuple[Fraction, ...]]:
     if not isinstance(content, dict):
         if not reader.faults:
-            reader.fault(path, describe(content), "a mapping from machine types", "certify again")
+            what = "clusters" if path[-1] == _CLUSTERS else "machine types"
+            reader.fault(path, describe(content), f"a mapping from {what}", "certify again")
         return FrozenDict()
     return FrozenDict(
         {str(name): _numbers(reader, (*path, str(name)), prices) for name, prices in content.items()}

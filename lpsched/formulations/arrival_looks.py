@@ -48,6 +48,6 @@ class Looker:
 
     def _looked(self, prices: ArrivalPrices, floor: Floats | None, room: int) -> Found:
         corners = room_for_corners(self._tables.seconds.shape[1], len(self.edges))
-        found = room_for_choices(len(self._types), floor, room)
+        found = room_for_choices(len(self._types), floor, room, must_run=self._tables.waits)
         look(self._tables, grid_of(self.edges, prices), corners, found, self._order, self._types)
         return found

@@ -1,7 +1,7 @@
-"""What arrives, as plain arrays: real tasks of a day, or expected ones, each standing for so many.
+"""What arrives, as plain arrays: tasks of a day or of clusters, or expected ones, each standing for so many.
 
 A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
-weigh 1 each.
+weigh 1 each, and take one machine each; what the tasks of clusters take says `cluster_offers.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Offers:
     can_run: Mask  # T x C
     seconds: Floats  # T x C
     joules: Floats  # T x C
+    width: Floats  # T x C: how many machines a task takes there
     first_interval: Integers  # F + 1
     after_seconds: Floats
     starts_at: Floats
@@ -42,11 +43,52 @@ class Offers:
     ends_at: float  # infinite if it never ends
     completed: bool  # only tasks that end in the period count, and wholly; else runs are prorated
     energy_joules: float | None  # that may be taken in the period, rounding granted
+    waits: bool = (
+        False  # tasks must run and cost what they wait: intervals start at minus a cost, rates raise it
+    )
 
     @property
     def count(self) -> int:
         """How many offers there are."""
         return len(self.arrivals)
+
+    @property
+    def fastest_seconds(self) -> Floats:
+        """The seconds of each offer where it runs fastest; 0 where it cannot run."""
+        fastest = np.where(self.can_run, self.seconds, np.inf).min(axis=1)
+        return np.where(np.isfinite(fastest), fastest, 0.0)[self.task_type]
+
+    @property
+    def least_machine_seconds(self) -> Floats:
+        """The machine time of each offer where it takes least; 0 where it cannot run."""
+        least = np.where(self.can_run, self.width * self.seconds, np.inf).min(axis=1)
+        return np.where(np.isfinite(least), least, 0.0)[self.task_type]
+
+    def worths(self, seconds: Floats) -> Floats:
+        """Return what each is worth so long after its arrival: at its end, or at its start if that costs."""
+        first, end = self.first_interval[self.function], self.first_interval[self.function + 1]
+        now = first.copy()
+        for k in range(1, int(np.diff(self.first_interval).max(initial=0))):
+            reached = np.minimum(first + k, end - 1)
+            now = np.where(self.after_seconds[reached] <= seconds, reached, now)
+        since, rates = seconds - self.after_seconds[now], self.rate_per_second[now]
+        if self.waits:
+            costs: Floats = self.starts_at[now] - rates * since
+            return costs
+        low = self.falls_to[now]
+        utility: Floats = low + (self.starts_at[now] - low) * np.exp(-rates * since)
+        return utility
+
+    @property
+    def stakes(self) -> Floats:
+        """What is at stake for each: its utility at first; or what it costs to wait as long as it runs."""
+        at_once = self.worths(np.zeros(self.count))
+        return at_once - self.worths(self.fastest_seconds) if self.waits else at_once
+
+    def risen(self) -> Offers:
+        """Return them with what waiting costs beyond not waiting at all: the rest no price can change."""
+        first, sizes = self.first_interval[:-1], np.diff(self.first_interval)
+        return replace(self, starts_at=self.starts_at - np.repeat(self.starts_at[first], sizes))
 
     def thinned(self, number: int) -> Offers:
         """Return about so many of them, evenly, heavier by as much."""
@@ -73,6 +115,7 @@ def offers_of(day: Day) -> Offers:
         can_run=arrays.can_run,
         seconds=arrays.seconds,
         joules=arrays.seconds * arrays.watts,
+        width=np.ones(arrays.seconds.shape),
         first_interval=arrays.first_interval,
         after_seconds=arrays.after_seconds,
         starts_at=arrays.starts_at,

@@ -2,10 +2,10 @@
 
     g(w, lambda)  =  sum_n weight_n tau log(1 + sum_c exp(v_c / tau))  +  sum_j m_j W_j  +  lambda E
 
-v_c = share U - lambda share J - (W_j(end) - W_j(start)) is straight in the prices; the 1 is for not running
-at all. The slope is what there is of each slot's machine time and of energy, less what the soft choices use.
-W_j(t) is the sum of all slots before t, and of t's own up to there; so a choice adds to two places of a list
-from which the use of all slots is summed in the end.
+v_c = share U - lambda share J - q (W_j(end) - W_j(start)) is straight in the prices; the 1 is for not running
+at all, and is left out where tasks must run. The slope is what there is of each slot's machine time and of
+energy, less what the soft choices use. W_j(t) is the sum of all slots before t, and of t's own up to there;
+so a choice adds to two places of a list from which the use of all slots is summed in the end.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class NearChoices(NamedTuple):
     worth: Floats  # share U
     joules: Floats  # share J
     machine_type: Integers
+    width: Floats  # how many machines
+    must_run: bool
     from_slot: Integers
     from_seconds: Floats  # within that slot
     to_slot: Integers
@@ -53,15 +55,15 @@ def soft_sum(  # noqa: PLR0913, PLR0917 - compiled functions take no options by 
     values = np.empty(np.max(near.firsts[1:] - near.firsts[:-1]))
     for n in range(len(near.weights)):
         first, last = near.firsts[n], near.firsts[n + 1]
-        highest = 0.0
+        highest = -np.inf if near.must_run else 0.0
         for k in range(first, last):
             j = near.machine_type[k]
             s, t = near.from_slot[k], near.to_slot[k]
             cost = sums[j, t] + prices[j, t] * near.to_seconds[k]
             cost -= sums[j, s] + prices[j, s] * near.from_seconds[k]
-            values[k - first] = near.worth[k] - per_joule * near.joules[k] - cost
+            values[k - first] = near.worth[k] - per_joule * near.joules[k] - near.width[k] * cost
             highest = max(highest, values[k - first])
-        weight = math.exp(-highest / temperature)
+        weight = 0.0 if near.must_run else math.exp(-highest / temperature)
         for k in range(last - first):
             values[k] = math.exp((values[k] - highest) / temperature)
             weight += values[k]
@@ -71,6 +73,7 @@ def soft_sum(  # noqa: PLR0913, PLR0917 - compiled functions take no options by 
             j = near.machine_type[k]
             s, t = near.from_slot[k], near.to_slot[k]
             energy += part * near.joules[k]
+            part *= near.width[k]
             before[j, t] += part
             within[j, t] += part * near.to_seconds[k]
             before[j, s] -= part
@@ -116,6 +119,8 @@ class SoftBound:
             np.ascontiguousarray(near[:, 0]),
             np.ascontiguousarray(near[:, 1]),
             np.ascontiguousarray(offers.mode_type[seen.column]),
+            np.ascontiguousarray(offers.width[offers.task_type[seen.offer], seen.column]),
+            offers.waits,
             from_slot,
             from_seconds,
             to_slot,

@@ -15,6 +15,7 @@ MARGIN: Final = 2.0**-40  # these three: see `arrival_choices.py`
 LATE: Final = 2.0**-49
 SUMS: Final = 2.0**-50
 NO_COLUMN: Final = -1
+FEW: Final = 3  # tasks of a type for which a list of corners is not worth its time
 FIELDS: Final = 4  # of a listed choice: share U, share J, start, end
 
 
@@ -26,16 +27,19 @@ class Tables(NamedTuple):
     can_run: Mask  # T x C
     seconds: Floats  # T x C
     joules: Floats  # T x C
+    width: Floats  # T x C: how many machines a task takes
     column_type: Integers  # C
+    is_often: Mask  # T: whether there are so many tasks that corners are listed
     first_interval: Integers
     after: Floats
     high: Floats  # where an interval starts
-    low: Floats  # what it falls towards
-    rate: Floats
+    low: Floats  # what it falls towards; nothing if tasks cost what they wait
+    rate: Floats  # of decay; or what a second costs
     last: Floats  # what it has fallen to when the next begins, its margin included
     begin: float
     end: float
     completed: bool
+    waits: bool  # tasks cost what they wait, and must run
 
 
 class Grid(NamedTuple):
@@ -44,6 +48,7 @@ class Grid(NamedTuple):
     edges: Floats  # S + 1
     prices: Floats  # M x S, per second
     sums: Floats  # M x (S + 1): W at the edges
+    lowest: Floats  # M x S: the least price from a slot on
     hair: Floats  # M: how far off the cost of a run may be, at most
     per_joule: float
 
@@ -64,7 +69,7 @@ class Found(NamedTuple):
 
     is_list: bool
     floor: Floats  # N
-    best: Floats  # N: its value, or 0 if none is worth anything
+    best: Floats  # N: its value, or 0 if none is worth anything; of tasks that must run, less than 0
     column: Integers  # N
     start: Floats  # N
     number: Integers  # one: how many choices are above the floors; may be more than there is room for
@@ -80,13 +85,18 @@ def tables_of(offers: Offers) -> Tables:
     )  # that of a last interval is not used
     falls = np.exp(-offers.rate_per_second * lengths)
     last = offers.falls_to + (offers.starts_at - offers.falls_to) * falls + MARGIN * offers.starts_at
+    if offers.waits:
+        rises = offers.rate_per_second * lengths
+        last = offers.starts_at - rises + MARGIN * (np.abs(offers.starts_at) + rises)
     return Tables(
         arrivals=_floats(offers.arrivals),
         function=_integers(offers.function),
         can_run=np.ascontiguousarray(offers.can_run),
         seconds=_floats(offers.seconds),
         joules=_floats(offers.joules),
+        width=_floats(offers.width),
         column_type=_integers(offers.mode_type),
+        is_often=np.bincount(offers.task_type, minlength=len(offers.seconds)) > FEW,
         first_interval=_integers(offers.first_interval),
         after=_floats(offers.after_seconds),
         high=_floats(offers.starts_at),
@@ -96,6 +106,7 @@ def tables_of(offers: Offers) -> Tables:
         begin=float(offers.begins_at),
         end=float(offers.ends_at),
         completed=bool(offers.completed),
+        waits=bool(offers.waits),
     )
 
 
@@ -106,7 +117,8 @@ def grid_of(edges: Floats, prices: ArrivalPrices) -> Grid:
     np.cumsum(per_second * np.diff(edges), axis=1, out=sums[:, 1:])
     farthest, highest = np.abs(edges).max(), per_second.max(axis=1, initial=0.0)
     hair = (len(edges) + 8) * SUMS * sums[:, -1] + 48.0 * LATE * farthest * highest
-    return Grid(edges, per_second, sums, hair, float(prices.per_joule))
+    lowest = np.minimum.accumulate(per_second[:, ::-1], axis=1)[:, ::-1]
+    return Grid(edges, per_second, sums, np.ascontiguousarray(lowest), hair, float(prices.per_joule))
 
 
 def room_for_corners(columns: int, edges: int) -> Corners:
@@ -122,12 +134,13 @@ def room_for_corners(columns: int, edges: int) -> Corners:
     )
 
 
-def room_for_choices(offers: int, floor: Floats | None, room: int) -> Found:
+def room_for_choices(offers: int, floor: Floats | None, room: int, *, must_run: bool) -> Found:
     """Return room for the best choice of each offer, or for a list of all above the floor."""
+    nothing = np.full(offers, -np.inf if must_run else 0.0)
     return Found(
         floor is not None,
-        np.zeros(offers) if floor is None else floor,
-        np.zeros(offers),
+        nothing.copy() if floor is None else floor,
+        nothing,
         np.full(offers, NO_COLUMN, dtype=np.int64),
         np.full(offers, np.nan),
         np.zeros(1, dtype=np.int64),

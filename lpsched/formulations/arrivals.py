@@ -1,7 +1,7 @@
-"""Tasks that arrive: prices of machine time and energy bound what any schedule of a day can earn.
+"""Tasks that arrive: prices of machine time and energy bound what any schedule of them can earn.
 
 Data       tasks n     arrival, utility function U_n, type i            m_j   machines of type j
-           e, J        seconds and joules of a task on a column (machine type j and P-state)
+           e, J, q     seconds, joules and machines of a task on a column (machine type j and P-state)
            B, T, E     begin and end of the period that counts, and the joules that may be taken in it
            share       which part of a run from tau to tau + e counts (`instance/period.py`)
 Prices     w_j(t) >= 0    of a second on a machine of type j at time t, the same within each slot; 0 elsewhere
@@ -12,15 +12,19 @@ schedule, adding   sum_j (m_j integral w_j - integral w_j over all runs)   and  
 what it earns makes nothing smaller. What is then the most falls apart into tasks:
 
     bound(w, lambda)  =  sum_n max(0, max over columns, tau >= arrival of v_n)  +  sum_j m_j W_j  +  lambda E
-    v_n(tau)          =  share (U_n(tau + e - arrival) - lambda J)  -  integral of w_j from tau to tau + e
+    v_n(tau)          =  share (U_n(tau + e - arrival) - lambda J)  -  q integral of w_j from tau to tau + e
 
 `arrival_choices.py` finds that maximum, rounded up. Any prices do: bad ones prove less, never something
 false. A run's time outside the slots is free, which is true as well: time before the period is there for
 nothing else, and after its end nothing starts. Nor are the rules used by which a policy must wait for its
-mapping events, or keep to the energy of days before the period: they only make schedules fewer.
+mapping events, or keep to the energy of days before the period: they only make schedules fewer. In clusters
+j is a cluster, its nodes are the machines, and e is how long a task really runs, whatever was requested.
 
-The best prices are those of the LP that lets tasks be split and machines of a type be one (`models/
-arrivals.py`). The bound is convex in the prices; with a soft maximum it is smooth as well, and
+Where tasks cost what they wait and all must run, - cost_n(tau - arrival) is in the place of U_n, there is no
+0 to choose, the period never ends, and energy is free. What is bounded is minus the sum of all costs.
+
+The best prices are those of the LP that lets tasks be split and machines of a type be one (`arrivals.py` and
+`clusters.py` in `models/`). The bound is convex in the prices; with a soft maximum it is smooth as well, and
 `lp/projected_descent.py` goes downhill, the temperature falling. A pass over all choices is slow, so the
 descent sees only those that are nearly best at the prices where it begins; then all are looked at again,
 which gives the next bound that is proved. Coarse slots and a sample of the tasks come first, then all tasks,
@@ -41,6 +45,7 @@ import numpy as np
 
 from lpsched.formulations.arrival_looks import Looker
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_slots import on_slots
 from lpsched.formulations.arrival_softening import NearList, SoftBound
 from lpsched.formulations.arrival_tables import NO_COLUMN
 from lpsched.lp.projected_descent import descend
@@ -91,12 +96,6 @@ def best_choices(day: Day, prices: ArrivalPrices) -> BestChoices:
 def proved_by(offers: Offers, prices: ArrivalPrices) -> float:
     """Return what these prices prove: no schedule earns more. Rounded up."""
     return _total(offers, prices, Looker(offers, prices.edges).best(prices).best)
-
-
-def even_slots(offers: Offers, slots: int) -> Floats:
-    """Return edges of equal slots over the period; one without end is cut where hardly anything is left."""
-    end = offers.ends_at if math.isfinite(offers.ends_at) else _horizon(offers)
-    return np.linspace(offers.begins_at, end, slots + 1)
 
 
 def arrival_prices(  # noqa: PLR0913 - options are keyword-only
@@ -151,11 +150,9 @@ class _Scales:
     """Prices as the descent sees them: numbers of about the same size, whose curvatures are alike."""
 
     def __init__(self, offers: Offers, edges: Floats) -> None:
-        seconds = np.where(offers.can_run, offers.seconds, np.inf).min(axis=1)[offers.task_type]
         weights = offers.weights / offers.weights.sum()
-        heights = offers.starts_at[offers.first_interval[offers.function]]
-        self.utility = float(weights @ heights) or 1.0
-        self.seconds = float(weights @ np.where(np.isfinite(seconds), seconds, 0.0)) or 1.0
+        self.utility = float(weights @ offers.stakes) or 1.0
+        self.seconds = float(weights @ offers.least_machine_seconds) or 1.0
         supply = offers.machine_counts[:, np.newaxis] * np.diff(edges)
         self.time = 1.0 / np.sqrt(np.maximum(supply * self.seconds, 1e-300))
         joules = np.where(offers.can_run, offers.joules, 0.0).mean()
@@ -185,8 +182,8 @@ class _Scales:
 
 def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
     """Return the bound: values of the tasks, all machine time and all energy; rounded up."""
-    tasks = math.fsum((values * offers.weights).tolist()) * (1.0 + 2.0**-50)
-    total = Fraction(tasks)
+    weighed = values * offers.weights
+    total = Fraction(math.fsum(weighed.tolist())) + Fraction(math.fsum(np.abs(weighed).tolist())) / 2**50
     lengths = [Fraction(b) - Fraction(a) for a, b in zip(prices.edges[:-1], prices.edges[1:], strict=True)]
     for count, row in zip(offers.machine_counts.tolist(), prices.per_second.tolist(), strict=True):
         total += count * sum(
@@ -198,34 +195,10 @@ def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
     return rounded if Fraction(rounded) >= total else math.nextafter(rounded, math.inf)
 
 
-def _horizon(offers: Offers) -> float:
-    """Return when hardly anything is left to earn, or all work done."""
-    fastest = np.where(offers.can_run, offers.seconds, np.inf).min(axis=1)[offers.task_type]
-    fastest = np.where(np.isfinite(fastest), fastest, 0.0)
-    last = float(offers.arrivals.max(initial=offers.begins_at))
-    work = float(fastest @ offers.weights) / float(offers.machine_counts.sum())
-    longest = float(np.where(offers.can_run, offers.seconds, 0.0).max(initial=0.0))
-    return max(last, offers.begins_at) + work + longest
-
-
 def _first_prices(offers: Offers, edges: Floats) -> ArrivalPrices:
     """Return prices of the right size: half of all utility shared out among machine time and energy."""
-    heights = offers.starts_at[offers.first_interval[offers.function]]
-    half = 0.25 * float(heights @ offers.weights)
+    half = 0.25 * float(offers.stakes @ offers.weights)
     supply = float(offers.machine_counts.sum()) * float(edges[-1] - edges[0])
     per_second = np.full((len(offers.machine_counts), len(edges) - 1), half / (supply or 1.0))
     energy = offers.energy_joules
     return ArrivalPrices(edges, per_second, half / energy if energy else 0.0)
-
-
-def on_slots(prices: ArrivalPrices, edges: Floats) -> ArrivalPrices:
-    """Return the mean prices in other slots."""
-    sums = np.concatenate(
-        (
-            np.zeros((len(prices.per_second), 1)),
-            np.cumsum(prices.per_second * np.diff(prices.edges), axis=1),
-        ),
-        axis=1,
-    )
-    at = np.array([np.interp(edges, prices.edges, row) for row in sums])
-    return ArrivalPrices(edges, np.maximum(0.0, np.diff(at, axis=1)) / np.diff(edges), prices.per_joule)

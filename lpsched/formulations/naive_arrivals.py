@@ -1,4 +1,4 @@
-"""The thesis's own figure: what a day would earn if every task started as it arrives, on its fastest column.
+"""The thesis's own figure: what would be earned if every task started as it arrives, on its fastest column.
 
     naive  =  sum over tasks of share(arrival, arrival + e) U(e),      e the least of the task's seconds
 
@@ -6,6 +6,8 @@ That passes over two things, so it is a yardstick and no bound. A task on its fa
 power as a rule, and all of them together need more machines than there are: real schedules earn less. But
 only the tasks that would run in the period at once count in it: one that arrives in the warm-up can be kept
 waiting until the period has begun, and then earns something there. `arrivals.py` bounds that as well.
+
+Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
 
 Source: Friese, thesis of 2015, section 2.7.1.
 """
@@ -17,10 +19,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.instance.day_arrays import day_arrays, utility
+from lpsched.formulations.arrival_offers import offers_of
 
 if TYPE_CHECKING:
+    from lpsched.formulations.arrival_offers import Offers
     from lpsched.instance.day import Day
+    from lpsched.instance.period import Period
 
 
 def naive_utility(day: Day) -> float:
@@ -41,9 +45,14 @@ def naive_utility(day: Day) -> float:
     >>> naive_utility(day)
     12.0
     """
-    arrays = day_arrays(day)
-    fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)[arrays.task_type]
-    earned = utility(arrays, np.arange(day.tasks), fastest)
-    ends = arrays.arrivals + fastest
-    shares = (day.period.share(*run) for run in zip(arrays.arrivals.tolist(), ends.tolist(), strict=True))
+    return naive_of(offers_of(day), day.period)
+
+
+def naive_of(offers: Offers, period: Period) -> float:
+    """Return what all offers would earn, each at once on machines of its own."""
+    if offers.waits:
+        return math.fsum(offers.worths(np.zeros(offers.count)).tolist())
+    fastest = offers.fastest_seconds
+    earned, ends = offers.worths(fastest), offers.arrivals + fastest
+    shares = (period.share(*run) for run in zip(offers.arrivals.tolist(), ends.tolist(), strict=True))
     return math.fsum(share * each for share, each in zip(shares, earned.tolist(), strict=True))

@@ -1,10 +1,15 @@
-"""The bound of a day: how much utility any schedule of it can earn, with the prices that prove it.
+"""The bound of a day or of clusters: how much any schedule can earn, with the prices that prove it.
 
 Prices are found in stages, each of which begins with those of the one before:
 
     a sample of the tasks   24 slots        the soft maximum very soft first, then harder
     all tasks               24 slots
     all tasks               96, 288 slots   finer slots, closer bound; a fraction of a percent
+
+Where tasks cost what they wait, slots are many and most of them where time is crowded (`arrival_slots.py`),
+and the soft maximum gets harder: what is left to find is small beside what is at stake. Few slots and all
+tasks come first: of a sample, each of whose tasks stands for many, too many would have to wait. Before all of
+that it is proved, without any prices, that nobody can do better than not to wait.
 
 Bounds of the sample prove nothing and are not told; from then on the best prices so far are kept.
 """
@@ -20,19 +25,29 @@ import numpy as np
 
 from lpsched.compiled import require_compiler
 from lpsched.formulations.arrival_offers import offers_of
-from lpsched.formulations.arrivals import arrival_prices, even_slots, proved_by
-from lpsched.formulations.naive_arrivals import naive_utility
+from lpsched.formulations.arrival_slots import crowded_slots, even_slots
+from lpsched.formulations.arrivals import arrival_prices, proved_by
+from lpsched.formulations.cluster_offers import offers_of_clusters
+from lpsched.formulations.naive_arrivals import naive_of
 from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.formulations.arrival_offers import Offers
+    from lpsched.instance.arrays import Floats
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
+    from lpsched.instance.period import Period
 
 SAMPLE: Final = 5_000
 SLOTS: Final = 24
 SOFTEST: Final = (0.1, 0.03, 0.01)
 HARDER: Final = (0.01, 0.003)
 FINER: Final = ((96, (0.003, 0.001)), (288, (0.003, 0.001)))
+CROWDED: Final = ((96, (0.01, 0.003, 0.001)), (384, (0.003, 0.001)), (1536, (0.003, 0.001, 3e-4)))
+SLOTS_PER_TASK: Final = 4  # at most, where slots are crowded
 OF_SAMPLE: Final = 0.3  # of the time there is, at most
 BITS: Final = 30  # of a price: its exact decimals are short
 SECONDS_PER_HOUR: Final = 3600.0
@@ -41,7 +56,10 @@ JOULES_PER_KWH: Final = 3.6e6
 
 @dataclass(frozen=True, slots=True)
 class ArrivalBound:
-    """No schedule of the day earns more than `bound`; `naive` is the thesis's figure, beside it."""
+    """No schedule earns more than `bound`; `naive` is the thesis's figure, beside it.
+
+    Where tasks cost what they wait both are minus a cost, and `naive` is what nobody's waiting costs.
+    """
 
     bound: float
     naive: float
@@ -50,7 +68,7 @@ class ArrivalBound:
 
     @property
     def per_machine_hour(self) -> tuple[float, ...]:
-        """What an hour of one machine of each type is worth, the mean over the slots: utility at most."""
+        """What an hour of one machine of each type is worth at most, the mean over the slots; of one node."""
         lengths = np.diff(self.prices.edges)
         means = self.prices.per_second @ lengths / (lengths.sum() or 1.0)
         return tuple((SECONDS_PER_HOUR * means).tolist())
@@ -72,35 +90,97 @@ def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | N
         If Numba is not installed.
     """
     require_compiler("the bound of a day", "simulate")
+    return _bound(offers_of(day), day.period, time_limit, watch)
+
+
+def cluster_bound(
+    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
+) -> ArrivalBound:
+    """Find prices of node time and energy, and prove with them how much tasks on clusters can earn at most.
+
+    It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
+    are taken as one. Where tasks cost what they wait, it is minus what their waiting costs at least.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    """
+    require_compiler("the bound of clusters", "simulate")
+    return _bound(offers_of_clusters(clusters), clusters.period, time_limit, watch)
+
+
+def _bound(offers: Offers, period: Period, time_limit: float | None, watch: Watch | None) -> ArrivalBound:
     began = time.monotonic()
     outer = watch if watch is not None else Watch()
     inner = outer if time_limit is None else outer.part(time_limit)
-    offers = offers_of(day)
-    kept = _Kept(outer)
-    left = inner.left()
-    edges = even_slots(offers, SLOTS)
-    prices = None
-    if offers.count > 2 * SAMPLE:
-        sketch = inner if left is None else inner.part(OF_SAMPLE * left)
-        prices = arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, watch=sketch)
-    first = HARDER if prices is not None else (*SOFTEST, *HARDER)
-    for slots, temperatures in ((SLOTS, first), *FINER):
-        if kept.prices is not None and inner.is_over():
-            break
-        edges = even_slots(offers, slots)
-        prices = arrival_prices(
-            offers, edges, start=prices, temperatures=temperatures, watch=inner, listener=kept.hear
-        )
+    naive = naive_of(offers, period)
+    kept = _Kept(outer, naive if offers.waits else 0.0)
+    if offers.waits:
+        _search_waits(offers.risen(), kept, inner)
+    else:
+        _search(offers, kept, inner)
     assert kept.prices is not None, "prices are told before the watch is looked at"
     short = shortened(kept.prices)
-    bound = proved_by(offers, short)
-    return ArrivalBound(bound, naive_utility(day), short, time.monotonic() - began)
+    return ArrivalBound(proved_by(offers, short), naive, short, time.monotonic() - began)
+
+
+def _search(offers: Offers, kept: _Kept, watch: Watch) -> None:
+    """Go through the stages of utilities."""
+    edges = even_slots(offers, SLOTS)
+    _hear_free(offers, edges, kept)
+    prices = _sketch(offers, edges, watch)
+    first = HARDER if prices is not None else (*SOFTEST, *HARDER)
+    stages = [(even_slots(offers, slots), warmths) for slots, warmths in ((SLOTS, first), *FINER)]
+    _go_through(stages, offers, prices, kept, watch)
+
+
+def _search_waits(offers: Offers, kept: _Kept, watch: Watch) -> None:
+    """Go through the stages of waiting, of what it costs beyond not waiting."""
+    most = SLOTS_PER_TASK * offers.count
+    edges = crowded_slots(offers, min(SLOTS, most))
+    _hear_free(offers, edges, kept)
+    stages: list[tuple[Floats, tuple[float, ...]]] = [(edges, (*SOFTEST, *HARDER))]
+    stages += [(crowded_slots(offers, min(slots, most)), warmths) for slots, warmths in CROWDED]
+    _go_through(stages, offers, None, kept, watch)
+
+
+def _hear_free(offers: Offers, edges: Floats, kept: _Kept) -> None:
+    """Let the bound be kept that holds if nothing costs anything; where nothing is short, none is lower."""
+    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), len(edges) - 1)), 0.0)
+    kept.hear(proved_by(offers, free), free)
+
+
+def _sketch(offers: Offers, edges: Floats, watch: Watch) -> ArrivalPrices | None:
+    """Return prices of a sample of many tasks."""
+    if offers.count <= 2 * SAMPLE:
+        return None
+    left = watch.left()
+    sketch = watch if left is None else watch.part(OF_SAMPLE * left)
+    return arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, watch=sketch)
+
+
+def _go_through(
+    stages: Sequence[tuple[Floats, tuple[float, ...]]],
+    offers: Offers,
+    prices: ArrivalPrices | None,
+    kept: _Kept,
+    watch: Watch,
+) -> None:
+    """Find prices on finer and finer slots, and let all that are better be kept."""
+    for edges, temperatures in stages:
+        if kept.prices is not None and watch.is_over():
+            break
+        prices = arrival_prices(
+            offers, edges, start=prices, temperatures=temperatures, watch=watch, listener=kept.hear
+        )
 
 
 class _Kept:
-    """Keeps the prices that prove the lowest bound, and tells how it comes along."""
+    """Keeps the prices that prove the lowest bound, and tells how it comes along; `base` goes on top."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, base: float) -> None:
+        self._base = base
         self.prices: ArrivalPrices | None = None
         self._lowest = math.inf
         self._watch = watch
@@ -109,7 +189,7 @@ class _Kept:
         """Take a bound, if it is lower."""
         if bound < self._lowest:
             self.prices, self._lowest = prices, bound
-        self._watch.tell(f"bound {self._lowest:,.0f}")
+        self._watch.tell(f"bound {self._base + self._lowest:,.0f}")
 
 
 def shortened(prices: ArrivalPrices) -> ArrivalPrices:

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations import arrival_choices, arrival_softening
+from lpsched.formulations import arrival_choices, arrival_cut_runs, arrival_softening, arrival_takes
 from lpsched.formulations.arrival_looks import Looker
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_slots import even_slots, on_slots
 from lpsched.formulations.arrival_softening import NearList, SoftBound
-from lpsched.formulations.arrivals import arrival_prices, best_choices, even_slots, on_slots, proved_by
+from lpsched.formulations.arrivals import arrival_prices, best_choices, proved_by
 from lpsched.formulations.naive_arrivals import naive_utility
 from lpsched.instance.period import Period
 from lpsched.instance.utility import Interval, UtilityFunction
@@ -218,7 +219,8 @@ def test_compiled_loops_do_what_is_written(monkeypatch, period):
     monkeypatch.setattr(
         "lpsched.formulations.arrival_looks.look", in_python(monkeypatch, arrival_choices).look
     )
-    in_python(monkeypatch, arrival_softening)
+    for module in (arrival_cut_runs, arrival_takes, arrival_softening):
+        in_python(monkeypatch, module)
     plain = looker.best(at)
     assert plain.best.tolist() == pytest.approx(compiled.best.tolist(), rel=1e-12)
     assert plain.column.tolist() == compiled.column.tolist()
