@@ -14,30 +14,37 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.files.bags import TableForm, as_dict
-from lpsched.files.day_tasks import write_csv
+from lpsched.files.cluster_tasks import cluster_columns
+from lpsched.files.clusters import as_dict as clusters_as_dict
 from lpsched.files.days import as_dict as day_as_dict
 from lpsched.files.facilities import as_dict as facility_as_dict
 from lpsched.files.instance_files import yaml_text
 from lpsched.files.matrices import write_npz
+from lpsched.files.task_columns import csv_bytes, day_columns
 from lpsched.files.writing import write_files
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
 from lpsched.generate.data_sets import (
+    CLUSTERS_SEED,
     DAY_SEEDS,
     ENERGY_SEED,
     ESSC_SEED,
     FRONT_SEED,
     GROWTH_SEED,
+    SMALL_CLUSTERS_SEED,
     chapter_2,
     chapter_5,
     chapter_6_first,
     chapter_6_second,
+    jobs_paper,
     small_chapter_3,
+    small_jobs_paper,
 )
 from lpsched.generate.desktop import desktop_bag
 from lpsched.generate.facility import generate_facility
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 
 if TYPE_CHECKING:
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
 
 PROFIT_SEED: Final = 2014
@@ -160,6 +167,21 @@ oversubscribed as the days of chapter 3 of Friese's thesis of 2015, and small en
 in a second. The energy constraint is about 70 % of what Max-Max UPT takes without one, dropping below
 0.5 (73 % here, 68 % over eight trials). Seed {ENERGY_SEED}; made as essc-33k.yaml is, with the options
 that `made_by` tells. The tasks are in the .csv beside this file."""
+
+CLUSTERS: Final = f"""\
+5,000 tasks that arrive in 24 hours on average, after four hours of warm-up, and take 2 to 19,200 cores of
+one of six clusters with 1,900 nodes and 100,000 cores in all: the Jobs paper (Machovec and others, 2016),
+whose own draws are not public. Tables I and II, Downey's speed-up and 12 GJ a day are the paper's. Cores
+per node, the average parallelism of task types, the swing of arrivals, the hour of the day and the 20
+utility classes are not in it: they are ours, as lpsched/generate/cluster_options.py and utilities.py say.
+Seed {CLUSTERS_SEED}, made by `lpsched generate clusters --tasks 5000 --energy-gigajoules 12 --seed
+{CLUSTERS_SEED}`; `made_by` below has the options, and trials are drawn from them. The tasks are in the .csv
+beside this file."""
+SMALL_CLUSTERS: Final = f"""\
+A small relative of clusters-5k.yaml, to try things out: 380 tasks a day on average, of which these arrive in
+the nine hours from 8:00, and 36 nodes with 352 cores in three clusters, one of them special-purpose. The
+first hour is warm-up. 0.08 GJ are about 60 % of what all nodes would take in the other eight. Seed
+{SMALL_CLUSTERS_SEED}, with the options that `made_by` tells. The tasks are in the .csv beside this file."""
 
 SERVERS: Final = {  # idle watts, watts at 100 % load
     "IBM-x3200-M3-X3470": (45.8, 118.0),
@@ -308,6 +330,7 @@ def instances() -> dict[str, bytes]:
     }
     contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY} | texts).items()}
     online = day(chapter_2(), ESSC) | day(small_chapter_3(), ENERGY)
+    online |= clusters(jobs_paper(), CLUSTERS) | clusters(small_jobs_paper(), SMALL_CLUSTERS)
     utility = [file for tasks in DAY_SEEDS for file in utility_day(tasks).items()]
     return contents | facility("facility-small.yaml") | online | dict(utility)
 
@@ -331,9 +354,23 @@ def day(made: Day, comment: str) -> dict[str, bytes]:
     """Return a day: its tasks, and the file that names them."""
     name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
-    wrapped = textwrap.fill(comment, 110, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
-    text = f"{wrapped}\n{yaml_text(day_as_dict(made, files={'tasks': beside}))}"
-    return {beside: write_csv(made), name: text.encode()}
+    text = wrapped(comment) + yaml_text(day_as_dict(made, files={"tasks": beside}))
+    return {beside: csv_bytes(day_columns(made)), name: text.encode()}
+
+
+def clusters(made: Clusters, comment: str) -> dict[str, bytes]:
+    """Return clusters: their tasks, and the file that names them."""
+    name = f"{made.name}.yaml"
+    beside = f"{name}.tasks.csv"
+    text = wrapped(comment) + yaml_text(clusters_as_dict(made, beside))
+    return {beside: csv_bytes(cluster_columns(made)), name: text.encode()}
+
+
+def wrapped(comment: str) -> str:
+    """Return a text as the comment that a file begins with."""
+    sharp = "# "
+    lines = textwrap.fill(comment, 110, initial_indent=sharp, subsequent_indent=sharp, break_on_hyphens=False)
+    return f"{lines}\n"
 
 
 def facility(name: str) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""The naive bound of the thesis, by a plain formula: every task starts at once on its fastest machine."""
+"""The naive bound of the thesis, by a plain formula: every task starts at once where it is fastest."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpsched.instance.day import Day
 from lpsched.instance.day_arrays import day_arrays, utility
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
+    from lpsched.instance.clusters import Clusters
 
 
-def naive_utility(day: Day) -> float:
+def naive_utility(given: Day | Clusters) -> float:
     """Return the sum of what tasks earn, each by its share in the period."""
-    arrays = day_arrays(day)
-    fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)[arrays.task_type]
-    earned = utility(arrays, np.arange(day.tasks), fastest)
-    shares = [day.period.share(s, f) for s, f in zip(arrays.arrivals, arrays.arrivals + fastest, strict=True)]
+    if isinstance(given, Day):
+        arrays = day_arrays(given)
+        fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)[arrays.task_type]
+        earned = utility(arrays, np.arange(given.tasks), fastest)
+    else:
+        kinds = np.array([given.fastest_seconds(kind) for kind in given.kinds])
+        fastest = kinds[np.frombuffer(given.kind_numbers, dtype=np.int64)]
+        numbers = np.frombuffer(given.function_numbers, dtype=np.int64)
+        pairs = zip(numbers.tolist(), fastest.tolist(), strict=True)
+        earned = np.array([given.functions[number].at(seconds) for number, seconds in pairs])
+    arrivals = np.array(given.arriving.arrival_seconds)
+    shares = [given.period.share(s, f) for s, f in zip(arrivals, arrivals + fastest, strict=True)]
     return float(earned @ np.array(shares))

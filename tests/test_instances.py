@@ -12,12 +12,15 @@ import pytest
 
 from lpsched.display import number
 from lpsched.files.bags import read_bag
+from lpsched.files.clusters import read_clusters
 from lpsched.files.days import read_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import read_facility
-from lpsched.generate.data_sets import chapter_2, chapter_5, small_chapter_3
+from lpsched.generate.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, inlets
+from lpsched.instance.cluster_arrays import cluster_arrays
+from lpsched.instance.cluster_schema import clusters_schema
 from lpsched.instance.day_schema import day_schema
 from lpsched.instance.facility_arrays import dense, facility_arrays
 from lpsched.instance.facility_schema import facility_schema
@@ -31,10 +34,11 @@ BY_HAND = {"README.md", "facility-tiny.yaml"}
 SHIPPED = sorted(path.name for path in FOLDER.iterdir() if path.name not in BY_HAND)
 UTILITY = [name for name in SHIPPED if name.startswith("utility") and name.endswith(".yaml")]
 ONLINE = {"essc-33k.yaml": chapter_2, "energy-2k.yaml": small_chapter_3}
+CLUSTERS = {"clusters-5k.yaml": jobs_paper, "clusters-small.yaml": small_jobs_paper}
 BAGS = [
     name
     for name in SHIPPED
-    if not name.startswith(("facility", "utility", "essc", "energy")) and name.endswith(".yaml")
+    if not name.startswith(("facility", "utility", "essc", "energy", "clusters")) and name.endswith(".yaml")
 ]
 
 
@@ -79,12 +83,40 @@ def test_each_day_satisfies_the_schema_and_is_in_the_readme(name):
     assert day == (ONLINE[name]() if name in ONLINE else chapter_5(day.tasks))
 
 
-@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_clusters_satisfy_the_schema_and_are_in_the_readme(name):
+    jsonschema.Draft202012Validator(clusters_schema()).validate(read_document(FOLDER / name).value)
+    made = read_clusters(FOLDER / name)
+    assert made == CLUSTERS[name]()
+    assert f"| `{name}` | {made.tasks:,} tasks" in (FOLDER / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", [*ONLINE, *CLUSTERS])
 def test_the_readme_tells_the_naive_bound_of_each(name):
     row = next(
         line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
     )
-    assert row.endswith(f"| {number(naive_utility(read_day(FOLDER / name)))} |")
+    given = read_clusters(FOLDER / name) if name in CLUSTERS else read_day(FOLDER / name)
+    assert row.endswith(f"| {number(naive_utility(given))} |")
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_every_part_of_the_shipped_clusters_has_about_as_much_to_do_as_it_can_or_more(name):
+    # In the period, each task where it is fastest, node-seconds over those of its part of the system: the
+    # general-purpose clusters together, and each special-purpose one. Tasks that wait for many nodes leave some
+    # idle, so that all of a part's time is never used.
+    made = read_clusters(FOLDER / name)
+    arrays, period = cluster_arrays(made), made.period
+    best = np.where(arrays.can_run, arrays.seconds, np.inf).argmin(axis=1)
+    taken = (arrays.nodes * arrays.seconds)[np.arange(len(best)), best]
+    inside = arrays.arrivals >= period.begins_at
+    general = sum(cluster.name.startswith("general") for cluster in made.clusters)
+    part = np.maximum(arrays.column_cluster[best] - general + 1, 0)  # 0: any general-purpose one
+    nodes = [arrays.node_counts[:general].sum(), *arrays.node_counts[general:]]
+    assert period.length_seconds is not None
+    for which, available in enumerate(nodes):
+        asked = taken[arrays.kind][inside & (part[arrays.kind] == which)].sum()
+        assert 0.9 < asked / (available * period.length_seconds) < 2
 
 
 def test_the_small_day_is_as_oversubscribed_as_50_000_tasks_on_100_machines():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli.generate_clusters import generate_clusters
 from lpsched.cli.generate_day import generate_day
 from lpsched.cli.given import counts_of, given_of
 from lpsched.cli.options import Output, TablesOption, form_of, require_output
@@ -177,6 +178,7 @@ def _grow(
 
 
 generate_app.command("day")(generate_day)
+generate_app.command("clusters")(generate_clusters)
 
 
 class Platform(StrEnum):

@@ -29,9 +29,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from collections.abc import Sequence
+
+    from lpsched.instance.arrays import Floats, Integers
 
 SECONDS_PER_HOUR: Final = 3_600.0
+HUNDREDTHS: Final = 100
 AMPLITUDES: Final = (0.25, 0.9)
 BASELINE_HOURS: Final = (3.0, 5.0)
 BASELINE_RATES: Final = (0.5, 0.75)
@@ -132,3 +135,17 @@ def draw_arrivals(
     candidates = rng.uniform(begin, end, size=rng.poisson(rates.most * per_second * (end - begin)))
     kept: Floats = candidates[rng.random(len(candidates)) * rates.most < rates.at(candidates)]
     return kept
+
+
+def in_order(found: Sequence[Floats], warm_up_seconds: float) -> tuple[Floats, Integers]:
+    """Return the arrivals of all task types, counted from the warm-up's begin, and the type of each.
+
+    They rise, have hundredths of a second, and those of the same hundredth are in the order of their types.
+
+    >>> in_order([np.array([2.005]), np.array([-3.0, 2.0])], 10.0)
+    (array([ 7., 12., 12.]), array([1, 0, 1]))
+    """
+    types = np.repeat(np.arange(len(found)), [len(each) for each in found])
+    arrivals = np.floor(HUNDREDTHS * (np.concatenate(found) + warm_up_seconds)) / HUNDREDTHS
+    order = np.argsort(arrivals, kind="stable")
+    return arrivals[order], types[order]

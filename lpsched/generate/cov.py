@@ -185,21 +185,21 @@ def cov_tables(rng: np.random.Generator, options: CovOptions) -> CovTables:
     """Draw the tables of P-state 0; idle watts have six digits, the others all of theirs."""
     special = len(options.special_machines)
     size = (options.task_types, special + len(options.machines))
-    row_means = _gamma(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[
+    row_means = gamma_draws(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[
         :, np.newaxis
     ]
     seconds = np.empty(size)
-    seconds[:, special:] = _gamma(
+    seconds[:, special:] = gamma_draws(
         rng, np.broadcast_to(row_means, (size[0], size[1] - special)), options.machine_cov
     )
     fast = np.broadcast_to(row_means / options.special_speedup, (size[0], special))
     own = own_tasks(rng, options, options.special_task_types)
-    seconds[:, :special] = np.where(own, _gamma(rng, fast, options.special_cov), np.nan)
-    idle = rounded(_gamma(rng, np.full(size[1], options.idle_watts), options.power_machine_cov))
-    row_powers = _gamma(rng, np.full(options.task_types, options.dynamic_watts), options.power_task_cov)[
+    seconds[:, :special] = np.where(own, gamma_draws(rng, fast, options.special_cov), np.nan)
+    idle = rounded(gamma_draws(rng, np.full(size[1], options.idle_watts), options.power_machine_cov))
+    row_powers = gamma_draws(rng, np.full(options.task_types, options.dynamic_watts), options.power_task_cov)[
         :, np.newaxis
     ]
-    dynamic = _gamma(rng, np.broadcast_to(row_powers, size), options.power_machine_cov)
+    dynamic = gamma_draws(rng, np.broadcast_to(row_powers, size), options.power_machine_cov)
     return CovTables(seconds, idle, dynamic)
 
 
@@ -210,7 +210,7 @@ def with_p_states(rng: np.random.Generator, tables: CovTables, p_states: int) ->
         slower = (
             1.0
             if share == 1.0
-            else np.maximum(1.0, _gamma(rng, np.full(tables.seconds.shape, share**-0.5), SLOWDOWN_COV))
+            else np.maximum(1.0, gamma_draws(rng, np.full(tables.seconds.shape, share**-0.5), SLOWDOWN_COV))
         )
         seconds.append(tables.seconds * slower)
         busy = tables.idle_watts + share * tables.dynamic_watts
@@ -230,7 +230,8 @@ def machine_counts(options: CovOptions) -> list[tuple[str, int]]:
     return list(zip(names, (*options.special_machines, *options.machines), strict=True))
 
 
-def _gamma(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
+def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
+    """Draw a number for each mean, with one coefficient of variation: G(mean, V)."""
     return (
         np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
     )

@@ -1,12 +1,14 @@
-"""The data sets of chapters 2 to 7 of the thesis, made again: each with the thesis's sizes, by a seed.
+"""The data sets of the thesis's chapters 2 to 7 and of the Jobs paper, made again by a seed, in their sizes.
 
 What the thesis measured (seconds and watts of five programs on nine computers) is not public; `desktop.py`
 has our stand-in. Everything that is drawn comes from a fixed seed, so that a data set is the same for
 everyone. Chapter 5 spreads its task types over the tasks and its arrivals over the span in a way it does not
 tell: here both are even. Chapter 7's arrivals follow waves and bursts; here they are even too. The days of
-chapters 2 to 4 are those of `essc.py`: here is one of them, and a small one with an energy constraint.
+chapters 2 to 4 are those of `essc.py`: here is one of them, and a small one with an energy constraint. The
+Jobs paper's clusters are those of `clusters.py`, in both sizes too.
 
-Source: Friese, thesis of 2015, sections 2.6, 3.5, 5.5.1, 6.5.1, 6.6.1 and 7.3.
+Sources: Friese, thesis of 2015, sections 2.6, 3.5, 5.5.1, 6.5.1, 6.6.1 and 7.3; Machovec et al. (2016),
+section IV.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.generate.cluster_options import MachovecOptions
+from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.cov import CovOptions, cov_bag, task_counts
 from lpsched.generate.day import day_of
 from lpsched.generate.desktop import desktop_bag
@@ -28,6 +32,7 @@ from lpsched.instance.machine_sets import with_machines
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
 
 GROWTH_SEED: Final = 5
@@ -35,6 +40,8 @@ DAY_SEEDS: Final = {250: 250, 1_000: 1_000, 4_000: 4_000}
 FRONT_SEED: Final = 6
 ESSC_SEED: Final = 33
 ENERGY_SEED: Final = 2
+CLUSTERS_SEED: Final = 59  # each part of the system has more to do than it can, but not much more than others
+SMALL_CLUSTERS_SEED: Final = 0
 
 GENERAL_MACHINES: Final = (2, 3, 3, 3, 2, 4, 2, 5, 2)  # table 5.3, in the order of table 5.1
 SPECIAL_MACHINES: Final = (1, 1, 1, 1)
@@ -50,6 +57,23 @@ SMALL_ESSC: Final = EsscOptions(  # 83 tasks an hour on four machines, as 50,000
     machines=(1, 1, 1, 2, 2, 3, 3, 4, 5),
     special_machines=(1, 1),
 )
+CLUSTERS: Final = MachovecOptions(tasks=5_000, energy_gigajoules=12.0)
+SMALL_CLUSTERS: Final = MachovecOptions(
+    tasks=380,
+    hours=8.0,
+    warm_up_hours=1.0,
+    begins_at_hour=9.0,
+    energy_gigajoules=0.08,
+    nodes=(12, 8),
+    cores_per_node=(8, 16),
+    special_nodes=(16,),
+    special_cores_per_node=(8,),
+    general_task_types=8,
+    special_task_types=4,
+    core_steps=(4, 16, 48),
+    parallelism_share_least=0.2,
+    parallelism_share_most=0.8,
+)
 
 
 def chapter_2() -> Day:
@@ -60,6 +84,16 @@ def chapter_2() -> Day:
 def small_chapter_3() -> Day:
     """Return a small relative of chapter 3's days: 2,000 tasks in four hours, 24 machines with P-states."""
     return essc_day("energy-2k", ENERGY_SEED, SMALL_ESSC)
+
+
+def jobs_paper() -> Clusters:
+    """Return the Jobs paper's clusters: 5,000 tasks in 24 hours after four of warm-up, and 12 GJ for them."""
+    return machovec_clusters("clusters-5k", CLUSTERS_SEED, CLUSTERS)
+
+
+def small_jobs_paper() -> Clusters:
+    """Return a small relative of them: some 150 tasks in a working day of nine hours, 36 nodes."""
+    return machovec_clusters("clusters-small", SMALL_CLUSTERS_SEED, SMALL_CLUSTERS)
 
 
 @cache

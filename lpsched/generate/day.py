@@ -14,8 +14,8 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError
 from lpsched.generate.arrivals import even_arrivals
 from lpsched.generate.utilities import THESIS_LEVELS, draw_levels
+from lpsched.instance.arrival_rules import MOST_TASKS
 from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.instance.day_rules import MOST_TASKS
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag

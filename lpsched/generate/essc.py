@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.generate.affinity import Affinity, with_affinity
-from lpsched.generate.arrival_rates import draw_arrivals, draw_bursts, draw_waves
+from lpsched.generate.arrival_rates import draw_arrivals, draw_bursts, draw_waves, in_order
 from lpsched.generate.cov import (
     CovTables,
     cov_tables,
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 NAME: Final = "essc"
 VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type
-HUNDREDTHS: Final = 100
 
 
 def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] = ()) -> Day:
@@ -111,11 +110,8 @@ def _tasks(rng: np.random.Generator, options: EsscOptions, bursty: Mask) -> tupl
             )
             for bursts, number in zip(bursty.tolist(), mean_numbers(rng, options).tolist(), strict=True)
         ]
-        types = np.repeat(np.arange(len(found)), [len(each) for each in found])
-        arrivals = np.floor(HUNDREDTHS * (np.concatenate(found) + warm_up)) / HUNDREDTHS
-        if len(arrivals):
-            order = np.argsort(arrivals, kind="stable")
-            return arrivals[order], types[order]
+        if any(len(each) for each in found):
+            return in_order(found, warm_up)
 
 
 def mean_numbers(rng: np.random.Generator, options: EsscOptions) -> Floats:

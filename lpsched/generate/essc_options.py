@@ -9,7 +9,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.generate.affinity import Affinity
 from lpsched.generate.arrival_rates import SECONDS_PER_HOUR
 from lpsched.generate.cov import CovOptions
-from lpsched.instance.day_rules import MOST_TASKS
+from lpsched.instance.arrival_rules import MOST_TASKS
 from lpsched.instance.period import COMPLETED, PRORATED, Period
 
 CHANGE: Final = "change the option"

@@ -1,95 +1,117 @@
-"""Another day of the same kind: trial t of a day that a generator made.
+"""Another draw of the same kind: trial t of a day, or of clusters, that a generator made.
 
-Trial 0 is the day itself. Trial t is made by the day's generator with its options, from random numbers of its
-own: new tables, new tasks. The period is the day's as it stands, so that an energy constraint that was put in
-later holds in all trials. Trials of a trial are other days again.
+Trial 0 is the instance itself. Trial t is made by its generator with its options, from random numbers of its
+own: new tables, new tasks. The period is the instance's as it stands, so that an energy constraint that was
+put in later holds in all trials. Trials of a trial are other draws again.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.generate.essc import NAME, essc_day
+from lpsched.generate import clusters, essc
+from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.essc_options import EsscOptions
+from lpsched.instance.clusters import Clusters
+from lpsched.instance.day import Day
 from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from lpsched.instance.day import Day
+Arriving = TypeVar("Arriving", Day, Clusters)
 
 COUNT: Final = "a whole number from 0"
 COUNTS: Final = "a list of whole numbers from 0"
 NUMBER: Final = "a number"
 WORD: Final = "a word"
-KINDS: Final = {
-    "generator": WORD,
-    "seed": COUNT,
-    "trial": COUNTS,
-    "tasks": COUNT,
-    "hours": NUMBER,
-    "warm_up_hours": NUMBER,
-    "p_states": COUNT,
-    "affinity": WORD,
-    "edge": WORD,
-    "energy_gigajoules": NUMBER,
-    "task_types": COUNT,
-    "machines": COUNTS,
-    "special_machines": COUNTS,
-    "special_task_types": COUNT,
-}
-NO_TRIALS: Final = "run it alone, or generate a day with `lpsched generate day --tasks N --seed S -o FILE`"
+KINDS: Final = {"int": COUNT, "tuple[int, ...]": COUNTS, "float": NUMBER, "str": WORD}  # of an option's type
+ADVICE: Final = "correct it, or drop made_by"
 
 
-def another_day(day: Day, trial: int) -> Day:
-    """Return trial number `trial` of a day.
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A generator: the name that it notes, what it is called for, its options, and how it is asked."""
+
+    name: str
+    noun: str  # as in `lpsched generate NOUN`
+    options: type[EsscOptions | MachovecOptions]
+    make: Callable[[str, int, Any, tuple[int, ...]], Day | Clusters]
+    machines: str
+
+    @property
+    def no_trials(self) -> str:
+        """What to do with an instance that was not generated."""
+        what = f"generate {'a day' if self.noun == 'day' else self.noun}"
+        return f"run it alone, or {what} with `lpsched generate {self.noun} --tasks N --seed S -o FILE`"
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Of what kind each entry of its note is."""
+        options = {each.name: KINDS[str(each.type).removesuffix(" | None")] for each in fields(self.options)}
+        return {"generator": WORD, "seed": COUNT, "trial": COUNTS} | options
+
+
+OF_DAYS: Final = Maker(essc.NAME, "day", EsscOptions, essc.essc_day, "machine types")
+OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", MachovecOptions, clusters.machovec_clusters, "clusters")
+
+
+def another_day(given: Arriving, trial: int) -> Arriving:
+    """Return trial number `trial` of a day or of clusters.
 
     Raises
     ------
     InstanceError
-        If the day does not say how it was made, or was changed since.
+        If the instance does not say how it was made, or was changed since.
     """
     if trial == 0:
-        return day
-    made_by = _sound(day)
-    before = tuple(made_by.get("trial", ()))
-    given = {each.name: made_by[each.name] for each in fields(EsscOptions) if each.name in made_by}
-    name = day.name.removesuffix(_suffix(before))
-    made = essc_day(name, made_by["seed"], EsscOptions(**given), (*before, trial))
-    if made.machine_types != day.machine_types or made.task_types != day.task_types:
-        found = "machine types or task types that were changed later"
-        advice = "generate a day with the machines it should have"
-        raise InstanceError(day.name, (Fault(("made_by",), found, "those of the generator", advice),))
-    return replace(made, name=name + _suffix((*before, trial)), period=day.period)
+        return given
+    maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS
+    made_by = _sound(given, maker)
+    before: tuple[int, ...] = tuple(made_by.get("trial", ()))
+    options = {each.name: made_by[each.name] for each in fields(maker.options) if each.name in made_by}
+    name = given.name.removesuffix(_suffix(before))
+    made = maker.make(name, made_by["seed"], maker.options(**options), (*before, trial))
+    assert isinstance(made, type(given))
+    if _machines(made) != _machines(given) or made.task_types != given.task_types:
+        found = f"{maker.machines} or task types that were changed later"
+        advice = f"generate {'a day' if maker is OF_DAYS else 'clusters'} with the machines it should have"
+        raise InstanceError(given.name, (Fault(("made_by",), found, "those of the generator", advice),))
+    return replace(made, name=name + _suffix((*before, trial)), period=given.period)
+
+
+def _machines(given: Day | Clusters) -> tuple[object, ...]:
+    return given.machine_types if isinstance(given, Day) else given.clusters
 
 
 def _suffix(trial: tuple[int, ...]) -> str:
     return f"-trial-{'-'.join(map(str, trial))}" if trial else ""
 
 
-def _sound(day: Day) -> dict[str, Any]:
-    """Return what a day says of how it was made, with tuples for lists."""
-    if day.made_by is None:
-        fault = Fault(("made_by",), "nothing", "a generator, which makes others like it", NO_TRIALS)
-        raise InstanceError(day.name, (fault,))
-    if day.made_by.get("generator") != NAME:
-        found = quote(str(day.made_by.get("generator")))
-        raise InstanceError(day.name, (Fault(("made_by", "generator"), found, quote(NAME), NO_TRIALS),))
-    faults = tuple(_bad_values(day.made_by))
+def _sound(given: Day | Clusters, maker: Maker) -> dict[str, Any]:
+    """Return what an instance says of how it was made, with tuples for lists."""
+    if given.made_by is None:
+        fault = Fault(("made_by",), "nothing", "a generator, which makes others like it", maker.no_trials)
+        raise InstanceError(given.name, (fault,))
+    if given.made_by.get("generator") != maker.name:
+        found = quote(str(given.made_by.get("generator")))
+        fault = Fault(("made_by", "generator"), found, quote(maker.name), maker.no_trials)
+        raise InstanceError(given.name, (fault,))
+    kinds = maker.kinds
+    faults = tuple(_bad_values(given.made_by, kinds))
     if faults:
-        raise InstanceError(day.name, faults)
-    return {key: tuple(value) if KINDS[key] == COUNTS else value for key, value in day.made_by.items()}
+        raise InstanceError(given.name, faults)
+    return {key: tuple(value) if kinds[key] == COUNTS else value for key, value in given.made_by.items()}
 
 
-def _bad_values(made_by: Mapping[str, Any]) -> Iterator[Fault]:
-    advice = "correct it, or drop made_by"
+def _bad_values(made_by: Mapping[str, Any], kinds: Mapping[str, str]) -> Iterator[Fault]:
     for key, value in made_by.items():
-        if key not in KINDS:
-            yield Fault(("made_by", key), "a key that this generator does not know", "none such", advice)
-        elif not _is(KINDS[key], value):
-            yield Fault(("made_by", key), quote(str(value)), KINDS[key], advice)
+        if key not in kinds:
+            yield Fault(("made_by", key), "a key that this generator does not know", "none such", ADVICE)
+        elif not _is(kinds[key], value):
+            yield Fault(("made_by", key), quote(str(value)), kinds[key], ADVICE)
 
 
 def _is(kind: str, value: object) -> bool:

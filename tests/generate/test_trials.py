@@ -5,7 +5,10 @@ from dataclasses import replace
 import pytest
 
 from lpsched.errors import InstanceError
+from lpsched.files.clusters import read_clusters, write_clusters
 from lpsched.files.days import read_day, write_day
+from lpsched.generate.cluster_options import MachovecOptions
+from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.essc import essc_day
 from lpsched.generate.essc_options import EsscOptions
 from lpsched.generate.trials import another_day
@@ -103,3 +106,81 @@ def test_a_day_whose_task_types_were_renamed_has_no_trials(day):
     renamed = (DayTaskType("first"), *day.task_types[1:])
     with pytest.raises(InstanceError, match="machine types or task types that were changed later"):
         another_day(replace(day, task_types=renamed), 1)
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    options = MachovecOptions(
+        tasks=100,
+        nodes=(6, 4),
+        cores_per_node=(8, 16),
+        special_nodes=(8,),
+        special_cores_per_node=(8,),
+        general_task_types=6,
+        special_task_types=2,
+        core_steps=(4, 8, 16),
+        parallelism_share_most=0.5,
+        single_core="mean",
+        energy_gigajoules=0.1,
+    )
+    return machovec_clusters("c", 5, options)
+
+
+def test_trials_of_clusters_have_other_tables_and_tasks_and_the_same_nodes(clusters):
+    one, two = another_day(clusters, 1), another_day(clusters, 2)
+    assert len({each.seconds for each in (clusters, one, two)}) == 3
+    assert len({each.watts for each in (clusters, one, two)}) == 3
+    assert len({each.arriving for each in (clusters, one, two)}) == 3
+    assert one.clusters == two.clusters == clusters.clusters
+    assert (one.name, two.name) == ("c-trial-1", "c-trial-2")
+    assert another_day(clusters, 0) is clusters
+    assert another_day(clusters, 1) == one
+    assert one.made_by == dict(clusters.made_by) | {"trial": (1,)}
+
+
+def test_a_trial_of_clusters_is_the_same_after_a_file(clusters, tmp_path):
+    path = tmp_path / "clusters.yaml"
+    write_clusters(clusters, path)
+    assert another_day(read_clusters(path), 3) == another_day(clusters, 3)
+
+
+def test_trials_of_a_trial_of_clusters_are_others_again(clusters):
+    again = another_day(another_day(clusters, 3), 3)
+    assert again.name == "c-trial-3-3"
+    assert again.seconds not in {another_day(clusters, 3).seconds, clusters.seconds}
+
+
+def test_a_period_of_clusters_that_was_changed_later_holds_in_all_trials(clusters):
+    tight = replace(clusters, period=replace(clusters.period, energy_constraint_joules=7.0))
+    assert another_day(tight, 4).period == tight.period
+    assert another_day(tight, 4).seconds == another_day(clusters, 4).seconds
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            {"generator": "essc"},
+            "made_by.generator: found 'essc', needs 'machovec'; run it alone, or generate clusters with `lpsched",
+        ),
+        ({"colour": 3}, "made_by.colour: found a key that this generator does not know, needs none such"),
+        ({"nodes": 5}, "made_by.nodes: found '5', needs a list of whole numbers from 0"),
+        ({"single_core": 1}, "made_by.single_core: found '1', needs a word"),
+        ({"parallelism_share_most": "all"}, "made_by.parallelism_share_most: found 'all', needs a number"),
+        ({"hours": -3.0}, "hours: found -3.0, needs 0.01 to 8784"),
+        (
+            {"nodes": (7, 4)},
+            "made_by: found clusters or task types that were changed later, needs those of the generator",
+        ),
+    ],
+)
+def test_a_note_that_makes_no_such_clusters_is_told(clusters, change, fault):
+    with pytest.raises(InstanceError) as caught:
+        another_day(replace(clusters, made_by=dict(clusters.made_by) | change), 1)
+    assert fault in "\n".join(str(each) for each in caught.value.faults)
+
+
+def test_clusters_by_hand_have_no_trials(clusters):
+    with pytest.raises(InstanceError) as caught:
+        another_day(replace(clusters, made_by=None), 1)
+    assert "generate clusters with `lpsched generate clusters --tasks N" in str(caught.value.faults[0])

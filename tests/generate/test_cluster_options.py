@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsched.errors import InstanceError
+from lpsched.generate.cluster_options import RANGES, MachovecOptions
+from lpsched.generate.cluster_types import draw_types
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"tasks": 0}, "tasks: found 0, needs 1 to 1e+07; change the option"),
+        ({"hours": 0.0}, "hours: found 0.0, needs 0.01 to 8784; change the option"),
+        ({"hours": NAN}, "hours: found nan, needs 0.01 to 8784; change the option"),
+        ({"warm_up_hours": -1.0}, "warm_up_hours: found -1.0, needs 0, or 1e-06 to 8784; change the option"),
+        ({"begins_at_hour": 25.0}, "begins_at_hour: found 25.0, needs 0 to 24; change the option"),
+        ({"energy_gigajoules": -1.0}, "energy_gigajoules: found -1.0, needs 0, or 1e-12 to 1e+12"),
+        ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
+        ({"nodes": (1, 0, 1, 1)}, "nodes: found 0, needs 1 to 1e+07; change the option"),
+        (
+            {"nodes": (1, 1)},
+            "cores_per_node: found 4 numbers, needs 2, one for each of nodes; change the option",
+        ),
+        (
+            {"special_nodes": ()},
+            "special_cores_per_node: found 2 numbers, needs 0, one for each of special_nodes; change the option",
+        ),
+        (
+            {"nodes": (1,) * 1_001, "cores_per_node": (1,) * 1_001},
+            "nodes: found 1,001 clusters, needs at most 1,000; ask for fewer",
+        ),
+        (
+            {"nodes": (), "cores_per_node": ()},
+            "nodes: found none, needs a general-purpose cluster for its task types; add one",
+        ),
+        (
+            {"general_task_types": 0, "special_task_types": 0},
+            "general_task_types: found no task type at all, needs at least one; ask for one",
+        ),
+        (
+            {"general_task_types": 10_000},
+            "general_task_types: found 180,720 cells of a table, needs at most 100,000; ask for fewer",
+        ),
+        (
+            {"core_steps": (4, 4, 9)},
+            "core_steps: found (4, 4, 9), needs three rising numbers; change the option",
+        ),
+        ({"core_steps": (4, 9)}, "core_steps: found (4, 9), needs three rising numbers; change the option"),
+        ({"single_core": "x"}, "single_core: found 'x', needs one of home, mean; change the option"),
+        ({"sigma_least": 11.0}, "sigma_least: found 11.0, needs at most sigma_most, 10.0; lower it"),
+        (
+            {"parallelism_share_most": 0.001},
+            "parallelism_share_least: found 0.005, needs at most parallelism_share_most, 0.001; lower it",
+        ),
+        ({"shortest_hours": 20.0}, "shortest_hours: found 20.0, needs at most longest_hours, 18.0; lower it"),
+        ({"time_cov": 0.31}, "time_cov: found 0.31, needs 0 to 0.3; change the option"),
+        ({"wave_amplitude": 1.1}, "wave_amplitude: found 1.1, needs 0 to 1; change the option"),
+        (
+            {"tasks": 9_000_000},
+            "tasks: found 9,000,000 a day, 1.05e+07 in all, needs at most 10,000,000 in all; ask for fewer",
+        ),
+        (
+            {"tasks": 12, "hours": 0.1, "warm_up_hours": 0.05},
+            "tasks: found 12 a day, 0.075 in all, needs at least 0.1 on average; ask for more, or longer",
+        ),
+    ],
+)
+def test_options_out_of_range_are_told(options, fault):
+    with pytest.raises(InstanceError) as caught:
+        MachovecOptions(**options)
+    assert fault in "\n".join(str(each) for each in caught.value.faults)
+
+
+def test_all_faults_are_told_at_once():
+    with pytest.raises(InstanceError) as caught:
+        MachovecOptions(tasks=0, p_states=0, single_core="x", sigma_least=11.0)
+    assert [each.path for each in caught.value.faults] == [
+        ("tasks",),
+        ("p_states",),
+        ("single_core",),
+        ("sigma_least",),
+    ]
+
+
+def test_every_number_has_a_range():
+    numbers = {key for key in MachovecOptions.__dataclass_fields__ if key != "single_core"}
+    assert set(RANGES) == numbers
+
+
+def test_no_energy_and_no_warm_up_are_options():
+    period = MachovecOptions(energy_gigajoules=0.0, warm_up_hours=0.0).period
+    assert (period.energy_constraint_joules, period.warm_up_seconds) == (0.0, 0.0)
+
+
+def test_one_p_state_has_no_name():
+    assert {cluster.p_states for cluster in MachovecOptions(p_states=1).clusters} == {None}
+
+
+def test_a_range_may_be_a_single_number():
+    options = MachovecOptions(
+        sigma_least=5.0, sigma_most=5.0, parallelism_share_least=0.1, parallelism_share_most=0.1
+    )
+    types = draw_types(np.random.default_rng(1), options)
+    assert set(types.sigmas.tolist()) == {5.0}
+    assert types.parallelism.tolist() == np.maximum(1.0, 0.1 * types.cores).tolist()
