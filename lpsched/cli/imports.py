@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from lpsched.cli.import_slurm import import_slurm
+from lpsched.cli.import_swf import import_swf
 from lpsched.cli.options import Output, TablesOption, form_of
 from lpsched.cli.talk import talk_of
 
@@ -57,3 +59,7 @@ def import_etc(
         file, power=power, name=name, first_column=column, tasks_each=tasks_each, machines_each=machines_each
     )
     write_and_tell(talk_of(context), bag, output, form_of(tables))
+
+
+import_app.command("swf")(import_swf)
+import_app.command("slurm")(import_slurm)

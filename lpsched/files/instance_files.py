@@ -117,7 +117,7 @@ def _runs(entry: float | list[float | None] | None) -> bool:
 
 
 def yaml_text(raw: dict[str, Any]) -> str:
-    """Write an instance's mapping as YAML for people: one line per type, one line per row of a table.
+    """Write an instance's mapping as YAML for people: one line per type, row of a table, or cell of curves.
 
     Words in a list stand side by side, and a long text on several lines. Texts that a YAML 1.1 or 1.2 reader
     could take for something else are quoted.
@@ -128,9 +128,11 @@ def yaml_text(raw: dict[str, Any]) -> str:
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
         elif isinstance(value, list):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
+        elif isinstance(value, dict) and any(map(_is_nested, value.values())):
+            lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
         elif isinstance(value, dict) and any(map(_has_keys, value.values())):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
-        elif isinstance(value, dict) and any(_is_matrix(inner) for inner in value.values()):
+        elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
             for name, inner in value.items():
                 lines += [f"{key}:", f"  {_scalar(name)}:", *(f"    - {_flow(each)}" for each in inner)]
         elif isinstance(value, str) and len(value) > WIDTH and "  " not in value:
@@ -139,6 +141,16 @@ def yaml_text(raw: dict[str, Any]) -> str:
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values())
+
+
+def _nested(name: str, value: dict[str, Any]) -> list[str]:
+    """Return the curves of a task type: one line for each cluster."""
+    inner = [f"    {_scalar(key)}: {_flow(each)}" for key, each in value.items()]
+    return [f"  {_scalar(name)}:" + ("" if inner else " {}"), *inner]
 
 
 def _has_keys(value: object) -> bool:

@@ -90,7 +90,18 @@ def picture_bytes(figure: Figure, ending: str) -> bytes:
     out = io.BytesIO()
     with drawing_style():
         figure.savefig(out, format=ending.removeprefix("."), metadata=NO_DATES[ending])
-    return out.getvalue()
+    return _with_counted_clips(out.getvalue()) if ending == ".svg" else out.getvalue()
+
+
+def _with_counted_clips(svg: bytes) -> bytes:
+    """Name clips by counting: Matplotlib's names change with the last digit of where the layout puts them."""
+    names = dict.fromkeys(re.findall(rb'<clipPath id="(p[0-9a-f]{10})"', svg))
+    number = {name: b"clip%d" % place for place, name in enumerate(names)}
+    return re.sub(
+        rb'(<clipPath id="|url\(#)(p[0-9a-f]{10})',
+        lambda found: found[1] + number.get(found[2], found[2]),
+        svg,
+    )
 
 
 def write_picture(figure: Figure, path: Path) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from lpsched.certificate.arrivals import DayCertificate
+from lpsched.certificate.arrivals import DayCertificate, of_clusters
 from lpsched.errors import InstanceError
 from lpsched.files.certificates import checksum
 from lpsched.files.day_certificates import as_dict, day_certificate_from_dict, write_day_certificate
@@ -26,6 +27,17 @@ def test_what_is_written_is_read_again_exactly(tmp_path):
     content = json.loads((tmp_path / "proof.json").read_text())
     assert content["claim"] == {"objective": "utility", "bound": "8.25"}
     assert day_certificate_from_dict(content, "proof.json") == MADE
+
+
+@pytest.mark.parametrize("objective", ["utility", "waiting"])
+def test_a_certificate_of_clusters_is_read_again_exactly(tmp_path, objective):
+    made = of_clusters(replace(MADE, bound=Fraction(-33, 4)), objective)
+    write_day_certificate(made, tmp_path / "proof.json", "1.0")
+    content = json.loads((tmp_path / "proof.json").read_text())
+    assert content["format"] == "lpsched-clusters-certificate/1"
+    assert content["claim"] == {"objective": objective, "bound": "-8.25"}
+    assert list(content["multipliers"]["clusters"]) == ["cpu"]
+    assert day_certificate_from_dict(content, "proof.json") == made
 
 
 def changed(*path, value, sealed=True):
@@ -50,7 +62,7 @@ def changed(*path, value, sealed=True):
         pytest.param(
             changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"
         ),
-        pytest.param(changed("claim", "objective", value="profit"), "needs 'utility'", id="objective"),
+        pytest.param(changed("claim", "objective", value="waiting"), "needs 'utility'", id="objective"),
         pytest.param(
             changed("claim", "bound", value=9.0),
             "claim.bound: found 9.0, needs an exact decimal",

@@ -177,7 +177,7 @@ def test_lpsched_reads_and_writes_what_the_format_says(tmp_path):
 @pytest.mark.parametrize(
     ("format_", "message"),
     [
-        ("lpsched-days/1", "found the text 'lpsched-days/1', needs 'lpsched-bag/1', 'lpsched-facility/1' or 'lpsched-day/1'; bring a file of these kinds"),
+        ("lpsched-days/1", "found the text 'lpsched-days/1', needs 'lpsched-bag/1', 'lpsched-facility/1', 'lpsched-day/1' or 'lpsched-clusters/1'; bring a file of these kinds"),
         ("lpsched-facility/2", "found the text 'lpsched-facility/2', needs 'lpsched-facility/1'; install a newer lpsched"),
         (3, "found 3, needs 'format: lpsched-bag/1'; write it as the first key"),
     ],

@@ -118,3 +118,11 @@ def test_an_inline_picture_stands_on_its_own_and_shares_no_id():
     assert used
     assert used <= set(ids)
     assert not set(ids) & set(re.findall(r'\bid="([^"]*)"', right))
+
+
+def test_clips_are_named_by_counting_and_every_one_that_is_used_is_there():
+    svg = picture_bytes(small_picture(), ".svg").decode()
+    clips = re.findall(r'<clipPath id="([^"]*)"', svg)
+    assert clips == [f"clip{place}" for place in range(len(clips))] != []
+    used = set(re.findall(r'clip-path="url\(#([^)]*)\)"', svg))
+    assert used == set(clips)

@@ -1,0 +1,196 @@
+"""The lines of a Standard Workload Format file: eighteen numbers each, or a comment.
+
+Blocks of lines are read at once: all words of a block as whole numbers, if that fails as numbers, and only
+if that fails too, word by word. A line is *dirty* if
+
+- it has another number of fields than 18, or one that is no number (NaN and infinity are none);
+- a field is negative and not -1, which stands for a missing value, or is beyond 2^53;
+- a field that counts or numbers something (`WHOLE`) is not a whole number;
+- it has no job number or no submit time, or a status other than -1 to 5.
+
+Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsched.errors import Fault
+from lpsched.instance.fields import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FIELDS: Final = (
+    "job",
+    "submit_seconds",
+    "wait_seconds",
+    "run_seconds",
+    "processors",
+    "cpu_seconds",
+    "memory_kilobytes",
+    "requested_processors",
+    "requested_seconds",
+    "requested_memory_kilobytes",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding_job",
+    "think_seconds",
+)
+WHOLE: Final = tuple(
+    name for name in FIELDS if not name.endswith(("_seconds", "_kilobytes"))
+)  # times and sizes may have fractions
+MISSING: Final = -1
+MOST: Final = 2**53  # beyond it a double cannot tell whole numbers apart
+LARGEST_STATUS: Final = 5
+_NUMBER: Final = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
+_WIDTH: Final = len(FIELDS)
+JOB, SUBMIT, STATUS = map(FIELDS.index, ("job", "submit_seconds", "status"))
+
+WRONG_COUNT: Final = "not 18 fields"
+NO_NUMBER: Final = "a field that is no number"
+TOO_LARGE: Final = "a number beyond 2^53"
+NEGATIVE: Final = "a negative number other than -1"
+NOT_WHOLE: Final = "a fraction where a whole number belongs"
+NO_JOB: Final = "no job number"
+NO_SUBMIT: Final = "no submit time"
+NO_STATUS: Final = "an unknown status"
+NEEDED: Final = {
+    WRONG_COUNT: "18 numbers",
+    NO_NUMBER: "a number",
+    TOO_LARGE: "at most 2^53",
+    NEGATIVE: "a number from 0 up, or -1 if it is not known",
+    NOT_WHOLE: "a whole number",
+    NO_JOB: "the number of the job",
+    NO_SUBMIT: "seconds from 0 up",
+    NO_STATUS: "a status from -1 to 5",
+}
+
+
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a block holds, each with the number of its line: rows of numbers, comments, and what is dirty."""
+
+    rows: Numbers
+    numbers: Sequence[int]  # of the lines that the rows are from
+    comments: list[tuple[int, str]]
+    dirty: list[tuple[str, Fault]]  # the reason, and where
+
+
+def read_lines(block: bytes, first_line: int) -> Lines:
+    """Read a block of whole lines; `first_line` is the number of its first one in the file."""
+    rows = _numbers(block, block.count(b"\n")) if _is_regular(block) else None
+    if rows is not None and _is_clean(rows):
+        return Lines(rows, range(first_line, first_line + len(rows)), [], [])
+    return _line_by_line(block, first_line)
+
+
+def _is_regular(block: bytes) -> bool:
+    """Return whether every line has 18 words, and none is a comment."""
+    if b";" in block:
+        return False
+    letters = np.frombuffer(block, np.uint8)
+    blank = letters <= ord(" ")
+    words = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1  # where they begin
+    if not blank[0]:
+        words = np.concatenate(([0], words))
+    ends = np.flatnonzero(letters == ord("\n"))
+    if len(words) != _WIDTH * len(ends):
+        return False
+    return bool((words[_WIDTH - 1 :: _WIDTH] < ends).all() and (words[_WIDTH::_WIDTH] > ends[:-1]).all())
+
+
+def _numbers(text: bytes, lines: int) -> Numbers | None:
+    """Return the numbers of so many lines with 18 words each; `None` where a word is no number."""
+    for kind in ("i8", "f8"):  # whole numbers are read five times as fast
+        try:
+            found: Numbers = np.fromstring(text, dtype=kind, sep=" ").reshape(lines, _WIDTH)
+        except ValueError:  # a word is no such number, or was read as two
+            continue
+        return found
+    return None
+
+
+def _is_clean(rows: Numbers) -> bool:
+    """Return whether whole numbers are all sound, at a glance; `_sound` says which are not."""
+    return bool(
+        rows.dtype == np.int64
+        and rows.min() >= MISSING
+        and rows.max() <= MOST
+        and rows[:, JOB].min() >= 0
+        and rows[:, SUBMIT].min() >= 0
+        and rows[:, STATUS].max() <= LARGEST_STATUS
+    )
+
+
+def _line_by_line(block: bytes, first_line: int) -> Lines:
+    comments: list[tuple[int, str]] = []
+    dirty: list[tuple[str, Fault]] = []
+    texts, numbers = [], []
+    for number, text in enumerate(block.split(b"\n"), first_line):
+        if text.lstrip()[:1] == b";":
+            comments.append((number, text.rstrip(b"\r").decode("utf-8", "surrogateescape")))
+        elif len(text.split()) == _WIDTH:
+            texts.append(text)
+            numbers.append(number)
+        elif text.strip():
+            dirty.append(_dirty(WRONG_COUNT, number, f"{len(text.split())} fields"))
+    rows = _numbers(b"\n".join(texts), len(texts))
+    if rows is None:
+        rows, numbers = _word_by_word(texts, numbers, dirty)
+    sound = _sound(rows, numbers, dirty)
+    kept = [number for number, is_sound in zip(numbers, sound.tolist(), strict=True) if is_sound]
+    return Lines(rows[sound], kept, comments, sorted(dirty, key=lambda each: each[1].line or 0))
+
+
+def _word_by_word(
+    texts: Sequence[bytes], numbers: Sequence[int], dirty: list[tuple[str, Fault]]
+) -> tuple[NDArray[np.float64], list[int]]:
+    rows, kept = [], []
+    for text, number in zip(texts, numbers, strict=True):
+        words = text.split()
+        wrong = [place for place, word in enumerate(words) if not _NUMBER.fullmatch(word)]
+        if wrong:
+            word = quote(words[wrong[0]].decode("utf-8", "replace"))
+            dirty.append(_dirty(NO_NUMBER, number, f"{word} as {FIELDS[wrong[0]]}"))
+        else:
+            rows.append([float(word) for word in words])
+            kept.append(number)
+    return np.array(rows, np.float64).reshape(-1, _WIDTH), kept
+
+
+def _sound(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, Fault]]) -> NDArray[np.bool_]:
+    """Return which rows are sound; the first reason why one is not is added to `dirty`."""
+    places = np.arange(_WIDTH)
+    sound = np.ones(len(rows), bool)
+    for reason, broken in (
+        (NO_NUMBER, ~np.isfinite(rows)),
+        (TOO_LARGE, rows > MOST),
+        (NEGATIVE, (rows < 0) & (rows != MISSING)),
+        (NOT_WHOLE, np.isin(FIELDS, WHOLE) & (rows != np.floor(rows))),
+        (NO_JOB, (places == JOB) & (rows == MISSING)),
+        (NO_SUBMIT, (places == SUBMIT) & (rows == MISSING)),
+        (NO_STATUS, (places == STATUS) & (rows > LARGEST_STATUS)),
+    ):
+        for n in np.flatnonzero(sound & broken.any(axis=1)).tolist():
+            place = int(np.argmax(broken[n]))
+            dirty.append(_dirty(reason, numbers[n], f"{rows[n, place]:.17g} as {FIELDS[place]}"))
+            sound[n] = False
+    return sound
+
+
+def _dirty(reason: str, line: int, found: str) -> tuple[str, Fault]:
+    do = "mend the line, or leave such lines out (--skip-dirty)"
+    return reason, Fault((), found, NEEDED[reason], do, line=line)

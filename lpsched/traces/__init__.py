@@ -1,0 +1,1 @@
+"""What real systems ran, as something to simulate or to solve."""

@@ -1,0 +1,193 @@
+"""Jobs of a log that count, whatever format it was in, and an account of those that do not.
+
+    width      processors of a job in a Standard Workload Format log, nodes of a Slurm job
+    run        seconds that it really took, or shall take; 0 means less than half a second
+    start      when it started; NaN where nobody knows
+    requested  seconds that its owner asked for; NaN where nobody knows
+    joules     what it consumed; NaN where nobody knows
+    machine    on which of the system's parts it ran: a partition, or the whole
+    group      which of the task types it belongs to
+
+Jobs stand in the order of their submit times, equal ones in that of the log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lpsched.errors import Place
+
+ONLY_TYPE: Final = "job"  # where jobs are not told apart
+LEAST_SECONDS: Final = 0.5  # what rounds to 0
+NAMES: Final = ("machines", "groups")
+MOST_GROUPS: Final = 10_000  # task types of one instance
+
+Label = TypeVar("Label", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jobs:
+    """One number per job in each array; `machines` and `groups` are the names that two of them number."""
+
+    number: NDArray[np.int64]
+    submit_seconds: NDArray[np.float64]
+    start_seconds: NDArray[np.float64]
+    run_seconds: NDArray[np.float64]
+    requested_seconds: NDArray[np.float64]
+    width: NDArray[np.int64]
+    joules: NDArray[np.float64]
+    machine: NDArray[np.int64]
+    group: NDArray[np.int64]
+    machines: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many jobs there are."""
+        return len(self.number)
+
+    def lasting(self) -> Jobs:
+        """Return the jobs with half a second in place of 0, and no request below the run time."""
+        run = np.where(self.run_seconds == 0, LEAST_SECONDS, self.run_seconds)
+        asked = np.maximum(self.requested_seconds, run)  # NaN stays NaN
+        return replace(self, run_seconds=run, requested_seconds=asked)
+
+    def with_names_in_use(self) -> Jobs:
+        """Return the same jobs without the names of machines and groups that none of them has."""
+        machine, machines = numbered_labels(self.machine.tolist())
+        group, groups = numbered_labels(self.group.tolist())
+        return replace(
+            self,
+            machine=machine,
+            group=group,
+            machines=tuple(self.machines[each] for each in machines),
+            groups=tuple(self.groups[each] for each in groups),
+        )
+
+    def taken(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Jobs:
+        """Return some of the jobs, or all in another order."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(self, **{key: each[which] for key, each in columns.items() if key not in NAMES})
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What jobs amount to: width times run time, the time from the first submit to the last, and energy."""
+
+    width_seconds: float
+    widest: int
+    submit_span_seconds: float | None  # if all tell their submit time
+    joules: float | None  # of those jobs that tell it
+    jobs_with_joules: int
+
+    @classmethod
+    def of(cls, jobs: Jobs) -> Totals:
+        """Sum over jobs."""
+        known = ~np.isnan(jobs.joules)
+        span = float(np.ptp(jobs.submit_seconds))
+        return cls(
+            width_seconds=float((jobs.width * jobs.run_seconds).sum()),
+            widest=int(jobs.width.max()),
+            submit_span_seconds=None if math.isnan(span) else span,
+            joules=float(jobs.joules[known].sum()) if known.any() else None,
+            jobs_with_joules=int(known.sum()),
+        )
+
+
+@dataclass(slots=True)
+class Account:
+    """How many jobs were read and are kept, why the others are not, and how many were changed."""
+
+    read: int
+    kept: int = 0
+    totals: Totals | None = None  # of those that are kept
+    left_out: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, which: NDArray[np.bool_], still: NDArray[np.bool_]) -> None:
+        """Leave out jobs that are still there, and count them."""
+        count = int((which & still).sum())
+        if count:
+            self.left_out[reason] = self.left_out.get(reason, 0) + count
+        still &= ~which
+
+    def close(self, jobs: Jobs) -> Jobs:
+        """Sum the jobs that are kept, as the log tells them, and return them as they are used (`lasting`)."""
+        self.kept, self.totals = len(jobs), Totals.of(jobs)
+        self.note("jobs of 0 seconds: half a second stands for it", int((jobs.run_seconds == 0).sum()))
+        return jobs.lasting()
+
+    def note(self, what: str, count: int) -> None:
+        """Count what was changed; nothing is said of what was not."""
+        if count:
+            self.notes[what] = self.notes.get(what, 0) + count
+
+
+def numbered_labels(labels: Iterable[Label]) -> tuple[NDArray[np.int64], tuple[Label, ...]]:
+    """Return the number of each label, in the order of first use, and the labels.
+
+    >>> numbered_labels(["b", "a", "b"])
+    (array([0, 1, 0]), ('b', 'a'))
+    """
+    number: dict[Label, int] = {}
+    numbers = np.array([number.setdefault(label, len(number)) for label in labels], np.int64)
+    return numbers, tuple(number)
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names that differ: what was there before gets a number.
+
+    >>> distinct(["a", "b", "a", "a (2)"])
+    ('a', 'b', 'a (2)', 'a (2) (2)')
+    """
+    made: dict[str, None] = {}
+    for name in names:
+        number, own = 1, name
+        while own in made:
+            number += 1
+            own = f"{name} ({number})"
+        made[own] = None
+    return tuple(made)
+
+
+def require_jobs(source: str, account: Account) -> None:
+    """Refuse a log of which nothing is left.
+
+    Raises
+    ------
+    InstanceError
+        If no job is kept.
+    """
+    if not account.kept:
+        reasons = "; ".join(f"{count:,} left out: {reason}" for reason, count in account.left_out.items())
+        found = f"no job that can be used, of {account.read:,}" + (f" ({reasons})" if reasons else "")
+        raise refused(source, found, "at least one job that ran", "bring another log, or keep more of it")
+
+
+def require_few_groups(source: str, groups: Sequence[object]) -> None:
+    """Refuse more task types than anybody can use.
+
+    Raises
+    ------
+    InstanceError
+        If there are more.
+    """
+    if len(groups) > MOST_GROUPS:
+        do = "group by fewer columns (--group-by)"
+        raise refused(source, f"{len(groups):,} task types", f"at most {MOST_GROUPS:,}", do)
+
+
+def refused(source: str, found: str, needed: str, do: str, place: Place = ()) -> InstanceError:
+    """Return the error for a log that does not make an instance."""
+    return InstanceError(source, (Fault(place, found, needed, do),))

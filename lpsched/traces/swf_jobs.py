@@ -1,0 +1,173 @@
+"""Which jobs of a Standard Workload Format log count, and how.
+
+*Left out*, each with its count: lines that repeat a part of a job (status 2 to 4: the whole job has a line of
+its own), jobs that never ran (no run time; cancelled with none), jobs of unknown size, and on request those
+that failed or were cancelled while running (status 0 and 5).
+
+*Changed*, each with its count, when they are used (`jobs.py`): a run time of 0 means less than half a second,
+and half a second stands for it; a request below the run time is raised to it (systems let jobs run on); where
+there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
+are sorted.
+
+The size is the processors a job got, or if that is not known those it asked for.
+
+Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from lpsched.files.swf_lines import MISSING
+from lpsched.instance.fields import nearest, quote
+from lpsched.traces.classes import classes
+from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, numbered_labels, refused, require_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lpsched.files.swf import SwfTrace
+
+COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
+SIZE: Final = "size"
+TIME: Final = "time"
+GROUPS: Final = (*COLUMNS, SIZE, TIME)
+REAL: Final = "real"
+REQUESTED: Final = "requested"
+FAILED: Final = 0
+CANCELLED: Final = 5
+LONGEST_NAME: Final = 60
+PARTS: Final = (2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwfChoice:
+    """What to take of a log.
+
+    Parameters
+    ----------
+    times
+        Let jobs run as long as they did, or as long as they asked for.
+    group_by
+        Which of `GROUPS` make the task types; size and time by their classes. None: all jobs are one.
+    partitions
+        How many nodes each partition has; if given, each is a cluster of its own.
+    keep_failed
+        Keep jobs that failed, or were cancelled while they ran: they took their nodes like others.
+    begin_seconds, end_seconds
+        Of the log: keep what was submitted from the one on and before the other.
+    """
+
+    times: Literal["real", "requested"] = REAL
+    group_by: tuple[str, ...] = ()
+    partitions: Mapping[int, int] = field(default_factory=dict)
+    keep_failed: bool = True
+    begin_seconds: float = 0.0
+    end_seconds: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """What is known of every job of a log; NaN where a request is not."""
+
+    real: NDArray[np.float64]
+    asked: NDArray[np.float64]
+    width: NDArray[np.int64]
+
+
+def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Account]:
+    """Return the jobs that count, and the account of all.
+
+    Raises
+    ------
+    InstanceError
+        If none does, or they cannot be grouped so.
+    """
+    for name in choice.group_by:
+        if name not in GROUPS:
+            found, needed = f"grouping by {quote(name)}", f"some of {', '.join(GROUPS)}"
+            raise refused(source, found, needed, nearest(name, GROUPS) or "choose others")
+    account = Account(len(trace))
+    asked = np.where(trace["requested_seconds"] > 0, trace["requested_seconds"], np.nan)
+    width = np.where(trace["processors"] > 0, trace["processors"], trace["requested_processors"])
+    seen = _Seen(trace["run_seconds"].astype(np.float64), asked, width.astype(np.int64))
+    kept = np.flatnonzero(_kept(trace, choice, seen, account))
+    account.kept = len(kept)
+    require_jobs(source, account)
+    submits = trace["submit_seconds"][kept].astype(np.float64)
+    late = int((submits < np.maximum.accumulate(submits)).sum())
+    account.note("jobs submitted before one that stands above them: sorted", late)
+    kept = kept[np.argsort(submits, kind="stable")]
+    return _made(trace, choice, _Seen(seen.real[kept], asked[kept], seen.width[kept]), kept), account
+
+
+def _made(trace: SwfTrace, choice: SwfChoice, seen: _Seen, kept: NDArray[np.intp]) -> Jobs:
+    """Return the jobs that are kept, in their order."""
+    quantised = {SIZE: classes(seen.width), TIME: classes(seen.real)}
+    columns = {name: quantised[name] if name in quantised else trace[name][kept] for name in choice.group_by}
+    group, groups = _groups({name: column.tolist() for name, column in columns.items()}, len(kept))
+    machine, machines = _machines(trace, choice)
+    submit, wait = (trace[name][kept].astype(np.float64) for name in ("submit_seconds", "wait_seconds"))
+    return Jobs(
+        number=trace["job"][kept].astype(np.int64),
+        submit_seconds=submit,
+        start_seconds=np.where(wait == MISSING, np.nan, submit + wait),
+        run_seconds=seen.asked if choice.times == REQUESTED else seen.real,
+        requested_seconds=seen.asked,
+        width=seen.width,
+        joules=np.full(len(kept), np.nan),
+        machine=machine[kept],
+        group=group,
+        machines=machines,
+        groups=groups,
+    )
+
+
+def _kept(trace: SwfTrace, choice: SwfChoice, seen: _Seen, account: Account) -> NDArray[np.bool_]:
+    status, submit = trace["status"], trace["submit_seconds"]
+    kept = np.ones(len(trace), bool)
+    account.leave_out("a part of a job that has a line of its own", np.isin(status, PARTS), kept)
+    account.leave_out("cancelled before it ran", (status == CANCELLED) & (seen.real <= 0), kept)
+    account.leave_out("no run time", seen.real == MISSING, kept)
+    account.leave_out("no processors", seen.width <= 0, kept)
+    if choice.times == REQUESTED:
+        account.leave_out("no requested time", np.isnan(seen.asked), kept)
+    if not choice.keep_failed:
+        account.leave_out("failed or cancelled", np.isin(status, (FAILED, CANCELLED)), kept)
+    outside = (submit < choice.begin_seconds) | (submit >= choice.end_seconds)
+    account.leave_out("submitted outside the chosen time", outside, kept)
+    if choice.partitions:
+        unknown = ~np.isin(trace["partition"], list(choice.partitions))
+        account.leave_out("on a partition that was not named", unknown, kept)
+    return kept
+
+
+def _groups(columns: Mapping[str, list[int]], jobs: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return which task type each job has; types are numbered in the order of first use."""
+    if not columns:
+        return np.zeros(jobs, np.int64), (ONLY_TYPE,)
+    group, labels = numbered_labels(zip(*columns.values(), strict=True))
+    return group, tuple(
+        ", ".join(f"{name} {shown(value)}" for name, value in zip(columns, label, strict=True))
+        for label in labels
+    )
+
+
+def shown(value: int) -> str:
+    """Return a user, a queue or the like as it stands in names."""
+    return "unknown" if value == MISSING else str(value)
+
+
+def _machines(trace: SwfTrace, choice: SwfChoice) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    if not choice.partitions:
+        name = (trace.said("Computer") or "")[:LONGEST_NAME].strip()
+        return np.zeros(len(trace), np.int64), (name if name and name.isprintable() else "cluster",)
+    known = sorted(choice.partitions)
+    place = np.searchsorted(known, trace["partition"])
+    return np.minimum(place, len(known) - 1), tuple(f"partition {shown(number)}" for number in known)
