@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from lpsched.cli.talk import Talk
     from lpsched.files.bags import TableForm
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
 
-def header(kind: str, instance: Bag | Facility | Day) -> dict[str, Any]:
+def header(kind: str, instance: Bag | Facility | Day | Clusters) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {
         "format": kind,
@@ -24,7 +25,7 @@ def header(kind: str, instance: Bag | Facility | Day) -> dict[str, Any]:
 
 
 def write_and_tell(
-    talk: Talk, instance: Bag | Facility | Day, path: Path, form: TableForm | None, **more: object
+    talk: Talk, instance: Bag | Facility | Day | Clusters, path: Path, form: TableForm | None, **more: object
 ) -> None:
     """Write an instance and say which files now hold it."""
     from lpsched.files.instances import write_instance
@@ -38,10 +39,14 @@ def _held(file: str) -> str:
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
 
-def _size(instance: Bag | Facility | Day) -> str:
+def _size(instance: Bag | Facility | Day | Clusters) -> str:
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
 
+    if isinstance(instance, Clusters):
+        kinds = f"{len(instance.task_types):,} task types, {len(instance.clusters):,} clusters"
+        return f"{instance.tasks:,} tasks on {instance.nodes:,} nodes with {instance.cores:,} cores ({kinds})"
     if isinstance(instance, Bag | Day):
         kinds = f"{len(instance.task_types):,} task types, {len(instance.machine_types):,} machine types"
         return f"{instance.tasks:,} tasks on {instance.machines:,} machines ({kinds})"

@@ -95,6 +95,7 @@ def front(
     from lpsched.cli.bag_front import BagAsked, front_of_bag
     from lpsched.cli.day_front import DayAsked, compare_day
     from lpsched.files.instances import read_instance
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
@@ -117,8 +118,9 @@ def front(
     if falling and machines is None:
         raise typer.BadParameter("goes with --machines", param_hint="--falling")
     read = read_instance(instance)
-    if isinstance(read, Facility):
-        raise typer.BadParameter("is a facility; needs a bag or a day", param_hint="INSTANCE")
+    if isinstance(read, Facility | Clusters):
+        kind = "a facility" if isinstance(read, Facility) else "clusters"
+        raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
         refuse({"--machines": machines, "--sample": sample}, OF_BAG)
         refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)

@@ -1,4 +1,4 @@
-"""What `lpsched validate` does with a bag, a day or a facility: call the judge, print, tell how it went."""
+"""What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lpsched.cli.talk import talk_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
     from lpsched.risk.options import RiskOptions
@@ -96,6 +97,24 @@ def judge_day(
             watch=watch,
         )
     talk.answer(result.to_dict(), day_validation_tables(result))
+    leave(watch, valid=result.valid)
+
+
+def judge_clusters(
+    context: typer.Context, clusters: Clusters, files: list[Path], time_limit: float | None
+) -> None:
+    """Hold schedule files against the bound of clusters."""
+    from lpsched.compare.clusters import validate_clusters
+    from lpsched.reports.cluster_answers import clusters_validation_tables
+
+    if not files:
+        raise typer.BadParameter(
+            "needs a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES"
+        )
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_clusters(clusters, files, time_limit=time_limit, watch=watch)
+    talk.answer(result.to_dict(), clusters_validation_tables(result))
     leave(watch, valid=result.valid)
 
 

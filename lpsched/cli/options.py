@@ -20,6 +20,7 @@ class Kind(StrEnum):
     BAG = "bag"
     FACILITY = "facility"
     DAY = "day"
+    CLUSTERS = "clusters"
 
 
 class Tables(StrEnum):

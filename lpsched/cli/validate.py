@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_day, judge_facility
+from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_clusters, judge_day, judge_facility
 from lpsched.cli.options import (
     Deadline,
     Generations,
@@ -34,13 +34,14 @@ ALL = "all"
 def validate(
     context: typer.Context,
     instance: Annotated[
-        Path, typer.Argument(help="A bag, a day or a facility: a .yaml or .json file.", readable=False)
+        Path,
+        typer.Argument(help="A bag, a day, clusters or a facility: a .yaml or .json file.", readable=False),
     ],
     schedules: Annotated[
         list[Path] | None,
         typer.Argument(
             help="Of a bag: schedules, compact (.json, .yaml) or one row per task (.csv, .parquet). "
-            "Of a day: one row per task. Of a facility: allocations (.json).",
+            "Of a day or clusters: one row per task. Of a facility: allocations (.json).",
             readable=False,
         ),
     ] = None,
@@ -68,7 +69,7 @@ def validate(
         float | None,
         typer.Option(
             help="Seconds of each scheduler or method that takes long, by default 300 (nsga2, ga: 60, "
-            "nlp: 600).",
+            "nlp: 600). Of clusters: of the bound.",
             min=0.0,
         ),
     ] = None,
@@ -84,6 +85,7 @@ def validate(
 ) -> None:
     """Check schedules, run other schedulers, and tell how far from the best possible they are."""
     from lpsched.files.instances import read_instance
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
@@ -97,6 +99,15 @@ def validate(
         refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
         options = Options(_methods(method or []), time_limit, seed, generations, solver, report)
         judge_facility(context, read, instance, files, options)
+        return
+    if isinstance(read, Clusters):
+        refuse(of_bag | {"--risk": risk, "--generations": generations}, "does not go with clusters")
+        refuse(
+            {"--heuristic": heuristic, "--method": method},
+            "does not go with clusters; see 'lpsched simulate'",
+        )
+        refuse({"--drop-below": drop_below, "--report": report}, "does not go with clusters")
+        judge_clusters(context, read, files, time_limit)
         return
     if isinstance(read, Day):
         refuse(of_bag, "goes with a bag, and this is a day")

@@ -13,13 +13,14 @@ from lpsched.cli.talk import talk_of
 def verify(
     context: typer.Context,
     instance: Annotated[
-        Path, typer.Argument(help="A bag, a facility or a day: a .yaml or .json file.", readable=False)
+        Path,
+        typer.Argument(help="A bag, a facility, a day or clusters: a .yaml or .json file.", readable=False),
     ],
     files: Annotated[
         list[Path],
         typer.Argument(
             help="Certificates and schedules of a bag, proofs and allocations of a facility, "
-            "or certificates and schedules of a day.",
+            "or certificates and schedules of a day or of clusters.",
             readable=False,
         ),
     ],

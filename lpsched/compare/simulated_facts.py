@@ -8,49 +8,63 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from lpsched.result.policy_run import Earned, Traces
-from lpsched.result.priorities import kind_of, kinds_by_worth
+from lpsched.result.priorities import kinds_by_worth, kinds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
-    from lpsched.verify.day import DayAccount, DayDetails, DayMeasurement, ToldUtility
+    from lpsched.instance.period import Period
+    from lpsched.verify.day import ToldUtility
 
 STEPS: Final = 72
 
 
-def traces_of(day: Day, account: DayAccount, measured: DayMeasurement) -> Traces:
+class Traced(Protocol):
+    """An account of a schedule, of whatever kind."""
+
+    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return utility and joules that have been counted by some times."""
+
+
+def length_of(period: Period, makespan_seconds: float | None) -> float:
+    """Return how long the period is; without an end, until the last task ends."""
+    if period.length_seconds is not None:
+        return period.length_seconds
+    return max(0.0, (makespan_seconds or 0.0) - period.begins_at)
+
+
+def traces_of(period: Period, length: float, account: Traced) -> Traces:
     """Return what had been counted by even steps of the period."""
-    length = _length(day, measured)
     since = [length * step / STEPS for step in range(STEPS)] + [length]
-    begin, end = day.period.begins_at, day.period.ends_at
+    begin, end = period.begins_at, period.ends_at
     utility, joules = account.traces([min(begin + seconds, end) for seconds in since])
     return Traces(tuple(since), utility, joules)
 
 
-def earned_by_kind(day: Day, found: DayDetails) -> tuple[Earned, ...]:
+def earned_by_kind(instance: Day | Clusters, found: Sequence[ToldUtility]) -> tuple[Earned, ...]:
     """Return what tasks of each priority, or own function, earned; those worth most first."""
     parts: defaultdict[str, list[ToldUtility]] = defaultdict(list)
-    for each in found.utility_by_told:
-        parts[kind_of(each.told)].append(each)
+    for kind, each in zip(kinds_of(instance), found, strict=True):
+        parts[kind].append(each)
     return tuple(
         Earned(
             kind,
             math.fsum(each.earned for each in parts[kind]),
             math.fsum(each.if_none_waits for each in parts[kind]),
         )
-        for kind in kinds_by_worth(day)
+        for kind in kinds_by_worth(instance)
     )
 
 
 def busy_shares(
-    day: Day, measured: DayMeasurement, busy_seconds: Mapping[tuple[str, int], float]
+    day: Day, length: float, busy_seconds: Mapping[tuple[str, int], float]
 ) -> tuple[tuple[str, float], ...]:
     """Return which share of the period the machines of each type were busy."""
-    length = _length(day, measured)
     busy: defaultdict[str, list[float]] = defaultdict(list)
     for (name, _), seconds in busy_seconds.items():
         busy[name].append(seconds)
@@ -60,13 +74,6 @@ def busy_shares(
     )
 
 
-def naive_utility(found: DayDetails) -> float:
+def naive_utility(found: Sequence[ToldUtility]) -> float:
     """Return what all tasks would earn if each began at once where it is quickest."""
-    return math.fsum(each.if_none_waits for each in found.utility_by_told)
-
-
-def _length(day: Day, measured: DayMeasurement) -> float:
-    """Return how long the period is; without an end, until the last task ends."""
-    if day.period.length_seconds is not None:
-        return day.period.length_seconds
-    return max(0.0, (measured.makespan_seconds or 0.0) - day.period.begins_at)
+    return math.fsum(each.if_none_waits for each in found)

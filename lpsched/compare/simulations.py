@@ -5,26 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compare.policies import find_policy, policy_names
-from lpsched.compare.simulated import Given, Piece, Question, Simulating
+from lpsched.compare.cluster_stage import ClusterStage, usual_options
+from lpsched.compare.day_stage import DayStage
+from lpsched.compare.simulated import Piece, Question, Simulating
+from lpsched.compare.stage import Given, refusal
 from lpsched.compare.workers import work_off
 from lpsched.compiled import require_compiler
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError
+from lpsched.errors import InvalidScheduleError
+from lpsched.instance.day import Day
 from lpsched.result.policy_entry import OFFLINE, PolicyEntry
 from lpsched.result.policy_run import PolicyRun
 from lpsched.result.provenance import provenance_of
 from lpsched.result.simulation import Simulation, TrialBounds
-from lpsched.simulation.options import POLLED, SimulationOptions
-from lpsched.simulation.policy import Policy
-from lpsched.simulation.registry import POLICIES
+from lpsched.simulation.clusters.options import ClusterOptions
+from lpsched.simulation.options import SimulationOptions
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lpsched.compare.simulated import Done
-    from lpsched.instance.day import Day
-    from lpsched.simulation.policy import Choose
+    from lpsched.compare.stage import Stage
+    from lpsched.instance.clusters import Clusters
+    from lpsched.simulation.clusters.policy import ClusterPolicy, Place
+    from lpsched.simulation.policy import Choose, Policy
 
 ALL: Final = "all"
 NO_SOLVER: Final = "simulation"
@@ -33,10 +37,10 @@ OFFLINE_ENTRY: Final = Given(OFFLINE, OFFLINE)
 
 
 def simulate(  # noqa: PLR0913 - options are keyword-only
-    day: Day,
-    policies: Sequence[str | Policy | Choose],
+    instance: Day | Clusters,
+    policies: Sequence[str | Policy | Choose | ClusterPolicy | Place],
     *,
-    options: SimulationOptions | None = None,
+    options: SimulationOptions | ClusterOptions | None = None,
     bound: bool = False,
     offline: bool = False,
     trials: int = 1,
@@ -49,11 +53,13 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    instance
+        A day of machines, or clusters.
     policies
-        Names (`all`: every one), functions `(state, rng) -> assignments`, or policies made of such functions.
-        One that fails is an entry with the reason.
+        Names (`all`: every one), functions `(state, rng) -> assignments` (for clusters: placements), or
+        policies made of such functions. One that fails is an entry with the reason.
     options
-        How the days are run: queues, mapping events, dropping, energy filter.
+        How the days are run: mapping events, dropping, energy filter; for clusters, `ClusterOptions`.
     bound
         Whether to prove how much any schedule of each day can earn.
     offline
@@ -72,40 +78,70 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InstanceError
-        If there is no such policy, or further days cannot be drawn.
+        If there is no such policy, further days cannot be drawn, or something has no meaning for clusters.
     MissingExtraError
         If Numba is not installed.
     InvalidScheduleError
         If a schedule of ours is not valid, or earns more than the bound: it is our mistake.
     """
     require_compiler("simulating a day", "simulate")
-    options = options or SimulationOptions()
-    given = _given(day, policies, options)
+    stage = _stage(instance, options, offline=offline)
+    given = _given(stage, policies)
     _require_counts({"trials": trials, "jobs": jobs})
     places = (*range(len(given)), None)  # bounds last: whoever says stop meanwhile has the rest
     pieces = [Piece(trial, place) for trial in range(trials) for place in places]
-    question = Question(day, given, options, seed, bound or offline, offline, time_limit)
+    question = Question(stage, given, seed, bound or offline, offline, time_limit)
     worker = Simulating(question)
     if trials > 1:
-        worker.day_of(1)  # refused now, if ever
+        worker.stage_of(1)  # refused now, if ever
     done = work_off(worker, pieces, jobs=jobs, watch=watch or Watch())
     bounds = _bounds(done)
-    entries = [_entry(each, place, done, bounds) for place, each in enumerate(given)]
+    entries = [_entry(stage, each, place, done, bounds) for place, each in enumerate(given)]
     if offline:
-        entries.append(_entry(OFFLINE_ENTRY, None, done, bounds))
+        entries.append(_entry(stage, OFFLINE_ENTRY, None, done, bounds))
     return Simulation(
         tuple(entries),
         tuple(bounds.values()),
         asked_trials=trials,
         seed=seed,
-        options=asdict(options),
-        energy_constraint_joules=day.period.energy_constraint_joules,
-        provenance=provenance_of(day, NO_SOLVER),
+        options=asdict(stage.options),
+        energy_constraint_joules=instance.period.energy_constraint_joules,
+        provenance=provenance_of(instance, NO_SOLVER),
+        judged=stage.judged,
+        waiting=None if stage.waiting is None else asdict(stage.waiting),
     )
 
 
+def _stage(
+    instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool
+) -> Stage:
+    """Return the stage that fits the instance.
+
+    Raises
+    ------
+    InstanceError
+        If the options are those of the other kind, or an offline schedule of clusters is asked for.
+    """
+    if isinstance(instance, Day):
+        if not isinstance(options, SimulationOptions | None):
+            raise refusal("options", type(options).__name__, "SimulationOptions, for a day", "bring them")
+        return DayStage(instance, options or SimulationOptions())
+    if not isinstance(options, ClusterOptions | None):
+        raise refusal("options", type(options).__name__, "ClusterOptions, for clusters", "bring them")
+    if offline:
+        raise refusal(
+            "offline", "clusters", "a day of machines: others have no such schedule", "leave it out"
+        )
+    return ClusterStage(instance, _explicit(options or usual_options(instance)))
+
+
+def _explicit(options: ClusterOptions) -> ClusterOptions:
+    """Name the leniency that a filter has where nobody said."""
+    return replace(options, leniency=options.factor) if options.energy_filter is not None else options
+
+
 def _given(
-    day: Day, policies: Sequence[str | Policy | Choose], options: SimulationOptions
+    stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]
 ) -> tuple[Given, ...]:
     """Find policies before anything is run, each name once.
 
@@ -116,36 +152,13 @@ def _given(
     """
     found: dict[str, Given] = {}
     for each in policies:
-        for one in all_names(day, options) if each == ALL else [each]:
-            given = _policy(day, one)
+        for one in stage.all_names() if each == ALL else [each]:
+            given = stage.find(one)
             found.setdefault(given.name, given)
     if not found:
-        raise _refusal("policies", "none", "at least one", f"name some, of {', '.join(policy_names())}")
-    for given in found.values():
-        if options.machines == POLLED and _is_immediate(day, given):
-            shown = f"{given.name!r}, which maps each task as it comes, and polled machines"
-            raise _refusal("policies", shown, "machines with queues for it", "choose queued machines")
+        names = ", ".join(stage.all_names())
+        raise refusal("policies", "none", "at least one", f"name some, of {names}")
     return tuple(found.values())
-
-
-def all_names(day: Day, options: SimulationOptions) -> tuple[str, ...]:
-    """Return the names that `all` stands for: every policy that can be run so."""
-    polled = options.machines == POLLED
-    return tuple(name for name in policy_names() if not (polled and find_policy(name, day).immediate))
-
-
-def _policy(day: Day, each: str | Policy | Choose) -> Given:
-    if isinstance(each, str):
-        found = find_policy(each, day)
-        return Given(each, "policy", found if each in POLICIES.registered else None)
-    if isinstance(each, Policy):
-        return Given(each.name, "function", each)
-    name = getattr(each, "__name__", type(each).__name__)
-    return Given(name, "function", Policy(name, each))
-
-
-def _is_immediate(day: Day, given: Given) -> bool:
-    return (given.brought or find_policy(given.name, day)).immediate
 
 
 def _require_counts(counts: Mapping[str, int]) -> None:
@@ -158,11 +171,7 @@ def _require_counts(counts: Mapping[str, int]) -> None:
     """
     for name, count in counts.items():
         if count < 1:
-            raise _refusal(name, str(count), "a whole number from 1 up", "correct it")
-
-
-def _refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
-    return InstanceError("simulate", (Fault((name,), found, needed, do),))
+            raise refusal(name, str(count), "a whole number from 1 up", "correct it")
 
 
 def _bounds(done: Sequence[Done]) -> dict[int, TrialBounds]:
@@ -170,18 +179,20 @@ def _bounds(done: Sequence[Done]) -> dict[int, TrialBounds]:
     known = {each.piece.trial: each.bounds for each in done if each.bounds is not None}
     for each in done:
         if each.run is not None and each.run.measured is not None:
-            known.setdefault(each.piece.trial, TrialBounds(each.piece.trial, each.run.naive))
+            tasks = each.run.costly_tasks or 0
+            known.setdefault(each.piece.trial, TrialBounds(each.piece.trial, each.run.naive, tasks=tasks))
     return dict(sorted(known.items()))
 
 
 def _entry(
-    given: Given, place: int | None, done: Sequence[Done], bounds: Mapping[int, TrialBounds]
+    stage: Stage, given: Given, place: int | None, done: Sequence[Done], bounds: Mapping[int, TrialBounds]
 ) -> PolicyEntry:
     """Put the runs of a policy together."""
     own = [each for each in done if each.piece.place == place and each.run is not None]
     runs = tuple(_against(given.name, each.run, bounds) for each in own if each.run is not None)
     schedule = next((each.schedule for each in own if each.schedule is not None), None)
-    return PolicyEntry(given.name, given.kind, runs or (PolicyRun(0, reason=NOT_RUN),), schedule)
+    runs = runs or (PolicyRun(0, reason=NOT_RUN),)
+    return PolicyEntry(given.name, given.kind, runs, schedule, stage.judged)
 
 
 def _against(name: str, run: PolicyRun, bounds: Mapping[int, TrialBounds]) -> PolicyRun:

@@ -128,7 +128,7 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
     if facts.period is not None:
         rows.append(("counted", period_words(day.period)))
     if facts.made_by is not None:
-        rows.append(("made by", ", ".join(map(_noted, facts.made_by.items()))))
+        rows.append(("made by", ", ".join(map(noted, facts.made_by.items()))))
     machines = [
         (machine.name, f"{machine.count:,}", f"{machine.modes:,}" if machine.p_states is not None else "-")
         for machine in day.machine_types
@@ -146,15 +146,15 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
     return [
         table(("", ""), rows),
         table(("machine type", "machines", "P-states"), machines[:MOST_ROWS], numbers=(1, 2)),
-        *_cut(machines),
+        *cut(machines),
         table(("task type", "tasks", "mean s", "quickest s"), tasks[:MOST_ROWS], numbers=(1, 2, 3)),
-        *_cut(tasks),
+        *cut(tasks),
         table(("utility", "tasks"), told[:MOST_ROWS], numbers=(1,)),
-        *_cut(told),
+        *cut(told),
     ]
 
 
-def _noted(entry: tuple[str, object]) -> str:
+def noted(entry: tuple[str, object]) -> str:
     """Write an option of the generator; its name stands alone."""
     name, value = entry
     return str(value) if name == "generator" else f"{name} {value}"
@@ -164,6 +164,7 @@ def _quickest(day: Day, i: int) -> float | None:
     return min((cell for cell in day.seconds.row(i) if cell is not None), default=None)
 
 
-def _cut(rows: Sequence[object]) -> list[Text]:
+def cut(rows: Sequence[object]) -> list[Text]:
+    """Return a line that tells how many rows are not shown, if any."""
     left = len(rows) - MOST_ROWS
     return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
 from lpsched.display import number
 from lpsched.reports.tables import FoldingTable, table
-from lpsched.result.policy_entry import HEADERS, OFFLINE, shown
+from lpsched.result.confidence import Estimate
+from lpsched.result.policy_columns import Judged, shown
+from lpsched.result.policy_entry import OFFLINE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import ConsoleRenderable
     from rich.table import Table
 
@@ -19,13 +23,14 @@ if TYPE_CHECKING:
 MOST_REASONS: Final = 40
 GIGA: Final = 1e9
 WORTH_HEADERS: Final = ("one more", "adds at most, utility")
+SAVED_HEADERS: Final = ("one more", "saves at most, cost")
 
 
 def simulation_tables(result: Simulation) -> list[ConsoleRenderable]:
     """Return each policy beside the naive figure and the bound, and why some have no answer."""
     name = result.provenance.instance_name
     heading = Text(f"{name}: {in_words(result)}")
-    answer = FoldingTable(HEADERS, tuple(result.rows()))
+    answer = FoldingTable(result.headers, tuple(result.rows()))
     reasons = reason_rows(result)
     cut = [Text(f"... and {len(reasons) - MOST_REASONS:,} more (--json has all)")]
     return [
@@ -42,7 +47,12 @@ def _worths(result: Simulation) -> list[Table | Text]:
     rows = result.worth_rows()
     if not rows:
         return []
-    return [table(WORTH_HEADERS, [*rows[:MOST_REASONS], *rows[MOST_REASONS:][-1:]], numbers=(1,))]
+    return [table(worth_headers(result), [*rows[:MOST_REASONS], *rows[MOST_REASONS:][-1:]], numbers=(1,))]
+
+
+def worth_headers(result: Simulation) -> tuple[str, str]:
+    """Return what the table of worths says above its columns."""
+    return SAVED_HEADERS if result.judged is Judged.WAITING else WORTH_HEADERS
 
 
 def in_words(result: Simulation) -> str:
@@ -51,43 +61,91 @@ def in_words(result: Simulation) -> str:
     Every option that is not as usual is named.
     """
     options = result.options
-    told = [trials_in_words(result), f"seed {result.seed}", f"{options['machines']} machines"]
+    told = [trials_in_words(result), f"seed {result.seed}"]
+    told += _day_words(options) if result.judged is Judged.DAY else _cluster_words(result)
+    if result.energy_constraint_joules is not None:
+        told.append(f"at most {number(result.energy_constraint_joules / GIGA)} GJ")
+    if options["drop_below"]:
+        told.append(f"tasks below {number(options['drop_below'])} dropped")
+    if options["energy_filter"] is not None:
+        told.append(f"energy filter {_filter_words(options)}")
+    if options.get("permute", 0) > 1:
+        told.append(f"{options['permute']} tasks permuted")
+    return "; ".join(told)
+
+
+def _day_words(options: Mapping[str, Any]) -> list[str]:
+    """Tell what days alone have: queues, and arrivals that make mapping events."""
     every = []
     if options["every_seconds"] is not None:
         every.append(f"{number(options['every_seconds'])} s")
     if options["every_arrivals"] is not None:
         arrivals = options["every_arrivals"]
         every.append("arrival" if arrivals == 1 else f"{arrivals:,} arrivals")
-    told.append(f"a mapping event every {' or '.join(every)}")
-    if result.energy_constraint_joules is not None:
-        told.append(f"at most {number(result.energy_constraint_joules / GIGA)} GJ")
-    if options["drop_below"]:
-        told.append(f"tasks below {number(options['drop_below'])} dropped")
-    if options["energy_filter"] is not None:
-        leniency = options["energy_filter"]
-        told.append(f"energy filter {leniency if isinstance(leniency, str) else number(leniency)}")
-    if options["permute"] > 1:
-        told.append(f"{options['permute']} tasks permuted")
-    return "; ".join(told)
+    return [f"{options['machines']} machines", f"a mapping event every {' or '.join(every)}"]
+
+
+def _cluster_words(result: Simulation) -> list[str]:
+    """Tell what clusters alone have: costs of waiting, and ends that make mapping events."""
+    told = [] if result.waiting is None else [cost_words(result.waiting)]
+    seconds = result.options["every_seconds"]
+    when = "at every arrival and end" if seconds is None else f"every {number(seconds)} s"
+    return [*told, f"a mapping event {when}"]
+
+
+def cost_words(waiting: Mapping[str, Any]) -> str:
+    """Return what waiting costs, in words.
+
+    >>> cost_words({"measure": "bounded-slowdown", "weight": "cores", "at_least_seconds": 10.0})
+    'cost: bounded slowdown (runs of 10 s at least) times cores'
+    """
+    measure, least = waiting["measure"], number(waiting["at_least_seconds"])
+    names = {
+        "seconds": "seconds waited",
+        "slowdown": "slowdown",
+        "bounded-slowdown": f"bounded slowdown (runs of {least} s at least)",
+        "points": "by the points of the file",
+    }
+    times = "" if waiting["weight"] == "task" else f" times {waiting['weight']}"
+    return f"cost: {names[measure]}{times}"
+
+
+def _filter_words(options: Mapping[str, Any]) -> str:
+    """Return the energy filter, and how lenient it is."""
+    of = options["energy_filter"]
+    if not isinstance(of, str):
+        return number(of)
+    leniency = options.get("leniency")
+    return of if leniency is None else f"{of}, leniency {number(leniency)}"
 
 
 def trials_in_words(result: Simulation) -> str:
     """Return how many days there were."""
-    done, asked = len(result.trials), result.asked_trials
+    done, asked, what = len(result.trials), result.asked_trials, _trial_word(result)
     if done < asked:
-        return f"{done:,} of {asked:,} days"
-    return "one day" if asked == 1 else f"{asked:,} days"
+        return f"{done:,} of {asked:,} {what}s"
+    return f"one {what}" if asked == 1 else f"{asked:,} {what}s"
+
+
+def _trial_word(result: Simulation) -> str:
+    """Return what a trial is: clusters may be simulated for months."""
+    return "day" if result.judged is Judged.DAY else "trial"
 
 
 def notes(result: Simulation) -> list[str]:
     """Return what the rows and columns mean."""
+    costs = result.judged is Judged.WAITING
     told = ["naive: every task begins on arrival where it is quickest."]
     if result.bound is not None:
         seconds = [trial.bound_seconds for trial in result.trials if trial.bound_seconds is not None]
         took = f"; found in {number(sum(seconds) / len(seconds), 3)} s" if seconds else ""
-        told.append(f"bound: no schedule of the day earns more, whoever makes it{took}.")
+        of_day = " of the day" if result.judged is Judged.DAY else ""
+        what = "no schedule below: none costs less" if costs else f"bound: no schedule{of_day} earns more"
+        told.append(f"{what}, whoever makes it{took}.")
+        if costs:
+            told.append("unavoidable: that part of the cost.")
     if len(result.trials) > 1:
-        told.append("Means over the days, ± the 95 % confidence interval.")
+        told.append(f"Means over the {_trial_word(result)}s, ± the 95 % confidence interval.")
     return [" ".join(told)]
 
 
@@ -101,11 +159,18 @@ def lead_of(result: Simulation) -> str:
     best = result.best
     if best is None:
         return "No policy has an answer."
+    costs = result.judged is Judged.WAITING
     several = sum(1 for entry in result.policies if entry.answers and entry.kind != OFFLINE)
-    most = f", the most of {several} policies" if several > 1 else ""
-    earned = f"{best.name} earns {shown(best.mean('utility'))}{most}"
+    most = f", the {'least' if costs else 'most'} of {several} policies" if several > 1 else ""
+    if costs:
+        done = f"{best.name} costs {shown(best.mean('cost'))}{most}"
+    else:
+        done = f"{best.name} earns {shown(best.mean('utility'))}{most}"
     of_bound, bound = best.mean("share_of_bound"), result.bound
     if of_bound is None or bound is None:
-        return f"{earned}."
-    proved = f"no schedule can earn more than {shown(bound)}, proved"
-    return f"{earned}: {100 * of_bound.mean:.3g} % of the bound; {proved}."
+        return f"{done}."
+    share = f"{100 * of_bound.mean:.3g} %"
+    if costs:
+        below = shown(Estimate(0.0 - bound.mean, bound.half_width))
+        return f"{done}; {share} of it no schedule can avoid: none costs less than {below}, proved."
+    return f"{done}: {share} of the bound; no schedule can earn more than {shown(bound)}, proved."

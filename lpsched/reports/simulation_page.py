@@ -1,41 +1,42 @@
-"""The page of a simulation: the answer, utility and energy over the period, priorities, what machines ran."""
+"""The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from lpsched.display import number, percent
+from lpsched.instance.day import Day
+from lpsched.reports.node_picture import node_picture
+from lpsched.reports.node_times import node_times
 from lpsched.reports.page import Paragraph, Picture, Section, Table, page
-from lpsched.reports.simulation import WORTH_HEADERS, in_words, lead_of, notes, reason_rows
+from lpsched.reports.simulation import in_words, lead_of, notes, reason_rows, worth_headers
 from lpsched.reports.simulation_priorities import priorities_picture, priority_rows
 from lpsched.reports.simulation_traces import drawn_policies, traces_picture
+from lpsched.reports.simulation_waits import wait_rows, waits_in_words, waits_picture
 from lpsched.reports.timeline import timeline_of, timeline_picture
-from lpsched.result.policy_entry import HEADERS
+from lpsched.result.policy_columns import COLUMNS, Judged
+from lpsched.schedule.clusters import ClustersSchedule
+from lpsched.schedule.day import DaySchedule
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
+    from lpsched.instance.clusters import Clusters
     from lpsched.result.policy_entry import PolicyEntry
+    from lpsched.result.policy_run import Traces
     from lpsched.result.simulation import Simulation
 
-COLUMNS: Final = (
-    ("utility", "what the tasks earned in the period that counts, measured from the schedule"),
-    ("of naive", "divided by what they would earn if each began on arrival where it is quickest"),
-    ("of bound", "divided by what no schedule of the day can pass, proved"),
-    ("energy", "what machines took in the period while they were busy"),
-    ("completed", "tasks that ended within the period"),
-    ("dropped", "tasks given up for good within the period"),
-    ("waiting", "tasks that had arrived, and neither begun nor been dropped, when the period ended"),
-    ("events", "mapping events, at which the policy was asked, of the warm-up too"),
-    ("ms/event", "mean milliseconds that a mapping event took: the policy, dropping and energy filter"),
-)
 WORTHS: Final = (
     "The prices that prove the bound: an hour of one more machine, on average over the period, or a kWh more "
     "raises the bound by this at most."
 )
+SAVED: Final = (
+    "The prices that prove what no schedule can avoid: an hour of one more node, on average over all time, "
+    "lowers that by this at most."
+)
+UNBROKEN: Final = "\u00a0"  # a space at which no line ends: a number and its unit stay together
 EVERY: Final = 6  # of the steps of a trace: two hours of a day
 
 
-def simulation_page(day: Day, result: Simulation) -> str:
+def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
     """Return the page of a simulation as HTML.
 
     Raises
@@ -45,55 +46,70 @@ def simulation_page(day: Day, result: Simulation) -> str:
     """
     sections = [_answer(result)]
     if result.answered:
-        sections += [_over_time(result), _by_priority(result)]
+        sections.append(_over_time(result))
+        if result.judged is not Judged.WAITING:
+            sections.append(_by_priority(result))
+        if result.judged is not Judged.DAY:
+            sections.append(_waits(result))
     best = result.best
     if best is not None and best.schedule is not None:
-        sections.append(_machines(day, best))
+        sections.append(_machines(instance, best) if isinstance(instance, Day) else _nodes(instance, best))
     if result.worth_rows():
-        worths = Table(WORTH_HEADERS, tuple(result.worth_rows()), numbers=True)
-        sections.append(Section("What one more is worth", (Paragraph(WORTHS), worths)))
-    sections.append(Section("What the columns mean", (Table(("column", "meaning"), COLUMNS),)))
+        worths = Table(worth_headers(result), tuple(result.worth_rows()), numbers=True)
+        told = Paragraph(SAVED if result.judged is Judged.WAITING else WORTHS)
+        sections.append(Section("What one more is worth", (told, worths)))
+    meanings = tuple((column.header, column.meaning) for column in COLUMNS[result.judged])
+    sections.append(Section("What the columns mean", (Table(("column", "meaning"), meanings),)))
     made = result.provenance
-    footer = f"{in_words(result)}. lpsched {made.lpsched}, day {made.instance_hash}."
+    what = "day" if result.judged is Judged.DAY else "clusters"
+    footer = f"{in_words(result)}. lpsched {made.lpsched}, {what} {made.instance_hash}."
     return page(made.instance_name, lead_of(result), sections, footer=footer)
 
 
 def _answer(result: Simulation) -> Section:
     told = Paragraph(" ".join(notes(result)))
+    rows = tuple((row[0], *(cell.replace(" ", UNBROKEN) for cell in row[1:])) for row in result.rows())
     reasons = tuple(reason_rows(result))
     why = (Table(("policy", "trial", "no answer, because"), reasons),) if reasons else ()
-    return Section("Policies side by side", (Table(HEADERS, tuple(result.rows()), numbers=True), told, *why))
+    return Section("Policies side by side", (Table(result.headers, rows, numbers=True), told, *why))
 
 
 def _over_time(result: Simulation) -> Section:
-    """Show utility and energy as the period goes on, in a picture and in numbers."""
+    """Show utility and energy as the period goes on, or cost, in a picture and in numbers."""
     drawn = drawn_policies(result)
+    costs = result.judged is Judged.WAITING
     left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
+    worse = "cost more" if costs else "earn less"
     caption = "Lines end where the table says." + (
-        f" {left} more policies, which earn less, are not drawn." if left else ""
+        f" {left} more policies, which {worse}, are not drawn." if left else ""
     )
-    last = [(entry.name, entry.traces) for entry in drawn]
-    words = "; ".join(
-        f"{name} ends with {number(each.utility[-1], 4)} for {number(each.energy_joules[-1] / 1e6, 4)} MJ"
-        for name, each in last
-        if each is not None
-    )
-    picture = Picture(traces_picture(result), f"Utility and energy over the period: {words}.", caption)
-    return Section("Utility and energy over the period", (picture, _trace_table(drawn)))
+    words = "; ".join(_end_in_words(entry, each) for entry in drawn if (each := entry.traces) is not None)
+    title = "Cost over time" if costs else "Utility and energy over the period"
+    picture = Picture(traces_picture(result), f"{title}: {words}.", caption)
+    return Section(title, (picture, _trace_table(drawn, costs=costs)))
 
 
-def _trace_table(drawn: tuple[PolicyEntry, ...]) -> Table:
-    """Return the utility that each policy had earned by some times."""
+def _end_in_words(entry: PolicyEntry, traces: Traces) -> str:
+    """Return where the lines of a policy end."""
+    if entry.judged is Judged.WAITING:
+        return f"{entry.name} ends with a cost of {number(0.0 - traces.utility[-1], 4)}"
+    joules = number(traces.energy_joules[-1] / 1e6, 4)
+    return f"{entry.name} ends with {number(traces.utility[-1], 4)} for {joules} MJ"
+
+
+def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
+    """Return the utility that each policy had earned by some times, or the cost."""
     traces = [(entry.name, entry.traces) for entry in drawn]
     first = next((each for _, each in traces if each is not None), None)
     places = [] if first is None else range(EVERY, len(first.seconds), EVERY)
     headers = tuple(f"{100 * place / (len(first.seconds) - 1):.0f} %" for place in places) if first else ()
+    sign = -1.0 if costs else 1.0
     rows = tuple(
-        (name, *(number(each.utility[place], 4) for place in places))
+        (name, *(number(sign * each.utility[place] + 0.0, 4) for place in places))
         for name, each in traces
         if each is not None
     )
-    return Table(("utility earned after", *headers), rows, numbers=True)
+    return Table((f"{'cost' if costs else 'utility earned'} after", *headers), rows, numbers=True)
 
 
 def _by_priority(result: Simulation) -> Section:
@@ -111,9 +127,35 @@ def _by_priority(result: Simulation) -> Section:
     return Section("Utility by priority", (picture, Table(headers, tuple(rows), numbers=True)))
 
 
+def _waits(result: Simulation) -> Section:
+    """Show how long tasks waited."""
+    headers, rows = wait_rows(result)
+    caption = "Of tasks that arrive in the period and start."
+    picture = Picture(waits_picture(result), f"Waits: {waits_in_words(result)}.", caption)
+    return Section("How long tasks waited", (picture, Table(headers, tuple(rows), numbers=True)))
+
+
+def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
+    """Show what the nodes ran under one policy, in the first trial."""
+    assert isinstance(entry.schedule, ClustersSchedule), "asked only where there is one"
+    times = node_times(clusters, entry.schedule)
+    shown = len(times.clusters)
+    some = "" if shown == len(clusters.clusters) else f" The {shown} largest clusters are drawn."
+    small = "" if times.is_exact else " Tasks too small to see are joined with their neighbours."
+    caption = f"A rectangle is a task on some nodes; white is idle.{small}{some}"
+    nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
+    rows = tuple((name, f"{nodes[name]:,}", percent(share)) for name, share in entry.busy)
+    busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
+    picture = Picture(
+        node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption
+    )
+    table = Table(("cluster", "nodes", "busy"), rows, numbers=True)
+    return Section(f"What the nodes run under {entry.name}", (picture, table))
+
+
 def _machines(day: Day, entry: PolicyEntry) -> Section:
     """Show what the machines ran under one policy, in the first trial."""
-    assert entry.schedule is not None, "asked only where there is one"
+    assert isinstance(entry.schedule, DaySchedule), "asked only where there is one"
     timeline = timeline_of(day, entry.schedule)
     shown = len(timeline.machines)
     some = "" if shown == day.machines else f" {shown} of {day.machines:,} machines are drawn."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import legend_above
 from lpsched.reports.pictures import INK, blank_picture, lettered
+from lpsched.reports.policy_lanes import draw_lanes, lanes_of
 from lpsched.reports.priority_marks import SHAPES, priority_marks
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from lpsched.result.policy_entry import PolicyEntry
     from lpsched.result.simulation import Simulation
 
-MOST_ROWS: Final = 40
 MOST_PRIORITIES: Final = len(SHAPES)
 ROW_INCHES: Final = 0.3
 LANES: Final = 0.62  # of the room of a policy
@@ -53,26 +53,18 @@ def priorities_picture(result: Simulation) -> Figure:
 
 def inches(result: Simulation) -> float:
     """Return how high the picture is."""
-    return AROUND_INCHES + ROW_INCHES * max(4, len(_rows(result)))
-
-
-def _rows(result: Simulation) -> list[PolicyEntry]:
-    return [entry for entry in result.policies if entry.answers][:MOST_ROWS]
+    return AROUND_INCHES + ROW_INCHES * max(4, len(lanes_of(result)))
 
 
 def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw a row for each policy, into a picture or a part of one."""
-    entries = _rows(result)
+    entries = lanes_of(result)
     axes = figure.subplots()
     names = priorities_of(result)
     for place, (name, mark) in enumerate(zip(names, priority_marks(len(names)), strict=True)):
         lane = LANES * ((place + 0.5) / len(names) - 0.5)  # each a little lower, so that none hides another
         _draw_priority(axes, name, mark, lane, entries)
-    for row in range(1, len(entries)):
-        axes.axhline(row - 0.5, color="#cccccc", linewidth=0.6, zorder=0)
-    axes.set_yticks(range(len(entries)), [lettered(entry.name) for entry in entries])
-    axes.set_ylim(len(entries) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
+    draw_lanes(axes, entries)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
     axes.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)

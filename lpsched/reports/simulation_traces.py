@@ -1,8 +1,8 @@
-"""Utility earned and energy taken by the policies as the period goes on.
+"""Utility earned and energy taken by the policies as the period goes on; or what waiting has cost.
 
 A line for each policy, with marks that tell it apart without colour; over several trials the mean, and its
 95 % confidence interval as a band. The bound on utility and the energy constraint are dashed lines. Of many
-policies those that earn most are drawn.
+policies those that earn most are drawn. Where nobody knows the energy, there is only the left half.
 
 Source: Friese, thesis of 2015, figures of cumulative utility and energy in chapters 3 and 4.
 """
@@ -17,6 +17,7 @@ from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import JOULES, MARKS, OURS, SECONDS, Unit, fitting, legend_above
 from lpsched.reports.pictures import RED, blank_picture, lettered
 from lpsched.result.confidence import estimate_of
+from lpsched.result.policy_columns import Judged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,24 +61,41 @@ def traces_picture(result: Simulation) -> Figure:
 
 def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw utility on the left and energy on the right, into a picture or a part of one."""
-    left, right = figure.subplots(1, 2)
     entries = [entry for entry in drawn_policies(result) if entry.traces is not None]
     every = [trace for entry in entries for trace in _traces(entry)]
     span = fitting(SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
-    limit = result.energy_constraint_joules
-    most = max((trace.energy_joules[-1] for trace in every), default=0.0)
-    joules = fitting(JOULES, max(most, limit or 0.0))
+    known = any(entry.mean("energy_joules") is not None for entry in entries) or not entries
+    panels = figure.subplots(1, 2 if known else 1, squeeze=False)[0]
+    _draw_earned(panels[0], result, entries, span)
+    if known:
+        _draw_energy(panels[1], result, entries, span)
+    legend_above(figure, *panels)
+
+
+def _draw_earned(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: Unit) -> None:
+    """Draw the utility earned so far, or the cost."""
+    costs = result.judged is Judged.WAITING
+    unit = Unit("", -1.0 if costs else 1.0)
     for place, entry in enumerate(entries):
-        _draw(left, _Line(entry, place, lambda trace: trace.utility), span, Unit("", 1.0))
-        _draw(right, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
+        _draw(axes, _Line(entry, place, lambda trace: trace.utility), span, unit)
     if result.bound is not None:
-        left.axhline(result.bound.mean, color=OURS, linestyle="--", linewidth=1.2, label="bound, proved")
+        label = "no schedule below, proved" if costs else "bound, proved"
+        height = result.bound.mean / unit.size
+        axes.axhline(height, color=OURS, linestyle="--", linewidth=1.2, label=label)
+    _name_axes(axes, "cost of the tasks done so far" if costs else "utility earned so far", span)
+
+
+def _draw_energy(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: Unit) -> None:
+    """Draw the energy taken so far."""
+    limit = result.energy_constraint_joules
+    lasts = [trace.energy_joules[-1] for entry in entries for trace in _traces(entry)]
+    joules = fitting(JOULES, max([*lasts, limit or 0.0]))
+    for place, entry in enumerate(entries):
+        _draw(axes, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
     if limit is not None:
-        label, height = "energy constraint", limit / joules.size
-        right.axhline(height, color=RED, linestyle="--", linewidth=1.2, label=label)
-    _name_axes(left, "utility earned so far", span)
-    _name_axes(right, f"energy taken so far, {joules.name}", span)
-    legend_above(figure, left, right)
+        height = limit / joules.size
+        axes.axhline(height, color=RED, linestyle="--", linewidth=1.2, label="energy constraint")
+    _name_axes(axes, f"energy taken so far, {joules.name}", span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +136,8 @@ def _draw(axes: Axes, line: _Line, span: Unit, unit: Unit) -> None:
 
 
 def _interval(estimate: Estimate, unit: Unit) -> tuple[float, float]:
-    half = estimate.half_width or 0.0
-    return (estimate.mean - half) / unit.size, (estimate.mean + half) / unit.size
+    half, mean = (estimate.half_width or 0.0) / abs(unit.size), estimate.mean / unit.size
+    return mean - half, mean + half
 
 
 def _name_axes(axes: Axes, label: str, span: Unit) -> None:

@@ -19,7 +19,7 @@ from lpsched.reports.pictures import INK, blank_picture, legend_columns, lettere
 from lpsched.reports.priority_marks import TALLEST, priority_marks
 from lpsched.reports.simulation_traces import quarters
 from lpsched.result.machine_point import along
-from lpsched.result.priorities import kind_of, kinds_by_worth
+from lpsched.result.priorities import kinds_by_worth, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +103,7 @@ def _kinds(day: Day) -> tuple[tuple[str, ...], list[int]]:
     names = kinds_by_worth(day)
     shown = names if len(names) <= MOST_KINDS else (*names[: MOST_KINDS - 1], OTHERS)
     place = {name: min(at, len(shown) - 1) for at, name in enumerate(names)}
-    return shown, [place[kind_of(told)] for told in day.arriving.told]
+    return shown, [place[kind] for kind in kinds_of(day)]
 
 
 def _bars(runs: Iterable[tuple[int, int, float, float]], span: float) -> Iterable[Bar]:

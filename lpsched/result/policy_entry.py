@@ -12,31 +12,19 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import number
 from lpsched.result.confidence import estimate_of
+from lpsched.result.policy_columns import COLUMNS, Judged
 from lpsched.result.policy_run import Earned, Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lpsched.result.confidence import Estimate
     from lpsched.result.policy_run import PolicyRun
+    from lpsched.schedule.clusters import ClustersSchedule
     from lpsched.schedule.day import DaySchedule
 
-MEGA: Final = 1e6
 OFFLINE: Final = "offline"
-HEADERS: Final = (
-    "policy",
-    "utility",
-    "of naive",
-    "of bound",
-    "energy, MJ",
-    "completed",
-    "dropped",
-    "waiting",
-    "events",
-    "ms/event",
-)
 QUANTITIES: Final = (
     "utility",
     "share_of_naive",
@@ -49,6 +37,8 @@ QUANTITIES: Final = (
     "milliseconds_per_event",
     "seconds",
 )
+OF_CLUSTERS: Final = ("utilisation", "mean_bounded_slowdown", "cost", "cost_per_task")  # besides
+WAITS: Final = ("mean", "median", "p95", "longest")  # seconds, as in `wait_seconds.mean`
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +52,15 @@ class PolicyEntry:
         prices, which knows the whole day.
     schedule
         That of the first trial.
+    judged
+        By what its tasks are.
     """
 
     name: str
     kind: str
     runs: tuple[PolicyRun, ...]
-    schedule: DaySchedule | None = None
+    schedule: DaySchedule | ClustersSchedule | None = None
+    judged: Judged = Judged.DAY
 
     @property
     def answers(self) -> tuple[PolicyRun, ...]:
@@ -80,8 +73,11 @@ class PolicyEntry:
         return tuple((run.trial, run.reason) for run in self.runs if run.reason is not None)
 
     def mean(self, quantity: str) -> Estimate | None:
-        """Return the mean of one of `QUANTITIES` over the trials that have such a number, if any has."""
-        values = [run.to_dict()[quantity] for run in self.answers]
+        """Return the mean of one of `QUANTITIES` over the trials that have such a number, if any has.
+
+        Of clusters there are also `OF_CLUSTERS`, and `wait_seconds.mean` and the other `WAITS`.
+        """
+        values = [_value(run.to_dict(), quantity) for run in self.answers]
         known = [float(value) for value in values if value is not None]
         return estimate_of(known) if known else None
 
@@ -121,10 +117,13 @@ class PolicyEntry:
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as it appears in JSON."""
         told: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        for quantity in QUANTITIES:
-            estimate = self.mean(quantity)
-            told[quantity] = None if estimate is None else estimate.mean
-            told[f"{quantity}_half_width"] = None if estimate is None else estimate.half_width
+        on_clusters = self.judged is not Judged.DAY
+        for quantity in (*QUANTITIES, *(OF_CLUSTERS if on_clusters else ())):
+            told[quantity], told[f"{quantity}_half_width"] = self._mean_and_half(quantity)
+        if on_clusters:
+            waits = {name: self._mean_and_half(f"wait_seconds.{name}") for name in WAITS}
+            told["wait_seconds"] = {name: mean for name, (mean, _) in waits.items()}
+            told["wait_seconds_half_width"] = {name: half for name, (_, half) in waits.items()}
         return told | {
             "reasons": [{"trial": trial, "reason": reason} for trial, reason in self.reasons],
             "by_priority": [each.to_dict() for each in self.earned],
@@ -133,44 +132,21 @@ class PolicyEntry:
             "trials": [run.to_dict() for run in self.runs],
         }
 
+    def _mean_and_half(self, quantity: str) -> tuple[float | None, float | None]:
+        estimate = self.mean(quantity)
+        return (None, None) if estimate is None else (estimate.mean, estimate.half_width)
+
     def row(self) -> tuple[str, ...]:
-        """Return the entry as a row of a table, as in `HEADERS`."""
-        counts = ("completed", "dropped", "waiting", "events")
-        return (
-            self.name,
-            shown(self.mean("utility")),
-            shown_share(self.mean("share_of_naive")),
-            shown_share(self.mean("share_of_bound")),
-            shown(self.mean("energy_joules"), unit=MEGA),
-            *(shown(self.mean(quantity)) for quantity in counts),
-            shown(self.mean("milliseconds_per_event"), digits=3),
-        )
+        """Return the entry as a row of a table, as in `COLUMNS`."""
+        cells = (column.shown(self.mean(column.quantity)) for column in COLUMNS[self.judged])
+        return (self.name, *cells)
 
 
-def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6) -> str:
-    """Write a mean, and how far its confidence interval goes to each side; no digits that mean nothing.
-
-    >>> from lpsched.result.confidence import Estimate
-    >>> shown(Estimate(12345.678, 9.87)), shown(Estimate(3.0)), shown(Estimate(3.0, 0.0)), shown(None)
-    ('12,345.7 ± 9.9', '3', '3', '-')
-    """
-    if estimate is None:
-        return "-"
-    mean, half = estimate.mean / unit, (estimate.half_width or 0.0) / unit
-    if not half:
-        return number(mean, digits)
-    sure = math.floor(math.log10(abs(mean) or half)) - math.floor(math.log10(half)) + 2
-    return f"{number(mean, max(1, min(digits, sure)))} ± {number(half, 2)}"
-
-
-def shown_share(estimate: Estimate | None) -> str:
-    """Write a mean share in percent, likewise.
-
-    >>> from lpsched.result.confidence import Estimate
-    >>> shown_share(Estimate(0.5313, 0.0021)), shown_share(Estimate(0.5))
-    ('53.13 ± 0.21 %', '50 %')
-    """
-    return "-" if estimate is None else f"{shown(estimate, unit=0.01, digits=4)} %"
+def _value(run: Mapping[str, Any], quantity: str) -> float | None:
+    """Return a number of a run by its name; one within another after a dot."""
+    name, _, part = quantity.partition(".")
+    found = run.get(name)
+    return found[part] if part and found is not None else found
 
 
 def _means(rows: Sequence[tuple[float, ...]]) -> tuple[float, ...]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import html_table
 from lpsched.result.confidence import estimate_of
-from lpsched.result.policy_entry import HEADERS, OFFLINE, shown, shown_share
+from lpsched.result.policy_columns import COLUMNS, Judged, headers_of, shown
+from lpsched.result.policy_entry import OFFLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.result.confidence import Estimate
     from lpsched.result.policy_entry import PolicyEntry
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 FORMAT: Final = "lpsched-simulate/1"
 NAIVE: Final = "naive, nothing waits"
 BOUND: Final = "bound, proved"
+NO_COST_BELOW: Final = "no schedule below"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +31,43 @@ class TrialBounds:
     naive: float
     bound: float | None = None
     bound_seconds: float | None = None  # that finding it took
-    per_machine_hour: tuple[tuple[str, float], ...] = ()  # what an hour of a machine of each type is worth
+    per_machine_hour: tuple[tuple[str, float], ...] = ()  # what an hour of a machine or node is worth
     per_kwh: float | None = None  # what a kilowatt-hour is worth; both in utility, at most
+    tasks: int = 0
 
     @property
     def bound_of_naive(self) -> float | None:
         """The bound as a share of the naive figure; `None` where that is 0, or nobody asked."""
         return None if self.bound is None or not self.naive else self.bound / self.naive
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, hour_of: str = "machine") -> dict[str, Any]:
         """Return the bounds as they appear in JSON."""
         return {
             "trial": self.trial,
             "naive_bound": self.naive,
             "bound": self.bound,
             "bound_seconds": self.bound_seconds,
-            "utility_per_machine_hour": dict(self.per_machine_hour),
+            f"utility_per_{hour_of}_hour": dict(self.per_machine_hour),
             "utility_per_kwh": self.per_kwh,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Policies on one day, or on several that are drawn alike.
+    """Policies on one day, or on several that are drawn alike; a day of machines, or of clusters.
 
     Attributes
     ----------
     trials
         The first is of the day itself, the others of new draws; fewer than asked for if somebody said stop.
     options
-        How the days were run: the fields of `SimulationOptions`.
+        How the days were run: the fields of `SimulationOptions` or `ClusterOptions`.
     energy_constraint_joules
         What may be taken in the period; `None` where as much as anybody likes.
+    judged
+        What was simulated, and by what its tasks are judged. Utility is minus the cost where that is waiting.
+    waiting
+        What waiting costs then: the fields of `WaitingCost`.
     """
 
     policies: tuple[PolicyEntry, ...]
@@ -70,6 +77,8 @@ class Simulation:
     options: Mapping[str, Any]
     energy_constraint_joules: float | None
     provenance: Provenance
+    judged: Judged = Judged.DAY
+    waiting: Mapping[str, Any] | None = None
 
     @property
     def naive_bound(self) -> Estimate | None:
@@ -107,36 +116,74 @@ class Simulation:
         for name, estimate in (("naive_bound", self.naive_bound), ("bound", self.bound)):
             told[name] = None if estimate is None else estimate.mean
             told[f"{name}_half_width"] = None if estimate is None else estimate.half_width
+        if self.judged is not Judged.DAY:
+            told |= {"judged_by": "waiting" if self.judged is Judged.WAITING else "utility"}
+            told |= {"waiting": None if self.waiting is None else dict(self.waiting)} | self._costs()
+        hour_of = "machine" if self.judged is Judged.DAY else "node"
         return told | {
-            "trials": [trial.to_dict() for trial in self.trials],
+            "trials": [trial.to_dict(hour_of=hour_of) for trial in self.trials],
             "policies": [entry.to_dict() for entry in self.policies],
         }
 
+    def _costs(self) -> dict[str, float | None]:
+        """Return the cost if nothing waited, and the cost that no schedule can avoid."""
+        known = {"naive_cost": self.naive_bound, "cost_bound": self.bound}
+        told = self.judged is Judged.WAITING
+        return {
+            name: 0.0 - estimate.mean if told and estimate is not None else None
+            for name, estimate in known.items()
+        }
+
     def worth_rows(self) -> list[tuple[str, str]]:
-        """Return what one more hour of each machine type and one more kWh are worth at most, in utility."""
+        """Return what one more hour of each machine type and one more kWh are worth at most, in utility.
+
+        Of clusters: an hour of one more node.
+        """
         known = [trial for trial in self.trials if trial.per_machine_hour]
         names = [name for name, _ in known[0].per_machine_hour] if known else []
+        of = "" if self.judged is Judged.DAY else "a node of "
         hours = [
             (
-                f"an hour of {name}",
+                f"an hour of {of}{name}",
                 shown(_estimate(dict(trial.per_machine_hour).get(name) for trial in known), digits=4),
             )
             for name in names
         ]
         joules = _estimate(trial.per_kwh for trial in known)
-        return [*hours, ("a kWh", shown(joules, digits=4))] if known else []
+        return [*hours, *([("a kWh", shown(joules, digits=4))] if joules is not None else [])]
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers of `rows`."""
+        return headers_of(self.judged)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return a row for the naive figure, one for the bound, and one for each policy, as in `HEADERS`."""
-        rest = ("",) * (len(HEADERS) - 3)
-        rows = [(NAIVE, shown(self.naive_bound), "", *rest)]
+        """Return a row for the naive figure, one for the bound, and one for each policy, as in `headers`."""
+        rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
         if self.bound is not None:
-            of_naive = _estimate(trial.bound_of_naive for trial in self.trials)
-            rows.append((BOUND, shown(self.bound), shown_share(of_naive), *rest))
+            known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
+            rows.append(self._row(NO_COST_BELOW if self.judged is Judged.WAITING else BOUND, known))
         return rows + [entry.row() for entry in self.policies]
 
+    def _row(self, name: str, trials: Sequence[tuple[float | None, float | None, int]]) -> tuple[str, ...]:
+        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks."""
+        found: dict[str, Iterable[float | None]] = {
+            "utility": (figure for figure, _, _ in trials),
+            "share_of_naive": (share for _, share, _ in trials),
+            "cost": (None if figure is None else 0.0 - figure for figure, _, _ in trials),
+            "cost_per_task": (
+                (0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials
+            ),
+        }
+        cells = []
+        for column in COLUMNS[self.judged]:
+            estimate = _estimate(found.get(column.quantity, ()))
+            of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
+            cells.append("" if of_no_interest else column.shown(estimate))
+        return (name, *cells)
+
     def _repr_html_(self) -> str:
-        return html_table(HEADERS, self.rows())
+        return html_table(self.headers, self.rows())
 
 
 def _estimate(values: Iterable[float | None]) -> Estimate | None:

@@ -236,4 +236,4 @@ def test_options_of_a_bag_are_refused_for_a_day_and_the_other_way_round(lpsched,
     _, _, err = lpsched("certify", day, "-o", proof, "--price", "3")
     assert "Invalid value for --price: goes with a bag, and this is a day" in err
     _, _, err = lpsched("certify", "instances/tiny.yaml", "-o", proof, "--time-limit", "3")
-    assert "Invalid value for --time-limit: goes with a day, and this is none" in err
+    assert "Invalid value for --time-limit: goes with a day or clusters, and this is neither" in err

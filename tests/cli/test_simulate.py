@@ -144,7 +144,10 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
         (("--policy", "fcfs", "--timeline", "x.gif"), "needs the ending"),
         (("--policy", "fcfs", "--report", "x.pdf"), "needs the ending .html"),
         (("--policy", "fcfs", "--report", "/no/such/folder/x.html"), "cannot write"),
-        (("--policy", "fcfs", "--energy-filter", "much"), "needs none, adaptive or a number; not 'much'"),
+        (
+            ("--policy", "fcfs", "--energy-filter", "much"),
+            "needs none, adaptive or a number for a day; not 'much'",
+        ),
         (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: found -1.0"),
         (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: found NaN"),
         (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: found 0.0"),

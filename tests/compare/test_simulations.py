@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.compare import simulated, simulations
+from lpsched.compare import day_stage, simulations
+from lpsched.compare.day_stage import DayStage
 from lpsched.compare.policies import policy_names
-from lpsched.compare.simulations import all_names, simulate
+from lpsched.compare.simulations import simulate
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
 from lpsched.generate.trials import another_day
 from lpsched.pipeline.arrivals import ArrivalBound
@@ -224,7 +225,7 @@ SIMULATE = simulate_day
 
 
 def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypatch):
-    monkeypatch.setattr(simulated, "simulate_day", invalid_day)
+    monkeypatch.setattr(day_stage, "simulate_day", invalid_day)
     with pytest.raises(InvalidScheduleError, match="no-such-machine"):
         simulate(two_tasks(), ["fcfs"], options=EVERY_5)
     result = simulate(two_tasks(), [first_machine], options=EVERY_5)
@@ -232,7 +233,7 @@ def test_an_invalid_schedule_of_ours_is_raised_and_a_strangers_is_told(monkeypat
 
 
 def test_shares_of_the_bound_are_told(monkeypatch):
-    monkeypatch.setattr(simulated, "arrival_bound", bounded_by(10.0))
+    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(10.0))
     result = simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
     assert result.bound.mean == 10.0
     assert result.trials[0].bound_seconds == 0.25
@@ -246,8 +247,8 @@ def test_the_bound_is_rehearsed_once_before_it_is_timed(monkeypatch):
         steps.append("bound")
         return bounded(*given, **options)
 
-    monkeypatch.setattr(simulated, "rehearse_bound", lambda: steps.append("rehearsal"))
-    monkeypatch.setattr(simulated, "arrival_bound", found)
+    monkeypatch.setattr(day_stage, "rehearse_bound", lambda: steps.append("rehearsal"))
+    monkeypatch.setattr(day_stage, "arrival_bound", found)
     simulate(drawn_day(), ["fcfs"], trials=2, bound=True)
     assert steps == ["rehearsal", "bound", "bound"]
 
@@ -260,7 +261,7 @@ def test_who_knows_the_whole_day_earns_no_less_than_who_plans_without(options):
 
 
 def test_a_schedule_above_the_bound_is_raised_loudly(monkeypatch):
-    monkeypatch.setattr(simulated, "arrival_bound", bounded_by(math.nextafter(8.0, 0.0)))
+    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(math.nextafter(8.0, 0.0)))
     with pytest.raises(
         InvalidScheduleError, match=r"fcfs earns 8\.0 in trial 0, more than the bound of 7\.9"
     ):
@@ -268,7 +269,7 @@ def test_a_schedule_above_the_bound_is_raised_loudly(monkeypatch):
 
 
 def test_the_bound_may_be_reached(monkeypatch):
-    monkeypatch.setattr(simulated, "arrival_bound", bounded_by(8.0))
+    monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(8.0))
     result = simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
     assert result.policies[0].mean("share_of_bound").mean == 1.0
 
@@ -305,15 +306,15 @@ def test_a_watch_that_is_over_leaves_nothing():
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_the_work(change, words, monkeypatch):
-    monkeypatch.setattr(simulated, "simulate_day", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr(day_stage, "simulate_day", lambda *_, **__: pytest.fail("began"))
     asked = {"policies": ["fcfs"]} | change
     with pytest.raises(InstanceError, match=words):
         simulate(two_tasks(), **asked)
 
 
 def test_all_is_every_policy_that_can_be_run_so(monkeypatch):
-    assert all_names(two_tasks(), SimulationOptions()) == tuple(policy_names())
-    polled = all_names(two_tasks(), SimulationOptions(machines="polled"))
+    assert DayStage(two_tasks(), SimulationOptions()).all_names() == tuple(policy_names())
+    polled = DayStage(two_tasks(), SimulationOptions(machines="polled")).all_names()
     assert "min-min" in polled
     assert "round-robin" not in polled
     monkeypatch.setattr(simulations, "work_off", lambda *_, **__: [])  # compiling all would take a minute

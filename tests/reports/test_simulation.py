@@ -21,7 +21,8 @@ from lpsched.reports.simulation_picture import simulation_picture
 from lpsched.reports.simulation_priorities import priorities_of, priorities_picture, priority_rows
 from lpsched.reports.simulation_traces import drawn_policies, traces_picture
 from lpsched.reports.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_of, timeline_picture
-from lpsched.result.policy_entry import HEADERS, PolicyEntry
+from lpsched.result.policy_columns import Judged, headers_of
+from lpsched.result.policy_entry import PolicyEntry
 from lpsched.result.policy_run import Earned, PolicyRun
 from lpsched.result.simulation import TrialBounds
 from lpsched.schedule.day import DaySchedule, PlacedTask
@@ -111,7 +112,9 @@ def test_on_a_narrow_terminal_the_columns_of_policies_stand_below_each_other():
     entries = PolicyEntry("p", "policy", (run(0, 10.0),)), PolicyEntry("q", "policy", (run(0, 60.0),))
     lines = printed(simulation_tables(simulation(*entries)), width=80).splitlines()
     headers = [line.split() for line in lines if line.startswith("policy")]
-    assert [word for words in headers for word in words if word != "policy"] == " ".join(HEADERS[1:]).split()
+    assert [word for words in headers for word in words if word != "policy"] == " ".join(
+        headers_of(Judged.DAY)[1:]
+    ).split()
     assert len(headers) == 2
     assert max(map(len, lines)) <= 80
 

@@ -1,0 +1,27 @@
+"""Measured facts of clusters in JSON: each under its own key."""
+
+from __future__ import annotations
+
+from lpsched.instance.clusters import Cluster
+from lpsched.result.cluster_facts import busy_of, facts_of
+from lpsched.verify.clusters import ClustersMeasurement
+from lpsched.verify.waits import Waits
+
+CLUSTERS = (Cluster("thin", 3), Cluster("fat", 2))
+WAITS = Waits(5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+MEASURED = ClustersMeasurement(7.0, None, 8.0, 3, 2, 0.5, (0.25, 0.75), WAITS)
+
+
+def test_every_fact_has_its_key():
+    assert facts_of(MEASURED) == {
+        "utilisation": 0.5,
+        "wait_seconds": {"mean": 1.0, "median": 2.0, "p95": 3.0, "longest": 4.0},
+        "mean_slowdown": 5.0,
+        "mean_bounded_slowdown": 6.0,
+    }
+    assert busy_of(MEASURED, CLUSTERS) == {"thin": 0.25, "fat": 0.75}
+
+
+def test_nothing_measured_has_the_same_keys():
+    assert facts_of(None) == dict.fromkeys(facts_of(MEASURED))
+    assert busy_of(None, CLUSTERS) is None
