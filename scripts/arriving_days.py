@@ -1,9 +1,10 @@
-"""Runs behind the figures of the thesis's chapters 2 to 4: policies on days of its generator.
+"""Runs behind the figures of the thesis's chapters 2 to 4 and of the Jobs paper: policies on generated days.
 
-A case is a kind of day, a policy and how the day is run. Each case is run in as many trials as asked for: the
-day of the seed, and others drawn like it. Runs are shared by several processes; with `--runs FILE` each is
-kept as a JSON line, written at once, and nothing is run twice, by whichever figure. `--part 0.1` makes all
-days a tenth as long, with a tenth of the tasks and the energy: to try a script, not to compare with print.
+A case is a kind of day (of machines, or of clusters), a policy and how the day is run. Each case is run in as
+many trials as asked for: the day of the seed, and others drawn like it. Runs are shared by several processes;
+with `--runs FILE` each is kept as a JSON line, written at once, and nothing is run twice, by whichever
+figure. `--part 0.1` makes all days a tenth as long, with a tenth of the tasks and the energy: to try a
+script, not to compare with print.
 
 Two names are no policies: `naive` only measures what the day would earn if nothing waited, `bound` proves
 what no schedule of it can pass. Every other number is measured by the verifier.
@@ -23,18 +24,22 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.compare.simulations import simulate
 from lpsched.display import number
 from lpsched.formulations.naive_arrivals import naive_utility
+from lpsched.generate.cluster_options import MachovecOptions
+from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.essc import essc_day
 from lpsched.generate.essc_options import EsscOptions
 from lpsched.generate.trials import another_day
-from lpsched.pipeline.arrivals import arrival_bound
+from lpsched.instance.day import Day
+from lpsched.pipeline.arrivals import arrival_bound, cluster_bound
 from lpsched.result.confidence import Estimate, estimate_of
-from lpsched.result.policy_entry import shown, shown_share
+from lpsched.result.policy_columns import shown, shown_share
 from lpsched.simulation.options import SimulationOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lpsched.instance.day import Day
+    from lpsched.instance.clusters import Clusters
+    from lpsched.simulation.clusters.options import ClusterOptions
 
 FIGURES: Final = Path(__file__).parent.parent / "docs" / "figures"
 NAIVE: Final = "naive"
@@ -72,9 +77,9 @@ Line = dict[str, Any]
 class Case:
     """A kind of day, a policy on it, and how the day is run."""
 
-    day: EsscOptions
+    day: EsscOptions | MachovecOptions
     policy: str
-    options: SimulationOptions = DROPPING
+    options: SimulationOptions | ClusterOptions = DROPPING
 
 
 def arguments(what: str, figure: str, *, trials: int) -> argparse.Namespace:
@@ -164,10 +169,10 @@ class Runs:
         pairs = [line["earned"][priority] for line in self.lines(case)]
         return estimate_of([utility / most for utility, most in pairs])
 
-    def over(self, better: Case, other: Case) -> Estimate:
-        """Return by which share one case earns more than another, the mean over the trials."""
+    def over(self, better: Case, other: Case, quantity: str = "utility") -> Estimate:
+        """Return by which share one case earns (or takes) more than another, the mean over the trials."""
         pairs = zip(self.lines(better), self.lines(other), strict=True)
-        return estimate_of([a["utility"] / b["utility"] - 1.0 for a, b in pairs])
+        return estimate_of([a[quantity] / b[quantity] - 1.0 for a, b in pairs])
 
     def trace(self, case: Case, quantity: str, unit: float = 1.0) -> tuple[list[float], tuple[Estimate, ...]]:
         """Return hours, and what was counted by then: `utility` or `energy_joules`."""
@@ -189,17 +194,19 @@ class Runs:
 
 
 @lru_cache(maxsize=3)
-def day_of(options: EsscOptions, trial: int, seed: int, part: float) -> Day:
+def day_of(options: EsscOptions | MachovecOptions, trial: int, seed: int, part: float) -> Day | Clusters:
     """Return the day of a trial, the part of it that was asked for."""
     energy = options.energy_gigajoules
     shorter = replace(
         options,
-        tasks=max(1, round(part * options.tasks)),
         hours=part * options.hours,
         warm_up_hours=part * options.warm_up_hours,
         energy_gigajoules=None if energy is None else part * energy,
     )
-    return another_day(essc_day("thesis", seed, shorter), trial)
+    if isinstance(shorter, MachovecOptions):  # whose tasks are those of 24 hours, however long the period
+        return another_day(machovec_clusters("jobs", seed, shorter), trial)
+    fewer = replace(shorter, tasks=max(1, round(part * options.tasks)))
+    return another_day(essc_day("thesis", seed, fewer), trial)
 
 
 def ran(item: tuple[Case, int], *, seed: int, part: float) -> Line:
@@ -207,9 +214,10 @@ def ran(item: tuple[Case, int], *, seed: int, part: float) -> Line:
     case, trial = item
     day = day_of(case.day, trial, seed, part)
     if case.policy == NAIVE:
+        assert isinstance(day, Day), "of clusters, every run and every bound knows it"
         return {"utility": naive_utility(day)}
     if case.policy == BOUND:
-        found = arrival_bound(day)
+        found = arrival_bound(day) if isinstance(day, Day) else cluster_bound(day)
         return {"utility": found.bound, "naive": found.naive, "seconds": found.seconds}
     (entry,) = simulate(day, [case.policy], options=case.options, seed=trial).policies
     run = entry.runs[0]
