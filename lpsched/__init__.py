@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lpsched.certificate.claim import Certificate
     from lpsched.certificate.claim import check as check_certificate
     from lpsched.compare.allocations import validate_facility
+    from lpsched.compare.clusters import validate_clusters
     from lpsched.compare.day_fronts import compare_day_fronts
     from lpsched.compare.days import validate_day
     from lpsched.compare.facility_methods import allocate
@@ -46,12 +47,15 @@ if TYPE_CHECKING:
     )
     from lpsched.files.allocations import read_allocation, write_allocation
     from lpsched.files.certificates import read_certificate, write_certificate
+    from lpsched.files.cluster_schedules import read_clusters_schedule, write_clusters_schedule
     from lpsched.files.day_schedules import read_day_schedule, write_day_schedule
     from lpsched.files.instances import read_instance as read
     from lpsched.files.instances import write_instance as write
     from lpsched.files.proofs import read_proof, write_proof
     from lpsched.files.schedules import read_schedule, write_schedule
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
+    from lpsched.instance.cluster_door import clusters_from_dict
+    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import ArrivingTasks, Day
     from lpsched.instance.day_door import day_from_dict
     from lpsched.instance.facility import Facility
@@ -73,6 +77,7 @@ if TYPE_CHECKING:
         WhatIf,
         Worth,
     )
+    from lpsched.result.clusters_validation import ClustersValidation
     from lpsched.result.day_front import DayFront
     from lpsched.result.day_validation import DayValidation
     from lpsched.result.front_comparison import FrontComparison
@@ -80,15 +85,21 @@ if TYPE_CHECKING:
     from lpsched.result.simulation import Simulation
     from lpsched.risk.options import RiskOptions
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
+    from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
     from lpsched.schedule.day import DaySchedule, PlacedTask
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
     from lpsched.schedule.tasks import TaskRow, expand
+    from lpsched.simulation.clusters.options import ClusterOptions
     from lpsched.simulation.options import SimulationOptions
 
 _PLACES: Final = {
     "ArrivingTasks": "instance.day",
     "Bag": "instance",
     "Certificate": "certificate.claim",
+    "ClusterOptions": "simulation.clusters.options",
+    "Clusters": "instance.clusters",
+    "ClustersSchedule": "schedule.clusters",
+    "ClustersValidation": "result.clusters_validation",
     "CoreAllocation": "schedule.facility",
     "Day": "instance.day",
     "DayFront": "result.day_front",
@@ -114,6 +125,7 @@ _PLACES: Final = {
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
     "OutputError": "errors",
+    "PlacedOnNodes": "schedule.clusters",
     "PlacedTask": "schedule.day",
     "PriceCurve": "result",
     "Prices": "instance",
@@ -141,6 +153,7 @@ _PLACES: Final = {
     "certify": "pipeline",
     "check_certificate": "certificate.claim:check",
     "check_proof": "certificate.boxes:check",
+    "clusters_from_dict": "instance.cluster_door",
     "compare_day_fronts": "compare.day_fronts",
     "compare_fronts": "compare.fronts",
     "day_from_dict": "instance.day_door",
@@ -153,6 +166,7 @@ _PLACES: Final = {
     "read": "files.instances:read_instance",
     "read_allocation": "files.allocations",
     "read_certificate": "files.certificates",
+    "read_clusters_schedule": "files.cluster_schedules",
     "read_day_schedule": "files.day_schedules",
     "read_proof": "files.proofs",
     "read_schedule": "files.schedules",
@@ -161,12 +175,14 @@ _PLACES: Final = {
     "solve": "pipeline",
     "solver_named": "pipeline",
     "validate": "compare.schedules",
+    "validate_clusters": "compare.clusters",
     "validate_day": "compare.days",
     "validate_facility": "compare.allocations",
     "what_if": "pipeline",
     "write": "files.instances:write_instance",
     "write_allocation": "files.allocations",
     "write_certificate": "files.certificates",
+    "write_clusters_schedule": "files.cluster_schedules",
     "write_day_schedule": "files.day_schedules",
     "write_proof": "files.proofs",
     "write_schedule": "files.schedules",
@@ -178,6 +194,10 @@ __all__ = [
     "ArrivingTasks",
     "Bag",
     "Certificate",
+    "ClusterOptions",
+    "Clusters",
+    "ClustersSchedule",
+    "ClustersValidation",
     "CoreAllocation",
     "Day",
     "DayFront",
@@ -203,6 +223,7 @@ __all__ = [
     "MissingExtraError",
     "NotFoundError",
     "OutputError",
+    "PlacedOnNodes",
     "PlacedTask",
     "PriceCurve",
     "Prices",
@@ -230,6 +251,7 @@ __all__ = [
     "certify",
     "check_certificate",
     "check_proof",
+    "clusters_from_dict",
     "compare_day_fronts",
     "compare_fronts",
     "day_from_dict",
@@ -242,6 +264,7 @@ __all__ = [
     "read",
     "read_allocation",
     "read_certificate",
+    "read_clusters_schedule",
     "read_day_schedule",
     "read_proof",
     "read_schedule",
@@ -250,12 +273,14 @@ __all__ = [
     "solve",
     "solver_named",
     "validate",
+    "validate_clusters",
     "validate_day",
     "validate_facility",
     "what_if",
     "write",
     "write_allocation",
     "write_certificate",
+    "write_clusters_schedule",
     "write_day_schedule",
     "write_proof",
     "write_schedule",

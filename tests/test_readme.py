@@ -31,7 +31,8 @@ def parts(block: str) -> list[tuple[str, str]]:
 def folder(tmp_path_factory):
     """A folder like a fresh clone, for the commands to write into."""
     folder = tmp_path_factory.mktemp("readme")
-    shutil.copytree(ROOT / "instances", folder / "instances")
+    for part in ("instances", "tests/data"):
+        shutil.copytree(ROOT / part, folder / part)
     return folder
 
 
@@ -95,7 +96,7 @@ COMMANDS = [pair for kind, block in BLOCKS if kind == "console" for pair in part
 
 def test_the_commands_print_what_the_readme_says(folder):
     plain = [(command, expected) for command, expected in COMMANDS if not command.startswith("scripts/")]
-    assert len(plain) == 18
+    assert len(plain) == 24
     for command, expected in plain:
         assert is_as_shown(command, run(command, folder), expected), command
 
@@ -140,6 +141,9 @@ def test_every_link_leads_to_a_file():
         "docs/days.md",
         "docs/simulation.md",
         "docs/thesis-days.md",
+        "docs/clusters.md",
+        "docs/traces.md",
+        "docs/jobs-days.md",
         "docs/policies.md",
         "docs/fronts.md",
         "docs/heuristics.md",
