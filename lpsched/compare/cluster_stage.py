@@ -28,6 +28,7 @@ from lpsched.verify.clusters import ClustersAccount
 if TYPE_CHECKING:
     import numpy as np
 
+    from lpsched.errors import InstanceError
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.waiting import WaitingCost
     from lpsched.relaxation import ArrivalPrices
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 NOTHING: Final = ClustersSchedule(())
+
+
+def no_offline_schedule() -> InstanceError:
+    """Return the refusal of a schedule that knows the whole day; whoever can, tells it before the work."""
+    needed = "a day of machines: others have no such schedule"
+    return refusal("offline", "clusters", needed, "leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +144,15 @@ class ClusterStage:
         per_kwh = None if self.instance.watts is None else found.per_kwh
         return FoundBound(found.bound, found.seconds, hours, per_kwh, found.prices)
 
-    def offline(self, prices: ArrivalPrices, watch: Watch) -> ClustersSchedule:
-        """There is none: whoever asks is refused before."""
-        raise NotImplementedError
+    def offline(self, prices: ArrivalPrices, watch: Watch) -> ClustersSchedule:  # noqa: ARG002 - every stage is asked so
+        """Refuse: nobody has a way to one yet.
+
+        Raises
+        ------
+        InstanceError
+            Always.
+        """
+        raise no_offline_schedule()
 
     def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
         """Check a schedule, and measure it.

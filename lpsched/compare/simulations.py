@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compare.cluster_stage import ClusterStage, usual_options
+from lpsched.compare.cluster_stage import ClusterStage, no_offline_schedule, usual_options
 from lpsched.compare.day_stage import DayStage
 from lpsched.compare.simulated import Piece, Question, Simulating
 from lpsched.compare.stage import Given, refusal
@@ -129,9 +129,7 @@ def _stage(
     if not isinstance(options, ClusterOptions | None):
         raise refusal("options", type(options).__name__, "ClusterOptions, for clusters", "bring them")
     if offline:
-        raise refusal(
-            "offline", "clusters", "a day of machines: others have no such schedule", "leave it out"
-        )
+        raise no_offline_schedule()
     return ClusterStage(instance, _explicit(options or usual_options(instance)))
 
 
