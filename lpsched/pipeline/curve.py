@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.objectives import Profit
 from lpsched.pipeline.recovering import choices
 from lpsched.relaxation import Regime
 from lpsched.result.price_curve import PricePiece, PricePoint
 from lpsched.schedule.bag import NOTHING, Schedule
-from lpsched.verify.bag import examine
+from lpsched.verify.bag import Tables, examine
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -37,6 +38,12 @@ class Curve:
     gamma: float | None
     pieces: list[PricePiece] = field(default_factory=list)
     schedules: list[list[Schedule]] = field(default_factory=list)  # to choose from, for each piece
+    _tables: Tables = field(init=False)
+    _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
+
+    def __post_init__(self) -> None:
+        """Read the tables once for all schedules."""
+        self._tables = Tables(self.bag)
 
     def add(self, piece: Piece) -> None:
         """Add a piece, cut in two where it passes from loss to profit."""
@@ -55,19 +62,22 @@ class Curve:
             self._add(even, stop, Regime.PROFIT, schedules)
 
     def sample(self, count: int) -> list[PricePoint]:
-        """Return evenly spaced points; the bound on the line between two proved ones holds, being convex."""
+        """Return evenly spaced points, read off the pieces: no program is solved, and nothing measured anew.
+
+        A schedule earns on a line over the price, so it earns at least what the line between two measured
+        values says; the bound is convex, so the line between two proved ones holds.
+        """
         first, last = self.pieces[0], self.pieces[-1]
-        beyond = BEYOND * max(last.from_price, self.gamma or 0.0)
+        beyond = BEYOND * (max(last.from_price, self.gamma or 0.0) or 1.0)  # any money, where all is free
         begin, end = first.from_price, beyond if last.to_price is None else last.to_price
-        drawn, place = [], 0
-        for k in range(count):
-            price = min(end, begin + (end - begin) * k / max(1, count - 1))
-            while place + 1 < len(self.pieces) and price >= self.pieces[place + 1].from_price:
-                place += 1
-            piece = self.pieces[place]
-            bound = self._bound(price) if piece.to_price is None else _on_line(piece, price)
-            value, _ = self._best(self.schedules[place], price)
-            drawn.append(PricePoint(self._ratio(price), price, bound, value))
+        begins = [piece.from_price for piece in self.pieces]
+        prices = [min(end, begin + (end - begin) * k / max(1, count - 1)) for k in range(count)]
+        drawn: list[PricePoint] = []
+        for place, own in itertools.groupby(prices, lambda price: bisect_right(begins, price) - 1):
+            bounds, values = self._lines(place, end)
+            for price in own:
+                value = max((rounded_down(each.at(price)) for each in values), default=None)
+                drawn.append(PricePoint(self._ratio(price), price, rounded_up(bounds.at(price)), value))
         return drawn
 
     def least_price(self) -> float | None:
@@ -120,7 +130,13 @@ class Curve:
         return None if self.gamma is None else price / self.gamma
 
     def _bound(self, price: float) -> float:
-        """Return what is proved at a price, by the prices of the relaxation there."""
+        """Return what is proved at a price; a piece ends where the next begins."""
+        if price != self._proved[0]:
+            self._proved = (price, self._newly_proved(price))
+        return self._proved[1]
+
+    def _newly_proved(self, price: float) -> float:
+        """Prove it by the prices of the relaxation there."""
         exact = Fraction(price) - Fraction(self.bag.prices.overhead_per_bag)
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
@@ -129,26 +145,55 @@ class Curve:
             prices = Multipliers(best.machine_prices, best.cap_price)
         return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
 
-    def _best(self, schedules: list[Schedule], price: float) -> tuple[float | None, Schedule | None]:
-        """Return the most that one of the schedules is measured to earn at a price, and which one."""
+    def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
+        """Return what is proved on a piece, and what each of its schedules is measured to earn."""
+        piece = self.pieces[place]
+        low, high = piece.from_price, end if piece.to_price is None else piece.to_price
+        bound = self._bound(high) if piece.bound_at_to is None else piece.bound_at_to
+        earned = [(self._value(each, low), self._value(each, high)) for each in self.schedules[place]]
+        values = [
+            _Line(low, high, one, other) for one, other in earned if one is not None and other is not None
+        ]
+        return _Line(low, high, piece.bound_at_from, bound), values
+
+    def _value(self, schedule: Schedule, price: float) -> float | None:
+        """Return what a schedule is measured to earn at a price; `None` if it breaks a limit."""
         priced = Terms(price=price).applied_to(self.bag)
         may_wait = self.bag.site.deadline_seconds is None
+        measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
+        return None if measured is None else measured.profit_per_hour
+
+    def _best(self, schedules: list[Schedule], price: float) -> tuple[float | None, Schedule | None]:
+        """Return the most that one of the schedules is measured to earn at a price, and which one."""
         best: tuple[float | None, Schedule | None] = (None, None)
         for schedule in schedules:
-            measured = examine(priced, schedule, may_wait=may_wait).measured
-            value = None if measured is None else measured.profit_per_hour
+            value = self._value(schedule, price)
             if value is not None and (best[0] is None or value > best[0]):
                 best = (value, schedule)
         return best
 
 
-def _on_line(piece: PricePiece, price: float) -> float:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The line through two points; between them it says something, beyond them nothing."""
+
+    low: float
+    high: float
+    at_low: float
+    at_high: float
+
+    def at(self, price: float) -> Fraction:
+        """Return what it says at a price, exactly."""
+        if self.high <= self.low:
+            return Fraction(self.at_low)
+        share = (Fraction(price) - Fraction(self.low)) / (Fraction(self.high) - Fraction(self.low))
+        assert 0 <= share <= 1, "beyond its ends a line bounds nothing"
+        return (1 - share) * Fraction(self.at_low) + share * Fraction(self.at_high)
+
+
+def on_line(piece: PricePiece, price: float) -> float:
     """Return the bound between the two proved ends of a piece, rounded up."""
     assert piece.to_price is not None
     assert piece.bound_at_to is not None
-    low, high = Fraction(piece.from_price), Fraction(piece.to_price)
-    if high <= low:
-        return piece.bound_at_from
-    share = (Fraction(price) - low) / (high - low)
-    assert 0 <= share <= 1, "beyond its ends a line bounds nothing"
-    return rounded_up((1 - share) * Fraction(piece.bound_at_from) + share * Fraction(piece.bound_at_to))
+    ends = _Line(piece.from_price, piece.to_price, piece.bound_at_from, piece.bound_at_to)
+    return rounded_up(ends.at(price))

@@ -44,11 +44,13 @@ NOTHING: Final = -1e-12
 class Exchange:
     """A plan that is changed in place; its loads and its cost are kept up to date."""
 
-    def __init__(self, plan: Plan, watch: Watch, rng: np.random.Generator) -> None:
+    def __init__(
+        self, plan: Plan, watch: Watch, rng: np.random.Generator, *, most_items: int = MOST_ITEMS
+    ) -> None:
         self.plan, self.watch, self.rng = plan, watch, rng
         items = plan.items
         size = len(items.task_of)
-        pairs = list(combinations_with_replacement(range(size), 2)) if size <= MOST_ITEMS else []
+        pairs = list(combinations_with_replacement(range(size), 2)) if size <= most_items else []
         # A set holds the items `first - 1` and `second - 1`; 0 stands for none.
         self.first = np.array([*range(size + 1), *(1 + one for one, _ in pairs)])
         self.second = np.array([0] * (size + 1) + [1 + other for _, other in pairs])

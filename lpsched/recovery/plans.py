@@ -96,6 +96,24 @@ def plan_of(items: Items, chosen: Sequence[Pattern], limit: float) -> Plan:
     return plan
 
 
+def plan_of_schedule(bag: Bag, items: Items, schedule: Schedule) -> Plan:
+    """Return the plan of a schedule of a bag whose items these are; machines in no group are idle."""
+    rows = {task.name: i for i, task in enumerate(bag.task_types)}
+    types = {machine.name: j for j, machine in enumerate(bag.machine_types)}
+    kinds = np.repeat(np.arange(len(items.machines)), items.machines)
+    counts = np.zeros((len(kinds), len(items.task_of)), dtype=np.int64)
+    firsts = np.concatenate(([0], np.cumsum(items.machines)))
+    for group in schedule.groups:
+        j = types[group.machine_type]
+        states = bag.machine_types[j].p_states
+        own = slice(firsts[j], firsts[j] + group.machines)
+        for run in group.runs:
+            k = 0 if states is None or run.p_state is None else states.index(run.p_state)
+            counts[own, rows[run.task_type] * items.states + k] += run.count
+        firsts[j] += group.machines
+    return Plan(items, kinds, counts)
+
+
 def _drop(plan: Plan) -> None:
     """Drop the dearest of the tasks that are run too often."""
     items, counts = plan.items, plan.counts

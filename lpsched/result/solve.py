@@ -32,6 +32,7 @@ class Effort(StrEnum):
     """How hard to try."""
 
     FAST = "fast"  # one linear program, rounded
+    BALANCED = "balanced"  # and tasks exchanged until the loads of the machines are even
     TIGHT = "tight"  # patterns and search, for bags with few tasks a machine
 
 

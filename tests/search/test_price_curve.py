@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from lpsched.files.bags import read_bag
 from lpsched.instance import Prices, Site
 from lpsched.pipeline import front, price_curve, solve
 from lpsched.relaxation import Regime
+from lpsched.schedule.bag import NOTHING
+from lpsched.verify.bag import examine
 from tests.support import simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
@@ -124,26 +127,30 @@ def test_ends_ten_million_times_apart_are_found_too():
 # Tarplee, Maciejewski and Siegel, 2014, figures 2 to 4.
 
 
-VERTICES = {bag.name: front(bag).vertices for bag in (PLAIN, IDLE)}
+@cache
+def vertices_of(name):
+    return front({bag.name: bag for bag in (PLAIN, IDLE)}[name]).vertices
 
 
 def best_vertex(bag, price):
     """Return the most that a vertex of the front earns in an hour, with electricity as the only cost."""
     per_joule = bag.prices.electricity_per_kwh / 3.6e6
-    return max((price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in VERTICES[bag.name])
+    return max(
+        (price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in vertices_of(bag.name)
+    )
 
 
 @pytest.mark.parametrize("bag", [PLAIN, IDLE], ids=["no-idle-power", "idle-power"])
 @pytest.mark.parametrize("ratio", [1.0, 1.01, 1.2, 1.5, 3.0])
 def test_from_the_ratio_one_on_the_best_profit_is_that_of_the_best_vertex_of_the_front(bag, ratio):
     per_joule = bag.prices.electricity_per_kwh / 3.6e6
-    price = ratio * per_joule * VERTICES[bag.name][0].energy_joules
+    price = ratio * per_joule * vertices_of(bag.name)[0].energy_joules
     bound = solve(bag, price=price).bound
     assert bound == pytest.approx(best_vertex(bag, price), rel=1e-7, abs=1e-7)
 
 
 def test_below_the_ratio_one_the_best_profit_leaves_the_front_and_is_never_below_it():
-    vertices = VERTICES[IDLE.name]
+    vertices = vertices_of(IDLE.name)
     cost = IDLE.prices.electricity_per_kwh / 3.6e6 * vertices[0].energy_joules
     gains = []
     for ratio in np.linspace(0.92, 0.9999, 30):
@@ -199,3 +206,27 @@ def test_points_under_a_deadline_may_wait_for_it_too():
     assert curve.points[0].value == curve.pieces[0].value_at_from
     assert curve.points[0].value == pytest.approx(-(0.0054 / 100 * 3600 + 0.144), rel=1e-9)
     assert curve.pieces[0].schedule.makespan_seconds == 100.0
+
+
+@pytest.mark.parametrize("bag", [TINY, IDLE])
+def test_a_point_earns_what_the_schedules_of_its_piece_are_measured_to_earn_there(bag):
+    curve = price_curve(bag, points=40)  # to half as much again as the last breakpoint
+    assert curve.points[-1].price > curve.pieces[-1].from_price
+    for point in curve.points:
+        piece = [each for each in curve.pieces if each.from_price <= point.price][-1]
+        priced = replace(bag, prices=bag.prices.model_copy(update={"per_bag": point.price}))
+        examined = [
+            examine(priced, schedule, may_wait=True).measured for schedule in (piece.schedule, NOTHING)
+        ]
+        earned = np.max([each.profit_per_hour for each in examined])
+        assert point.value == pytest.approx(earned, rel=1e-12)
+        assert point.value <= earned  # read off a line, never above what is measured
+
+
+def test_points_of_a_bag_that_costs_nothing_to_run_go_on_beyond_a_price_of_nothing():
+    # 5 tasks of 10 s on 2 machines: 25 s if they could be split, 30 s as they are; so 1.5 USD bring 216 or 180/h.
+    free = simple_bag([[10.0]], [5], [2], watts=[[100.0]])
+    curve = price_curve(replace(free, prices=Prices(electricity_per_kwh=0.0)), points=2)
+    assert [point.price for point in curve.points] == [0.0, 1.5]
+    assert curve.points[1].bound == pytest.approx(216.0)
+    assert curve.points[1].value == pytest.approx(180.0)

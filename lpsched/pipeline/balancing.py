@@ -1,0 +1,105 @@
+"""Balanced answers: a rounded linear program whose loads are evened out, in some milliseconds.
+
+What a rounded program loses, it loses mostly where tasks are placed one by one on machines of a type: where
+each runs few, the longest machine works for longer than the others, and everything waits for it. In order,
+each starting from the best so far:
+
+    level      tasks change places between machines of a type, at no cost (`recovery/levelling.py`)
+    exchange   single tasks change places between machines of all types, until none is longer than the mean
+               of the fullest type and a little (`recovery/exchange.py`); then level again
+
+The bound stays as it is, and the value only ever gets better. All work is counted, none is timed: a rerun
+gives the same schedule on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.instance.p_states import column_numbers
+from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
+from lpsched.pipeline.scoring import scoring_of
+from lpsched.recovery.exchange import Exchange
+from lpsched.recovery.levelling import levelled
+from lpsched.recovery.plans import plan_of_schedule
+from lpsched.recovery.polish import OVERLOAD
+from lpsched.recovery.waiting import ended
+from lpsched.result.solve import relative_gap
+from lpsched.watch import Watch
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.pipeline.questions import Question
+    from lpsched.schedule.bag import Schedule
+
+ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what exchanges aim at
+MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks
+
+
+def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
+    """Return a verified schedule that is at least as good as the one given.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a schedule breaks a rule other than a limit, which is a bug of ours.
+    """
+    bag, asked = question.bag, question.objective
+
+    def is_enough() -> bool:
+        distance = relative_gap(asked.value(found.measured), bound)
+        return watch.is_over() or (distance is not None and distance <= gap)
+
+    if not found.schedule.groups or is_enough():  # no groups: waiting is best
+        return found
+    level = levelled(bag, found.schedule)
+    found = _better(question, found, level)
+    if is_enough() or not _fits(bag):
+        return found
+    exchanged = _exchanged(question, level)
+    return found if exchanged is None else _better(question, found, levelled(bag, exchanged))
+
+
+def _better(question: Question, found: Recovered, schedule: Schedule) -> Recovered:
+    """Return the better of two schedules; the second has yet to be ended and verified."""
+    bag, asked = question.bag, question.objective
+    counts = _by_column(bag, schedule)
+    forced = asked.maximise and bag.site.deadline_seconds is not None
+    tried = [
+        examined_schedule(bag, ended(bag, counts, schedule, late=late))
+        for late in ((False, True) if forced else (False,))
+    ]
+    return best_of(asked, [found, *(each for each in tried if isinstance(each, Recovered))])
+
+
+def _exchanged(question: Question, schedule: Schedule) -> Schedule | None:
+    """Return the schedule after exchanges between machines of all types; `None` if none is too long."""
+    bag, items = question.bag, scoring_of(question).items
+    plan = plan_of_schedule(bag, items, schedule)
+    loads = plan.loads
+    means = np.bincount(plan.kinds, weights=loads) / items.machines
+    limit = ABOVE * float(means.max())
+    if loads.max() <= limit:
+        return None
+    work = Exchange(plan, Watch(), np.random.default_rng(0), most_items=0)
+    work.repair(limit, OVERLOAD * items.second_worth(plan.cost, limit))
+    return work.plan.schedule(bag)
+
+
+def _by_column(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
+    """Return how many tasks of each type run in each column."""
+    rows = {task.name: i for i, task in enumerate(bag.task_types)}
+    columns = column_numbers(bag.machine_types)
+    totals: list[dict[int, int]] = [{} for _ in bag.task_types]
+    for group in schedule.groups:
+        for run in group.runs:
+            row, column = totals[rows[run.task_type]], columns[group.machine_type, run.p_state]
+            row[column] = row.get(column, 0) + group.machines * run.count
+    return totals
+
+
+def _fits(bag: Bag) -> bool:
+    """Tell whether single tasks may be looked at one by one."""
+    return bag.machines * len(bag.task_types) * max(1, len(bag.modes) // len(bag.machine_types)) <= MOST_CELLS
