@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pulp
 
 from models.front import FIT, PASSES, SMALLEST, Pair, Split, cap_watts, cells, least, least_cost, solve
@@ -35,16 +36,17 @@ JOULES_PER_KWH: Final = 3.6e6
 SECONDS_PER_HOUR: Final = 3600.0
 
 
-def best_rate(bag: Bag) -> float:
-    """Return the most money per second, less what a second costs anyway."""
+def best_rate(bag: Bag, *, soonest_seconds: float = 0.0) -> float:
+    """Return the most money per second, less what a second costs anyway; `soonest_seconds` limits r."""
     e, d, kappa = cells(bag, bag.seconds), joules_above_idle(bag), task_costs(bag)
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
     cap, deadline = cap_watts(bag), bag.site.deadline_seconds
-    unit, size = least_cost(bag, joules_weight=0.0, seconds_weight=1.0), 0.0
+    unit, size = max(soonest_seconds, least_cost(bag, joules_weight=0.0, seconds_weight=1.0)), 0.0
     for _ in range(PASSES):
         model = pulp.LpProblem("profit", pulp.LpMaximize)
         slowest = 0.0 if deadline is None else unit / deadline
-        r = 1.0 / unit * model.add_variable("r", lowBound=slowest, upBound=max(slowest, 1 / FIT))
+        fastest = min(1 / FIT, unit / soonest_seconds) if soonest_seconds else 1 / FIT
+        r = 1.0 / unit * model.add_variable("r", lowBound=slowest, upBound=max(slowest, fastest))
         most = {(i, j, k): min(n[i] / unit, m[j] / e[i, j, k]) for i, j, k in e}
         z = {(i, j, k): most[i, j, k] * model.add_variable(f"z_{i}_{j}_{k}", lowBound=0) for i, j, k in e}
         size = size or max(abs(income(bag)) / unit, *(abs(kappa[pair]) * most[pair] for pair in e)) or 1.0
@@ -56,10 +58,11 @@ def best_rate(bag: Bag) -> float:
         for j, m_j in enumerate(m):
             model += pulp.lpSum(e[pair] * z[pair] for pair in z if pair[1] == j) * (1.0 / m_j) <= 1
         if cap is not None:
-            model += pulp.lpSum(d[pair] * z[pair] for pair in z) * (1.0 / (cap - idle_floor(bag))) <= 1
+            left = cap - idle_floor(bag)  # negative, if all machines idling is too much
+            model += pulp.lpSum(d[pair] * z[pair] for pair in z) * (1.0 / (abs(left) or 1.0)) <= np.sign(left)
         solve(model)
         rate, bags = float(pulp.value(money)), float(pulp.value(r)) * unit
-        if abs(rate) >= FIT * size and bags < 1 / FIT:
+        if abs(rate) >= FIT * size and (bags < 1 / FIT or fastest < 1 / FIT):
             break
         unit, size = unit / max(bags, SMALLEST), max(abs(rate), SMALLEST * size)
     return rate - standing(bag)

@@ -13,6 +13,7 @@ Each task of type i costs at least the minimum over j, k, wherever it runs. Writ
 
     makespan      t            >=  g[0] / S                                 where S > 0
     cost          wE E + wt t  >=  g[wE d] + (wE I + wt - S) t              since E = D(x) + I t
+                  kappa x + K t  >=  g[kappa] + (K - S) t                   what a bag costs in all
     profit rate   R            <=  S + (p - overhead - g[kappa]) / t - K    since R = (N - kappa x) / t - K,
                                                                             N = p - overhead
 
@@ -30,6 +31,7 @@ prove less, never something false.
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -96,6 +98,12 @@ class Prover:
             self.headroom = Fraction(site.average_power_cap_watts) / meter - self.idle_watts
         self.per_joule = pue * Fraction(bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH  # c PUE
 
+    def at_electricity(self, per_kwh: float) -> Prover:
+        """Return a prover of the same bag at another price of electricity; the tables are not read again."""
+        other = copy(self)
+        other.per_joule = Fraction(self.bag.site.pue) * Fraction(per_kwh) / JOULES_PER_KWH
+        return other
+
     def makespan(self, prices: Multipliers) -> Fraction:
         """Return a makespan, in seconds, below which no schedule stays; 0 if nothing is proved."""
         supply = self._supply(prices)
@@ -103,21 +111,25 @@ class Prover:
             return Fraction(0)
         return max(Fraction(0), self._cheapest(prices, Fraction(0)) / supply)
 
-    def cost(self, prices: Multipliers, joules_weight: Number, seconds_weight: Number) -> Fraction:
-        """Return what wE E + wt t is at least."""
+    def cost(
+        self, prices: Multipliers, joules_weight: Number, seconds_weight: Number, *, wear: bool = False
+    ) -> Fraction:
+        """Return what wE E + wt t is at least; with `wear`, what that and the wear of the machines is."""
         weight, supply = Fraction(joules_weight), self._supply(prices)
         allowed = weight * self.idle_watts + Fraction(seconds_weight)
         if supply <= allowed:
-            proved = self._cheapest(prices, weight)
+            proved = self._cheapest(prices, weight, wear=wear)
         else:
-            proved = self._cheapest(_scaled(prices, max(Fraction(0), allowed) / supply), weight)
+            scaled = _scaled(prices, max(Fraction(0), allowed) / supply)
+            proved = self._cheapest(scaled, weight, wear=wear)
             if self.deadline is not None:
-                proved = max(proved, self._cheapest(prices, weight) + (allowed - supply) * self.deadline)
+                all_time = (allowed - supply) * self.deadline
+                proved = max(proved, self._cheapest(prices, weight, wear=wear) + all_time)
         if proved > 0:
             return proved
         idle = tuple(weight * Fraction(each.idle_watts) for each in self.bag.machine_types)
         return max(
-            proved, self._cheapest(Multipliers(idle), weight)
+            proved, self._cheapest(Multipliers(idle), weight, wear=wear)
         )  # S = wE I: what the tasks draw, at least
 
     def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
@@ -152,6 +164,11 @@ class Prover:
             if each.purchase_price and each.mean_hours_to_failure is not None
         )
         return self.per_joule * self.idle_watts + sum(lost, Fraction(0)) / SECONDS_PER_HOUR
+
+    def break_even(self, prices: Multipliers) -> Fraction:
+        """Return an income p - overhead up to which no schedule earns: what energy, wear and loss cost."""
+        lost = self.standing() - self.per_joule * self.idle_watts
+        return self.cost(prices, self.per_joule, lost, wear=True)
 
     def least_joules_above_idle(self) -> Fraction:
         """Return the least D(x) of all ways to run the bag."""

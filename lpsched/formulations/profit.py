@@ -77,14 +77,19 @@ def money_of(scales: Scales) -> Money:
     )
     income = revenue_of(bag) - bag.prices.overhead_per_bag
     costs = np.where(arrays.can_run, used, np.inf)
-    cheapest = float(costs.min(axis=1).sum())
-    soonest = float(used[scales.to_least(scales.loads) > 0].sum())
     return Money(
         income=income,
         costs=costs,
         standing=per_joule * scales.idle_floor_watts + lost,
-        unit=max(abs(income), min(abs(cheapest), abs(soonest))) or 1.0,
+        unit=unit_of(scales, income, costs),
     )
+
+
+def unit_of(scales: Scales, income: float, costs: Floats) -> float:
+    """Return an amount of money of the order of what the bag is about."""
+    cheapest = float(costs.min(axis=1).sum())
+    soonest = float(costs[scales.to_least(scales.loads) > 0].sum())
+    return max(abs(income), min(abs(cheapest), abs(soonest))) or 1.0
 
 
 def energy_price(bag: Bag) -> float:

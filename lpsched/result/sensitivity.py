@@ -1,0 +1,258 @@
+"""What an answer depends on: the price needed, what electricity may cost, how many machines pay.
+
+Each is a function of one number with finitely many breakpoints, all of them exact: the most profit bends
+upwards in the price of the bag and in the price of electricity, and downwards in the number of machines of a
+type. Each is asked alone, with everything else as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.display import ROUNDING, number
+
+if TYPE_CHECKING:
+    from lpsched.instance.frozen import FrozenDict
+    from lpsched.relaxation import Regime
+    from lpsched.result.provenance import Provenance
+
+FORMAT: Final = "lpsched-sensitivity/1"
+
+
+@dataclass(frozen=True, slots=True)
+class PriceNeed:
+    """Which price a bag needs.
+
+    Attributes
+    ----------
+    needed
+        Below it no schedule earns anything: proved. What the bag costs at least, everything counted.
+    needed_ratio
+        That as a profit ratio; `None` if energy costs nothing.
+    needed_factor
+        By what to multiply the present prices to get there; `None` without any.
+    enough
+        At it a verified schedule loses nothing; `None` if none was found that keeps the deadline, or the
+        price is beyond what a bag can say.
+    least_to_run
+        Up to it waiting is best; `None` if a deadline forces the work.
+    """
+
+    needed: float
+    needed_ratio: float | None
+    needed_factor: float | None
+    enough: float | None
+    least_to_run: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ElectricityPiece:
+    """Prices of a kilowatt-hour between which one way to run is best; the bound in money per hour.
+
+    The bound is proved at both ends and, being convex in the price, below the line between them.
+    """
+
+    from_price_per_kwh: float
+    to_price_per_kwh: float | None  # None: for ever
+    regime: Regime
+    bound_at_from: float
+    bound_at_to: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ElectricityNeed:
+    """What electricity may cost.
+
+    Attributes
+    ----------
+    price_per_kwh
+        What it costs now.
+    earns_up_to
+        The price up to which a verified schedule loses nothing; `None` if that has no end, or begins nowhere.
+    no_profit_from
+        The price from which on no schedule earns anything: proved; `None` if there is none.
+    do_not_run_from
+        The price from which on waiting is best: proved; `None` if that never is. Only where tasks draw less
+        than idle machines may running be best again at a price far above.
+    """
+
+    price_per_kwh: float
+    earns_up_to: float | None
+    no_profit_from: float | None
+    do_not_run_from: float | None
+    pieces: tuple[ElectricityPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePiece:
+    """Counts of one machine type between which each more adds the same; money per hour, proved.
+
+    Counts are exact, and need not be whole.
+    """
+
+    from_count: float
+    to_count: float
+    adds_per_hour: float  # one more, at most: after electricity, wear and depreciation
+    bound_at_from: float
+
+
+@dataclass(frozen=True, slots=True)
+class MachineNeed:
+    """What more machines of a type are worth, all others staying as they are.
+
+    Attributes
+    ----------
+    adds_per_hour
+        By how much one more raises the bound, after all that it costs; `None` if one more leaves no schedule.
+    pays_back_hours
+        After how many hours one more has earned its purchase price at best; `None` if it has none, or never
+        does.
+    pays_up_to
+        The purchase price up to which one more pays within its mean time to failure; `None` without that.
+    most_more, bound_at_most
+        With how many more the bound is highest, and that bound: further ones do not pay. 0 if none does.
+    sure_more, value_at_sure
+        How many more surely pay, by a verified schedule that earns so much; 0 if none was found.
+    sure_adds_at_least, sure_adds_at_most
+        How much more than now the best possible earns with `sure_more`: proved on both sides.
+    pieces
+        From the machines there are to the best number of them; none for large bags.
+    """
+
+    name: str
+    count: int
+    purchase_price: float
+    mean_hours_to_failure: float | None
+    adds_per_hour: float | None
+    pays_back_hours: float | None
+    pays_up_to: float | None
+    most_more: int
+    bound_at_most: float
+    sure_more: int
+    value_at_sure: float | None
+    sure_adds_at_least: float | None
+    sure_adds_at_most: float | None
+    pieces: tuple[MachinePiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The three answers about one bag at one price.
+
+    Without a price only the first can be given. `notes` says in sentences what was left out, and why.
+    """
+
+    unit: str
+    price: float | None
+    profit_ratio: float | None
+    bound: float | None  # at this price, as it is: proved
+    value: float | None  # verified
+    price_need: PriceNeed
+    electricity: ElectricityNeed | None
+    machines: tuple[MachineNeed, ...]
+    notes: tuple[str, ...]
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    @property
+    def currency(self) -> str:
+        """What money is counted in."""
+        return self.unit.removesuffix("/hour")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answers as JSON has them; the keys are stable."""
+        return self.provenance.header(FORMAT) | {
+            "unit": self.unit,
+            "price": self.price,
+            "profit_ratio": self.profit_ratio,
+            "bound": self.bound,
+            "value": self.value,
+            "price_need": asdict(self.price_need),
+            "electricity": None if self.electricity is None else _plain(self.electricity),
+            "machine_types": [_plain(each) for each in self.machines],
+            "notes": list(self.notes),
+            "timings": dict(self.timings),
+        }
+
+    def price_rows(self) -> list[tuple[str, str, str]]:
+        """Return which price is needed: a name, the amount, what it means."""
+        need, money = self.price_need, self.currency
+        rows = [("price needed", f"{number(need.needed)} {money}", "below, no schedule earns (proved)")]
+        if need.needed_ratio is not None:
+            rows.append(("as a profit ratio", number(need.needed_ratio), "of what the least energy costs"))
+        if need.needed_factor is not None:
+            rows.append(("present prices times", number(need.needed_factor), "would be that"))
+        rows.append(("price enough", _money(need.enough, money), "from here a verified schedule earns"))
+        return rows
+
+    def electricity_rows(self) -> list[tuple[str, str, str]]:
+        """Return what electricity may cost: a name, the amount, what it means."""
+        need, money = self.electricity, f"{self.currency}/kWh"
+        if need is None:
+            return []
+        rows = [("electricity costs", f"{number(need.price_per_kwh)} {money}", "now")]
+        if need.earns_up_to is not None:
+            earns = f"{number(need.earns_up_to)} {money}"
+            rows.append(("earns up to", earns, "a verified schedule does"))
+        never = "never"
+        stop = never if need.no_profit_from is None else f"{number(need.no_profit_from)} {money}"
+        rows.append(("no profit from", stop, "no schedule earns (proved)"))
+        wait = never if need.do_not_run_from is None else f"{number(need.do_not_run_from)} {money}"
+        return [*rows, ("do not run from", wait, "waiting is best (proved)")]
+
+    def electricity_headers(self) -> tuple[str, ...]:
+        """Return the headers of `electricity_pieces`."""
+        return (f"from {self.currency}/kWh", "to", "regime", f"bound, {self.unit}")
+
+    def electricity_pieces(self) -> list[tuple[str, ...]]:
+        """Return one row for each piece, with the bound where it begins."""
+        pieces = () if self.electricity is None else self.electricity.pieces
+        largest = max((abs(piece.bound_at_from) for piece in pieces), default=0.0)
+        return [
+            (
+                number(piece.from_price_per_kwh),
+                "and up" if piece.to_price_per_kwh is None else number(piece.to_price_per_kwh),
+                piece.regime.value,
+                number(0.0 if abs(piece.bound_at_from) <= ROUNDING * largest else piece.bound_at_from),
+            )
+            for piece in pieces
+        ]
+
+    def machine_headers(self) -> tuple[str, ...]:
+        """Return the headers of `machine_rows`."""
+        return tuple(column[0] for column in self._machine_columns())
+
+    def machine_rows(self) -> list[tuple[str, ...]]:
+        """Return one row for each machine type: what one more is worth, and how many more are best."""
+        return list(zip(*(column[1:] for column in self._machine_columns()), strict=True))
+
+    def _machine_columns(self) -> list[tuple[str, ...]]:
+        """Return the columns with their headers, but for those about which no machine type says anything."""
+        needs = self.machines
+        columns = [
+            ("machine type", *(need.name for need in needs)),
+            ("count", *(f"{need.count:,}" for need in needs)),
+            (f"one more adds at most, {self.unit}", *(number(need.adds_per_hour) for need in needs)),
+        ]
+        if any(need.purchase_price for need in needs):
+            columns.append(("paid back in, hours", *(number(need.pays_back_hours) for need in needs)))
+        if any(need.mean_hours_to_failure for need in needs):
+            pays = f"pays up to a price of, {self.currency}"
+            columns.append((pays, *(number(need.pays_up_to) for need in needs)))
+        least, most = f"which add at least, {self.unit}", "at most"
+        return [
+            *columns,
+            ("buy at most", *(f"{need.most_more:,}" for need in needs)),
+            ("surely pay", *(f"{need.sure_more:,}" for need in needs)),
+            (least, *(number(need.sure_adds_at_least) for need in needs)),
+            (most, *(number(need.sure_adds_at_most) for need in needs)),
+        ]
+
+
+def _money(amount: float | None, unit: str) -> str:
+    return "none found" if amount is None else f"{number(amount)} {unit}"
+
+
+def _plain(need: ElectricityNeed | MachineNeed) -> dict[str, Any]:
+    return asdict(need) | {"pieces": [asdict(piece) for piece in need.pieces]}

@@ -1,0 +1,142 @@
+"""The most profit as a function of the price of electricity: every piece, exactly.
+
+Let q = c PUE be what a joule at the machines costs. At a fixed income N the best rate is
+
+    max over (r, z)  of  A - q B - K(q),    A = N r - sum wear_j e_ijk z_ijk    money per second, less wear
+                                            B = sum d_ijk z_ijk                 watts above the idle floor I
+                                            K = q I + depreciation
+
+over the rows of `formulations/profit.py`, in which no price of energy occurs. So it is convex and piecewise
+linear in q; its pieces are the corners of the chain of (B, -A), its breakpoints the prices at which two
+neighbours tie. It never rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsched.formulations import profit
+from lpsched.formulations.profit import JOULES_PER_KWH
+from lpsched.formulations.scales import scales_of
+from lpsched.lp.hot import CheckedSweep
+from lpsched.search.corners import FAR, FINE, FLAT, Corner, corners
+from lpsched.search.profit_rate import best_rate
+
+if TYPE_CHECKING:
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+    from lpsched.relaxation import Relaxation
+
+
+@dataclass(frozen=True, slots=True)
+class PowerPiece:
+    """A corner: what is best between two prices of a kilowatt-hour. No relaxation means: do not run.
+
+    `at_from` is the relaxation at the price where the piece begins: its prices prove the bound there.
+    """
+
+    from_per_kwh: float
+    to_per_kwh: float | None  # None: for ever
+    money_per_second: float  # A
+    watts_above_idle: float  # B
+    relaxation: Relaxation | None
+    at_from: Relaxation
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What is best at some price of a joule: A money per second at B watts."""
+
+    relaxation: Relaxation
+    money: float
+    watts: float
+    runs: bool
+
+
+class ElectricitySearch:
+    """Solves the profit program of one bag for one price of electricity after the other."""
+
+    def __init__(self, bag: Bag, solver: Solver) -> None:
+        self.bag = with_electricity(bag, 0.0)
+        self._scales = scales_of(self.bag)
+        assert self._scales.joules is not None, "a price of energy needs watts"
+        self._joules = self._scales.joules
+        self._money = profit.money_of(self._scales)  # what tasks cost but for energy
+        self._solver = solver
+        self.sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
+        thriftiest = self._scales.makespan_of(self._scales.to_least(self._joules))
+        self._apart = thriftiest > FAR * self._scales.seconds
+
+    def at(self, per_kwh: float) -> Relaxation:
+        """Return what is best at this price of a kilowatt-hour."""
+        return self._best(self._per_joule(per_kwh), 1.0).relaxation
+
+    def pieces(self) -> list[PowerPiece]:
+        """Return the pieces by rising price, from free electricity on."""
+
+        def minimise(watts_weight: float, money_weight: float) -> Corner[_Best]:
+            best = self._best(watts_weight, money_weight)
+            return Corner(best.watts, -best.money, best)
+
+        thrifty, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
+        if self.bag.site.deadline_seconds is None and thrifty.first >= 0:  # nothing draws less than nothing
+            thrifty = Corner(0.0, 0.0, _Best(thrifty.source.relaxation, 0.0, 0.0, runs=False))
+        found, edges = corners(minimise, thrifty, free, flat=FINE if self._apart else FLAT)
+        found.reverse()
+        edges.reverse()
+        breaks = [
+            (before.second - after.second) / (after.first - before.first)
+            for before, after in itertools.pairwise(found)
+        ]
+        starts = [0.0, *(self._per_kwh(each) for each in breaks)]
+        sources = [free.source.relaxation]
+        for price, joule, edge in zip(starts[1:], breaks, edges, strict=True):
+            same = math.isclose(joule, edge.first_weight / edge.second_weight, rel_tol=1e-12)
+            sources.append(edge.source.relaxation if same else self.at(price))
+        return [
+            PowerPiece(start, stop, best.money, best.watts, best.relaxation if best.runs else None, source)
+            for best, start, stop, source in zip(
+                (each.source for each in found), starts, [*starts[1:], None], sources, strict=True
+            )
+        ]
+
+    def _best(self, watts_weight: float, money_weight: float) -> _Best:
+        """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
+        per_joule = watts_weight / money_weight if money_weight else 1.0
+        if self._apart and money_weight and watts_weight:
+            bag = with_electricity(self.bag, self._per_kwh(per_joule))
+            rated = best_rate(bag, self._solver)
+            return self._with_rates(rated.relaxation, rated.bags_per_second)
+        worn = self._money.costs if money_weight else np.where(np.isfinite(self._money.costs), 0.0, np.inf)
+        costs = worn + (per_joule * self._joules if watts_weight else 0.0)
+        income = self._money.income if money_weight else 0.0
+        money = replace(
+            self._money, income=income, costs=costs, unit=profit.unit_of(self._scales, income, costs)
+        )
+        tasks = (profit.costs_of(money) * self._scales.units).ravel()
+        solution = self.sweep.solve(np.append(tasks, -income / money.unit))
+        relaxation = profit.read_solution(self._scales, money, solution)
+        rho = float(solution["rho"][0])
+        return self._with_rates(relaxation, rho / self._scales.seconds if rho > profit.SLOWEST else 0.0)
+
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
+        worn = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
+        spent = float((worn * relaxation.shares).sum())
+        watts = float((self._joules * relaxation.shares).sum()) * bags
+        return _Best(relaxation, (self._money.income - spent) * bags, watts, runs=bags > 0)
+
+    def _per_joule(self, per_kwh: float) -> float:
+        return per_kwh / JOULES_PER_KWH * self.bag.site.pue
+
+    def _per_kwh(self, per_joule: float) -> float:
+        return per_joule * JOULES_PER_KWH / self.bag.site.pue
+
+
+def with_electricity(bag: Bag, per_kwh: float) -> Bag:
+    """Return the bag at another price of electricity."""
+    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": per_kwh}))

@@ -1,0 +1,91 @@
+"""The three questions in tables: every answer in words, columns only where there is something to say."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from lpsched.files.bags import read_bag
+from lpsched.instance import Prices
+from lpsched.pipeline import sensitivity
+from lpsched.reports.sensitivity_tables import MOST_ROWS, sensitivity_tables
+
+TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
+
+
+def printed(result) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=250)
+    for part in sensitivity_tables(result):
+        console.print(part)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def found():
+    return sensitivity(TINY)
+
+
+def test_every_question_and_its_answer_are_printed(found):
+    text = printed(found)
+    for words in (
+        "tiny: which price is needed for profit?",
+        "price needed          0.0066 USD",
+        "present prices times  0.33",
+        "tiny: what may electricity cost at a price of 0.02 USD?",
+        "no profit from     10.9091 USD/kWh  no schedule earns (proved)",
+        "do not run from    13.3333 USD/kWh",
+        "tiny: how many more machines of a type pay at a price of 0.02 USD, the others as they are?",
+        "one more adds at most, USD/hour",
+        "buy at most",
+        "surely pay",
+    ):
+        assert words in text
+
+
+def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(found):
+    assert "paid back in" not in printed(found)
+    assert "pays up to a price of" not in printed(found)
+    assert "pays up to a price of, USD" in printed(sensitivity(TINY, lifetime_hours=10.0))
+    fast, slow = TINY.machine_types
+    bought = fast.model_copy(update={"purchase_price": 1.0, "mean_hours_to_failure": 100.0})
+    text = printed(sensitivity(replace(TINY, machine_types=(bought, slow))))
+    assert "paid back in, hours" in text
+
+
+def test_notes_say_what_is_missing():
+    unpriced = replace(TINY, prices=Prices(electricity_per_kwh=3.6))
+    text = printed(sensitivity(unpriced))
+    assert "without a price only the first question has an answer" in text
+    assert "how many more machines" not in text
+    assert "may electricity cost" not in text
+
+
+def test_a_price_that_was_never_found_is_said_in_words(found):
+    need = replace(found.price_need, enough=None)
+    assert "price enough          none found" in printed(replace(found, price_need=need))
+    never = replace(found.electricity, no_profit_from=None, do_not_run_from=None)
+    assert "no profit from     never" in printed(replace(found, electricity=never))
+
+
+def test_names_are_printed_as_they_stand_and_long_lists_are_cut(found):
+    need = replace(found.machines[0], name="[red]x<script>$")
+    text = printed(replace(found, machines=(need,) * (MOST_ROWS + 2)))
+    assert text.count("[red]x<script>$") == MOST_ROWS
+    assert "... and 2 more (--json has all)" in text
+
+
+def test_pieces_of_the_electricity_price_have_rows(found):
+    rows = found.electricity_pieces()
+    assert [row[:3] for row in rows] == [
+        ("0", "7.5", "profit"),
+        ("7.5", "10.9091", "profit"),
+        ("10.9091", "13.3333", "loss"),
+        ("13.3333", "and up", "do-not-run"),
+    ]
+    assert rows[2][3] == "0"  # not the rounding of it
+    assert found.electricity_headers() == ("from USD/kWh", "to", "regime", "bound, USD/hour")
