@@ -10,6 +10,7 @@
     │   └── InfeasibleProgramError        a solver says that a linear program has no solution
     ├── PolicyError                       a policy answered with something that cannot be
     ├── StalledError                      a policy mapped nothing, though there was something to map
+    ├── WorkersError                      those who make a study's runs were lost, or cannot be used
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
     LpschedWarning (a UserWarning)        usable, but look at it again
@@ -162,6 +163,12 @@ class PolicyError(LpschedError):
 
 class StalledError(LpschedError):
     """A policy mapped nothing all day, though there was something to map."""
+
+
+class WorkersError(LpschedError):
+    """Those who make a study's runs were lost, or cannot be used; runs that were written stay."""
+
+    code = "workers"
 
 
 class LpschedWarning(UserWarning):

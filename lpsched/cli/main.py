@@ -32,6 +32,7 @@ from lpsched.cli.schema import schema
 from lpsched.cli.show import show
 from lpsched.cli.simulate import simulate
 from lpsched.cli.solve import solve
+from lpsched.cli.study import study_app
 from lpsched.cli.talk import Talk, print_json, tell
 from lpsched.cli.validate import validate
 from lpsched.cli.verify import verify
@@ -70,6 +71,7 @@ for command in (
     app.command(epilog=EPILOG)(command)
 app.add_typer(generate_app, name="generate")
 app.add_typer(import_app, name="import")
+app.add_typer(study_app, name="study")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - Typer's callback

@@ -33,7 +33,8 @@ def new(
     if output is None:
         talk_of(context).answer(content | {"text": text}, text=text)
         return
+    then = "study run" if kind is Kind.STUDY else "show"
     write_files({output: text.encode()}, replace=False)
     talk_of(context).answer(
-        content | {"files": [str(output)]}, text=f"{output}: edit it, then 'lpsched show {output}'\n"
+        content | {"files": [str(output)]}, text=f"{output}: edit it, then 'lpsched {then} {output}'\n"
     )

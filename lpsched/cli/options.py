@@ -21,6 +21,7 @@ class Kind(StrEnum):
     FACILITY = "facility"
     DAY = "day"
     CLUSTERS = "clusters"
+    STUDY = "study"
 
 
 class Tables(StrEnum):
@@ -45,6 +46,7 @@ class Effort(StrEnum):
     """How hard to try; the names of `lpsched.result.solve.Effort`, without loading it."""
 
     FAST = "fast"
+    BALANCED = "balanced"
     TIGHT = "tight"
 
 

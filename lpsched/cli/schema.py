@@ -16,11 +16,13 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
     from lpsched.instance.day_schema import day_schema
     from lpsched.instance.facility_schema import facility_schema
     from lpsched.instance.schema import bag_schema
+    from lpsched.instance.study_schema import study_schema
 
     schemas = {
         Kind.BAG: bag_schema,
         Kind.FACILITY: facility_schema,
         Kind.DAY: day_schema,
         Kind.CLUSTERS: clusters_schema,
+        Kind.STUDY: study_schema,
     }
     print_json(schemas[kind]())

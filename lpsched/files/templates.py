@@ -236,4 +236,33 @@ tasks:
 """
 )
 
-TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY, "clusters": CLUSTERS}
+STUDY: Final = """\
+format: lpsched-study/1      # the first key of every file
+name: my-study
+# description: a text that says what it is about; optional
+
+# Every combination of instance, method, parameters and seed is one run: one line of JSON.
+instances:                   # files, relative to this one; or generators, one instance for each seed
+  # - {file: my-bag.yaml}
+  - {generate: bag, seeds: {from: 0, count: 5}, task_types: 6, tasks: 300, machines: [4, 4, 2]}
+  - {generate: bag, seeds: [5, 6], task_types: 6, tasks: 3000, machines: [4, 4, 2]}
+  # generators: bag, resampled, facility, day, clusters; options as in 'lpsched generate'
+  # - {generate: resampled, from: my-bag.yaml, tasks_per_machine: 10, seeds: {count: 100}}
+
+methods:                     # a name, or a name with parameters and limits of its own
+  - lp                       # 'lpsched solve'
+  - balanced                 # 'lpsched solve --effort balanced'
+  - min-min                  # any heuristic of 'lpsched validate'
+  # - {name: tight, gap: 0.001, limits: {seconds: 5}}
+  # of bags also: front, price, nsga2; of facilities: lp, greedy, ga, nlp; of days and clusters: policies
+
+parameters:                  # lists of values, all combinations, for the methods that know them; optional
+  objective: [makespan, energy]
+  # profit_ratio: [1.01, 1.2, 1.5]
+  # power_cap: [null, 2500]  # null: as the file says
+
+seeds: [0]                   # of methods that leave something to chance; optional, as is all below
+limits: {seconds: 60}        # of methods that can stop early
+"""
+
+TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY, "clusters": CLUSTERS, "study": STUDY}

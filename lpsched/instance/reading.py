@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "lpsched-facility": "lpsched facility",
     "lpsched-day": "lpsched validate",
     "lpsched-clusters": "lpsched simulate",
+    "lpsched-study": "lpsched study run",
 }
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {

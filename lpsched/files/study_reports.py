@@ -1,0 +1,252 @@
+"""From a study's lines to its report: which columns tell runs apart, which numbers there are; no solving.
+
+Columns are `instances` (a file, or a generator and its options), `method`, every parameter and `limit` (of
+seconds). Unless somebody says by which to go, it is by those that differ from run to run. Numbers are those
+of the outcomes by their names, with dots for what lies deeper (`worth.machine_types.gpu`), and `seconds`,
+that the whole run took; parts of it are `timings.relax` and so on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.files.study_lines import read_runs
+from lpsched.instance.fields import nearest, quote
+from lpsched.instance.frozen import FrozenDict
+from lpsched.result.provenance import version_of_lpsched
+from lpsched.result.study_report import GAP, SECONDS, Failure, Group, StudyReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from lpsched.result.study_run import StudyRun
+
+INSTANCES, METHOD, LIMIT = "instances", "method", "limit"
+IN_UNITS: Final = ("value", "bound")
+USUAL: Final = (GAP, *IN_UNITS)
+WITHOUT: Final = ("generate", "hash")
+MOST_GROUPS: Final = 10_000
+DEEPEST: Final = 4
+HASH: Final = 8  # letters of it that tell two of one name apart
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the report keeps of a run."""
+
+    columns: Mapping[str, Any]
+    numbers: Mapping[str, float]
+    reason: str | None
+    unit: str | None
+    version: str
+    source: FrozenDict[str, Any]
+
+
+def study_report(
+    lines: Path | str, *, by: Sequence[str] | None = None, quantities: Sequence[str] | None = None
+) -> StudyReport:
+    """Return what the lines of a study say together; of two lines for one run the later counts.
+
+    Raises
+    ------
+    InstanceError
+        If they cannot be read, there are none, or there is no such column or number in any of them.
+    """
+    rows: dict[str, _Row] = {}
+    study, solvers, numbers = "", dict[str, None](), dict[str, None]()
+    wanted = tuple(dict.fromkeys((*(quantities or USUAL), SECONDS)))
+    for run in read_runs(lines):
+        flat = _numbers(run)
+        numbers |= dict.fromkeys(flat)
+        rows[run.key] = _row(run, {name: flat[name] for name in wanted if name in flat})
+        study = run.study
+        solvers[run.solver] = None
+    if not rows:
+        needed, do = "at least one run", "see 'lpsched study run'"
+        raise InstanceError(str(lines), (Fault((), "no runs", needed, do),))
+    several = _with_names(list(rows.values()))
+    columns = tuple(dict.fromkeys(name for row in several for name in row.columns))
+    chosen = _chosen("by", by, columns) or _varying(several, columns)
+    _chosen("value", quantities, tuple(numbers))
+    told = tuple(name for name in wanted if name in numbers)
+    return StudyReport(
+        study=study,
+        lines=str(lines),
+        by=chosen,
+        quantities=told,
+        units=_units(several),
+        groups=_groups(several, chosen, told, str(lines)),
+        failures=_failures(several, columns),
+        versions=tuple(sorted({row.version for row in several})),
+        solvers=tuple(solvers),
+        lpsched=version_of_lpsched(),
+    )
+
+
+def _row(run: StudyRun, numbers: Mapping[str, float]) -> _Row:
+    columns = {INSTANCES: "", METHOD: run.method, **run.parameters}
+    if run.limits:
+        columns[LIMIT] = run.limits.get("seconds")
+    unit = None if run.outcome is None else run.outcome.get("unit")
+    source = FrozenDict({name: _hashable(each) for name, each in run.source.items()})
+    return _Row(columns, numbers, run.reason, unit if isinstance(unit, str) else None, run.lpsched, source)
+
+
+def _with_names(rows: Sequence[_Row]) -> list[_Row]:
+    """Give the sources of instances their names."""
+    names = _names(list(dict.fromkeys(row.source for row in rows)))
+    return [replace(row, columns={**row.columns, INSTANCES: names[row.source]}) for row in rows]
+
+
+def _names(sources: Sequence[FrozenDict[str, Any]]) -> dict[FrozenDict[str, Any], str]:
+    """Return names of sources, each different.
+
+    >>> bags = [FrozenDict({"generate": "bag", "tasks": tasks, "p_states": 2}) for tasks in (5, 6)]
+    >>> list(_names([*bags, FrozenDict({"file": "a.yaml", "hash": "0"})]).values())
+    ['bag, tasks 5', 'bag, tasks 6', 'a.yaml']
+    """
+    taken: dict[str, dict[str, set[Any]]] = {}  # of each generator, the values of its options
+    for source in sources:
+        options = taken.setdefault(str(source.get("generate")), {})
+        for name, value in source.items():
+            options.setdefault(name, set()).add(value)
+    names = {source: _name(source, taken[str(source.get("generate"))]) for source in sources}
+    often = Counter(names.values())
+    return {
+        source: f"{name}, {str(source.get('hash'))[:HASH]}" if often[name] > 1 else name
+        for source, name in names.items()
+    }
+
+
+def _name(source: Mapping[str, Any], taken: Mapping[str, set[Any]]) -> str:
+    """Return a file's name, or a generator's with the options in which it differs from others."""
+    if "file" in source:
+        return str(source["file"])
+    differing = (name for name in taken if name not in WITHOUT and len(taken[name]) > 1)
+    told = (f"{name} {_shown(source[name])}" for name in differing if name in source)
+    return ", ".join((str(source.get("generate", "unknown")), *told))
+
+
+def _shown(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _flat(prefix: str, told: object, depth: int) -> Iterable[tuple[str, float]]:
+    """Yield the numbers of an outcome by their names."""
+    if isinstance(told, Mapping) and depth < DEEPEST:
+        for name, each in told.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else str(name), each, depth + 1)
+    elif isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told):
+        yield prefix, float(told)
+
+
+def _hashable(value: Any) -> Any:  # noqa: ANN401 - a plain value of JSON
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+
+
+def _varying(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that differ between runs; of parameters, between runs of one method."""
+    taken: dict[str, dict[str, set[Any]]] = {name: {} for name in columns}
+    for row in rows:
+        for name in columns:
+            whose = "" if name in (INSTANCES, METHOD) else row.columns[METHOD]
+            taken[name].setdefault(whose, set()).add(_hashable(row.columns.get(name)))
+    varies = {name for name, methods in taken.items() if any(len(values) > 1 for values in methods.values())}
+    return tuple(name for name in columns if name in varies) or (METHOD,)
+
+
+def _numbers(run: StudyRun) -> dict[str, float]:
+    """Return all numbers of a run by their names."""
+    numbers = dict(_flat("", run.outcome or {}, 0))
+    numbers |= {f"timings.{name}": each for name, each in run.timings.items()}
+    if not run.failed and "total" in run.timings:
+        numbers[SECONDS] = run.timings["total"]
+    return numbers
+
+
+def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names asked for.
+
+    Raises
+    ------
+    InstanceError
+        If there is none of that name.
+    """
+    faults = []
+    for name in asked or ():
+        if name not in known:
+            shown = [each for each in known if "." not in each] or list(known)
+            needed = f"one of {', '.join(shown)}"
+            faults.append(Fault((what,), quote(name), needed, nearest(name, known) or "choose one"))
+    if faults:
+        raise InstanceError("the report", tuple(faults))
+    return tuple(dict.fromkeys(asked or ()))
+
+
+def _units(rows: Sequence[_Row]) -> FrozenDict[str, str]:
+    """Return the units that are the same in all runs."""
+    units = {row.unit for row in rows if row.reason is None}
+    unit = units.pop() if len(units) == 1 else None
+    return FrozenDict({} if unit is None else dict.fromkeys(IN_UNITS, unit))
+
+
+def _groups(
+    rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], source: str
+) -> tuple[Group, ...]:
+    """Return the groups in the order in which the study declares them, numbers of a column rising."""
+    found: dict[tuple[Any, ...], list[_Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(_hashable(row.columns.get(name)) for name in by), []).append(row)
+    if len(found) > MOST_GROUPS:
+        do = "go by fewer columns: --by method"
+        raise InstanceError(
+            source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),)
+        )
+    order = {value: place for place, value in enumerate(dict.fromkeys(v for key in found for v in key))}
+    keys = sorted(found, key=lambda key: [_place(value, order) for value in key])
+    return tuple(_group(by, key, found[key], quantities) for key in keys)
+
+
+def _place(value: object, order: Mapping[object, int]) -> tuple[int, float]:
+    """Return where a value of a column stands: numbers by their size, before words as they first came."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 1, float(value)
+    return (0, 0.0) if value is None else (2, order[value])
+
+
+def _group(by: Sequence[str], key: tuple[Any, ...], rows: Sequence[_Row], quantities: Sequence[str]) -> Group:
+    """Return a group; seconds and joules have no mean together."""
+    mixed = IN_UNITS if len({row.unit for row in rows if row.reason is None}) > 1 else ()
+    return Group(
+        FrozenDict(zip(by, key, strict=True)),
+        len(rows),
+        sum(row.reason is not None for row in rows),
+        FrozenDict(
+            {
+                name: tuple(row.numbers[name] for row in rows if name in row.numbers and name not in mixed)
+                for name in quantities
+            }
+        ),
+    )
+
+
+def _failures(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[Failure, ...]:
+    """Return the reasons, most runs first."""
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        if row.reason is not None:
+            found.setdefault(row.reason, []).append(row)
+    told = [
+        Failure(reason, len(several), FrozenDict({name: several[0].columns.get(name) for name in columns}))
+        for reason, several in found.items()
+    ]
+    return tuple(sorted(told, key=lambda each: -each.runs))

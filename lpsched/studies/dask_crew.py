@@ -1,0 +1,238 @@
+"""Runs on a cluster: a scheduler of Dask's `distributed`, and the workers that it has.
+
+The scheduler is handed some tasks ahead of those under way and keeps them until a worker is free. When a
+worker dies it begins what that one had under way elsewhere; a task that outlives no worker (its setting
+`allowed-failures`) becomes a failed run. An instance is sent once, as a piece of work of its own, so that the
+scheduler can make it again when those who had it are gone; runs of it say that they need it.
+
+A worker must have what we have: the same lpsched, Python and numerical packages, or a run might come out
+otherwise there. It looks before each run and refuses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+import threading
+import time
+import uuid
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import WorkersError
+from lpsched.result.provenance import version_of_lpsched
+from lpsched.studies.dask_client import (
+    BROKEN,
+    GO_ON,
+    connected,
+    deaths_behind,
+    require_dask,
+    telling,
+    worker_here,
+)
+from lpsched.studies.packages import installed, require_same
+from lpsched.studies.work import LOOK_SECONDS, lost_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    from lpsched.result.study_run import StudyRun
+    from lpsched.studies.packages import Packages
+    from lpsched.studies.work import Task
+    from lpsched.watch import Watch
+
+AHEAD: Final = 1000  # tasks that the scheduler holds: enough for some hundred workers
+QUIET_SECONDS: Final = 5.0  # without a run, before somebody looks whether there are workers
+
+
+@dataclass(frozen=True, slots=True)
+class DaskCrew:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    address
+        Where the scheduler listens, as it says when it starts: `tcp://HOST:PORT`.
+
+    Raises
+    ------
+    MissingExtraError
+        If `distributed` is not installed.
+    """
+
+    address: str
+
+    def __post_init__(self) -> None:
+        """Refuse to begin without Dask."""
+        require_dask()
+
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the watch is over, wait only for those that workers have.
+
+        Raises
+        ------
+        WorkersError
+            If the scheduler does not answer or is lost, or a worker has other packages than we have.
+        """
+        if not tasks:
+            return
+        with connected(self.address) as client:
+            desk = _Desk(client, make, watch, Counter(id(task.instance) for task in tasks), installed())
+            waiting = iter(tasks)
+            while True:
+                with telling(self.address):
+                    desk.wind_up() if watch.is_over() else desk.hand_in(waiting)
+                    runs = desk.answers()
+                yield from runs
+                if not runs and not desk.held:
+                    return
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What has been handed to the scheduler."""
+
+    client: Any
+    make: Callable[[Task], StudyRun]
+    watch: Watch
+    uses: Counter[int]  # tasks still to hand in, for each instance
+    needed: Packages
+    token: str = field(default_factory=lambda: uuid.uuid4().hex[:8])  # others may run the same study here
+    held: dict[str, tuple[Task, Any]] = field(default_factory=dict)
+    instances: dict[int, Any] = field(default_factory=dict)
+    ended: SimpleQueue[str] = field(default_factory=SimpleQueue)
+    quiet_since: float = field(default_factory=time.monotonic)
+    is_winding_up: bool = False
+    is_lonely: bool = False
+
+    def hand_in(self, waiting: Iterator[Task]) -> None:
+        """Keep the scheduler supplied.
+
+        Many at once, or it would hand the first ones out to workers that are busy: they would be among the
+        suspects when such a worker dies.
+        """
+        batch = list(islice(waiting, AHEAD - len(self.held)))
+        if not batch:
+            return
+        keys = [f"lpsched-run-{self.token}-{task.key}" for task in batch]
+        instances = [self._instance(task) for task in batch]
+        bare = [replace(task, instance=None) for task in batch]
+        with _large_is_fine():
+            futures = self.client.map(
+                _do, bare, instances, key=keys, pure=False, make=self.make, needed=self.needed
+            )
+        for key, task, future in zip(keys, batch, futures, strict=True):
+            self.held[key] = task, future
+            future.add_done_callback(lambda done: self.ended.put(done.key))
+
+    def _instance(self, task: Task) -> Any:  # noqa: ANN401 - Dask's promise of an instance
+        """Return the promise of a task's instance; after its last task, nobody here holds it any more."""
+        if task.instance is None:
+            return None
+        number = id(task.instance)
+        if number not in self.instances:
+            key = f"lpsched-instance-{self.token}-{number}"
+            content = pickle.dumps(task.instance)
+            with _large_is_fine():
+                self.instances[number] = self.client.submit(pickle.loads, content, key=key, pure=False)
+        self.uses[number] -= 1
+        return self.instances[number] if self.uses[number] else self.instances.pop(number)
+
+    def wind_up(self) -> None:
+        """Keep only the tasks that workers have."""
+        if self.is_winding_up:
+            return
+        self.is_winding_up = True
+        begun = {key for keys in self.client.processing().values() for key in keys}
+        idle = {key for key, (_, future) in self.held.items() if key not in begun and not future.done()}
+        self.client.cancel([self.held.pop(key)[1] for key in idle])
+
+    def answers(self) -> list[StudyRun]:
+        """Return the runs that have ended; wait a little for the first."""
+        mine = [self.held.pop(key) for key in self._ended_keys() if key in self.held]
+        runs: list[StudyRun] = list(self.client.gather([future for _, future in mine], errors="skip"))
+        answered = {run.key for run in runs}
+        for task, future in mine:
+            if task.key in answered:
+                continue
+            if future.status == "cancelled":
+                raise OSError(BROKEN)
+            runs.append(_given_up(task, future.exception()))
+        return runs
+
+    def _ended_keys(self) -> list[str]:
+        if not self.held:
+            return []
+        keys = []
+        with contextlib.suppress(Empty):
+            keys.append(self.ended.get(timeout=LOOK_SECONDS))
+            while True:
+                keys.append(self.ended.get_nowait())
+        if keys:
+            self.quiet_since = time.monotonic()
+        elif time.monotonic() - self.quiet_since > QUIET_SECONDS:
+            self._look_around()
+        return keys
+
+    def _look_around(self) -> None:
+        """Tell why nothing ends, if nobody is there to do it; in the log only once."""
+        self.quiet_since = time.monotonic()
+        if self.client.nthreads():
+            return
+        self.watch.tell("waiting for workers: the scheduler has none")
+        if not self.is_lonely:
+            logging.getLogger("lpsched").warning("the scheduler has no workers yet; waiting for them")
+        self.is_lonely = True
+
+
+@contextlib.contextmanager
+def _large_is_fine() -> Iterator[None]:
+    """Send much without a warning: it is sent once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _given_up(task: Task, error: Exception) -> StudyRun:
+    """Return the failed run of a task that outlived no worker.
+
+    Raises
+    ------
+    WorkersError
+        If it is no fault of the task.
+    """
+    if isinstance(error, WorkersError):
+        raise error
+    if (died := deaths_behind(error)) is not None:
+        return lost_run(task, f"the worker that made this run died, {died} times; memory may be short")
+    why = " ".join(str(error).split())
+    raise WorkersError(
+        f"a run cannot be begun there ({type(error).__name__}: {why}); the scheduler and every worker need "
+        f"lpsched {version_of_lpsched()} and the packages that it has here; {GO_ON}"
+    ) from error
+
+
+_ONE_BY_ONE = threading.Lock()  # a worker may have many threads, but warnings and the like are the process's
+
+
+def _do(task: Task, instance: Any, *, make: Callable[[Task], StudyRun], needed: Packages) -> StudyRun:  # noqa: ANN401
+    """Make a run at a worker.
+
+    Raises
+    ------
+    WorkersError
+        If the worker has other packages than it should have.
+    """
+    require_same(needed, worker_here())
+    with _ONE_BY_ONE:
+        try:
+            return make(replace(task, instance=instance))
+        except Exception as error:  # noqa: BLE001 - it is told in the run
+            return lost_run(task, f"{type(error).__name__}: {error}")

@@ -1,0 +1,258 @@
+"""From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
+
+A parameter of the study goes to the methods that know it; one that is the method's own comes before it. Seeds
+go to methods that leave something to chance, limits to those that heed them: others would only do the same
+again. A run's key is the SHA-256 digest of what decides its outcome, written as canonical JSON: the hash of
+what the instance's file says, or the generator with its options and seed; method, parameters, seed, limits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.instance.fields import nearest, quote
+from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.study_door import MOST_RUNS
+from lpsched.studies.gathering import kind_of_instance
+from lpsched.studies.generators import FROM, GENERATORS
+from lpsched.studies.methods import KINDS, find_method, method_names
+from lpsched.studies.work import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lpsched.errors import Place
+    from lpsched.instance.study import InstanceSource, MethodChoice, Study
+    from lpsched.studies.gathering import Gathered
+    from lpsched.studies.method import Method
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A source of instances and a method for them: all combinations of what varies besides."""
+
+    source: InstanceSource
+    method: Method
+    values: Mapping[str, Sequence[Any]]
+    seeds: Sequence[int]
+    limits: FrozenDict[str, Any]
+
+    @property
+    def runs(self) -> int:
+        combinations = math.prod(len(each) for each in self.values.values())
+        return max(1, len(self.source.seeds)) * combinations * len(self.seeds)
+
+
+def plan(study: Study, gathered: Gathered) -> tuple[Task, ...]:
+    """Return every run of a study once, in the order of its instances.
+
+    Raises
+    ------
+    InstanceError
+        If a name or a value is not known, or there are too many runs; the error lists every fault.
+    """
+    faults = tuple(faults_of(study, gathered))
+    if faults:
+        raise InstanceError(study.name, faults)
+    found: dict[str, Task] = {}
+    for _, blocks in itertools.groupby(_blocks(study, gathered), key=lambda block: id(block.source)):
+        found |= {task.key: task for task in _tasks(study, gathered, list(blocks))}
+    return tuple(found.values())
+
+
+def faults_of(study: Study, gathered: Gathered) -> Iterator[Fault]:
+    """Find what a study says that cannot be run."""
+    yield from gathered.faults
+    for number, source in enumerate(study.instances):
+        yield from _source_faults(source, ("instances", number))
+    kinds = _kinds(study, gathered)
+    if None in kinds:  # told above; nothing is known of methods for it
+        return
+    known = {kind for kind in kinds if kind is not None}
+    places = enumerate(study.methods)
+    unsound = [fault for number, each in places for fault in _method_faults(each, known, ("methods", number))]
+    yield from unsound or _unserved(study, kinds)
+    yield from _parameter_faults(study, known)
+    yield from _clashes(study, known)
+    runs = sum(block.runs for block in _blocks(study, gathered))
+    if runs > MOST_RUNS:
+        yield Fault((), f"{runs:,} runs", f"at most {MOST_RUNS:,}", "divide the study")
+
+
+def _source_faults(source: InstanceSource, place: Place) -> Iterator[Fault]:
+    if source.generate is None:
+        return
+    generator = GENERATORS.get(source.generate)
+    if generator is None:
+        advice = nearest(source.generate, GENERATORS) or "choose one"
+        yield Fault((*place, "generate"), quote(source.generate), f"one of {', '.join(GENERATORS)}", advice)
+        return
+    for fault in generator.faults(source.options):
+        yield Fault((*place, *fault.path), fault.found, fault.needed, fault.do)
+
+
+def _kinds(study: Study, gathered: Gathered) -> list[str | None]:
+    """Return the kind of instance of each source; `None` where it is not known."""
+    return [_kind(source, gathered) for source in study.instances]
+
+
+def _kind(source: InstanceSource, gathered: Gathered) -> str | None:
+    if source.file is not None:
+        found = gathered.instances.get(source.file)
+        return None if found is None else kind_of_instance(found)
+    generator = GENERATORS.get(source.generate or "")
+    return None if generator is None else generator.kind
+
+
+def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Iterator[Fault]:
+    methods = [method for kind in KINDS if kind in kinds and (method := find_method(choice.name, kind))]
+    if not methods:
+        known = tuple(dict.fromkeys(name for kind in KINDS if kind in kinds for name in method_names(kind)))
+        advice = nearest(choice.name, known) or "choose one"
+        yield Fault(place, quote(choice.name), f"one of {', '.join(known)}", advice)
+        return
+    yield from _value_faults(choice.parameters, methods, place, choice.name)
+
+
+def _parameter_faults(study: Study, kinds: set[str]) -> Iterator[Fault]:
+    found = (find_method(choice.name, kind) for choice in study.methods for kind in kinds)
+    methods = [method for method in found if method is not None]
+    if methods:
+        yield from _value_faults(study.parameters, methods, ("parameters",), "the methods of this study")
+
+
+def _value_faults(
+    given: Mapping[str, Sequence[Any]], methods: Sequence[Method], place: Place, whose: str
+) -> Iterator[Fault]:
+    """Find parameters that none of the methods knows, and values that one of them refuses."""
+    known = tuple(dict.fromkeys(name for method in methods for name in method.takes))
+    for name, values in given.items():
+        checks = [method.takes[name] for method in methods if name in method.takes]
+        if not checks:
+            needed = f"a parameter of {whose}: {', '.join(known) or 'it has none'}"
+            yield Fault((*place, name), "an unknown name", needed, nearest(name, known) or "remove it")
+        for index, value in enumerate(values):
+            for check in checks[:1]:
+                try:
+                    _canonical(value, check)
+                except PydanticCustomError as refused:
+                    where = (*place, name, index) if len(values) > 1 else (*place, name)
+                    yield Fault(where, **(refused.context or {}))
+
+
+def _clashes(study: Study, kinds: set[str]) -> Iterator[Fault]:
+    """Find parameters of which a run can have one only, and would have several."""
+    for number, choice in enumerate(study.methods):
+        for method in (find_method(choice.name, kind) for kind in KINDS if kind in kinds):
+            given = study.parameters | choice.parameters
+            several = [name for name in (method.apart if method else ()) if _any_given(given.get(name, ()))]
+            if len(several) > 1:
+                needed, do = f"one of them for {choice.name}", "drop one"
+                yield Fault(("methods", number), " and ".join(several), needed, do)
+                break
+
+
+def _any_given(values: Sequence[object]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _unserved(study: Study, kinds: Sequence[str | None]) -> Iterator[Fault]:
+    """Find instances that no method of the study is for."""
+    for number, kind in enumerate(kinds):
+        if kind is None or any(find_method(choice.name, kind) for choice in study.methods):
+            continue
+        needed = f"a method for it: {', '.join(method_names(kind))}"
+        yield Fault(
+            ("instances", number), f"a source of the kind {kind!r}", needed, "add one, or drop the source"
+        )
+
+
+def _blocks(study: Study, gathered: Gathered) -> Iterator[_Block]:
+    for source, kind in zip(study.instances, _kinds(study, gathered), strict=True):
+        for choice in study.methods:
+            method = find_method(choice.name, kind or "")
+            if method is not None:
+                yield _block(study, source, choice, method)
+
+
+def _block(study: Study, source: InstanceSource, choice: MethodChoice, method: Method) -> _Block:
+    shared = {name: values for name, values in study.parameters.items() if name in method.takes}
+    limits = choice.limits if choice.limits is not None else study.limits
+    return _Block(
+        source,
+        method,
+        shared | choice.parameters,
+        study.seeds if method.seeded else (0,),
+        limits if method.limited else FrozenDict({}),
+    )
+
+
+def _tasks(study: Study, gathered: Gathered, blocks: Sequence[_Block]) -> Iterator[Task]:
+    """Yield the runs of one source's blocks, those of one instance after another."""
+    origin = blocks[0].source
+    source, decides = _source(origin, gathered)
+    file = origin.file or origin.options.get(FROM)
+    instance = gathered.instances.get(file) if file is not None else None
+    asked = [(block, parameters, seed) for block in blocks for parameters, seed in _asked(block)]
+    for instance_seed in origin.seeds or (None,):
+        for block, parameters, seed in asked:
+            what = {
+                "instance": decides | {"seed": instance_seed},
+                "method": [block.method.kind, block.method.name],
+                "parameters": parameters,
+                "seed": seed,
+                "limits": block.limits,
+            }
+            yield Task(
+                study=study.name,
+                key=digest(what),
+                source=source,
+                method=block.method.name,
+                parameters=parameters,
+                limits=block.limits,
+                instance_seed=instance_seed,
+                seed=seed,
+                instance=instance,
+            )
+
+
+def _asked(block: _Block) -> Iterator[tuple[FrozenDict[str, Any], int]]:
+    """Yield every combination of parameters and seed; null is a parameter that is not given."""
+    checks = [block.method.takes[name] for name in block.values]
+    for combination in itertools.product(*block.values.values()):
+        checked = map(_canonical, combination, checks)
+        named = zip(block.values, checked, strict=True)
+        parameters = FrozenDict({name: value for name, value in named if value is not None})
+        for seed in block.seeds:
+            yield parameters, seed
+
+
+def _canonical(value: object, check: Any) -> Any:  # noqa: ANN401 - a `Check`, and what it returns
+    """Return a value as its check has it; null is what is not given."""
+    return None if value is None else check(value)
+
+
+def _source(source: InstanceSource, gathered: Gathered) -> tuple[FrozenDict[str, Any], FrozenDict[str, Any]]:
+    """Return a source as runs tell it, and what of it decides their outcome."""
+    if source.file is not None:
+        hash_ = gathered.instances[source.file].content_hash
+        return FrozenDict({"file": source.file, "hash": hash_}), FrozenDict({"hash": hash_})
+    told = {"generate": source.generate, **source.options}
+    if FROM not in told:
+        return FrozenDict(told), FrozenDict(told)
+    told["hash"] = gathered.instances[told[FROM]].content_hash
+    return FrozenDict(told), FrozenDict({name: each for name, each in told.items() if name != FROM})
+
+
+def digest(what: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of something as canonical JSON."""
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,94 @@
+"""Runs in processes of this machine: all of them, each once, whoever dies; and nobody is left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lpsched.errors import MissingExtraError, WorkersError
+from lpsched.studies import local_crew
+from lpsched.studies.local_crew import LocalCrew
+from lpsched.studies.serial_crew import SerialCrew
+from lpsched.studies.threads import ONE_THREAD
+from lpsched.studies.work import LOOK_SECONDS
+from lpsched.watch import Watch
+from tests.compare.test_workers import eventually, is_running
+from tests.studies.toys import end_at_once, make, outcomes, surroundings, tasks
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Two deaths are enough: each costs a second."""
+    monkeypatch.setattr(local_crew, "DEATHS", 2)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_two_processes_make_what_one_makes_whoever_dies(tmp_path):
+    # Task 3 kills its process the first time only, task 5 always, and task 7 raises what it should not.
+    calm = outcomes(list(SerialCrew().work_off(make, tasks(12, ("shared",)), watch=Watch())))
+    troubled = tasks(
+        12,
+        ("shared",),
+        dies_once=lambda number: str(tmp_path / "died") if number == 3 else None,
+        dies=lambda number: str(tmp_path) if number == 5 else None,
+        raises=lambda number: number == 7,
+    )
+    runs = list(LocalCrew(2).work_off(make, troubled, watch=Watch()))
+    died = "the process that made this run died, 2 times; memory may be short"
+    raised = "RuntimeError: this was not to happen"
+    assert (tmp_path / "died").exists()
+    assert len(list(tmp_path.glob("*.dead"))) == 2
+    assert outcomes(runs) == calm | {"run-5": (None, died), "run-7": (None, raised)}
+    processes = {run.where["process"] for run in runs if not run.failed}
+    assert len(processes - {os.getpid()}) >= 2
+
+
+def test_a_process_has_one_thread_does_not_hear_ctrl_c_and_ends_with_whoever_wanted_its_runs(monkeypatch):
+    for name in ONE_THREAD:
+        monkeypatch.delenv(name, raising=False)
+    runs = LocalCrew(2).work_off(surroundings, tasks(3), watch=Watch())
+    told = dict(next(runs).outcome or {})
+    assert told["threads"] == dict.fromkeys(ONE_THREAD, "1")
+    assert told["deaf"]
+    assert is_running(told["process"])
+    runs.close()
+    assert not is_running(told["process"])
+
+
+def test_when_the_watch_is_over_the_run_under_way_is_kept_and_no_other_begun(tmp_path):
+    # The process holds two: the first ends only after the watch was stopped, and the second is given back.
+    toys = tasks(9, begun=str(tmp_path), until=str(tmp_path / "go"))
+    watch = Watch()
+
+    def stop():
+        eventually((tmp_path / "run-0").exists, bool)
+        watch.stop()
+        time.sleep(10 * LOOK_SECONDS)  # so that it has been seen
+        (tmp_path / "go").touch()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(stop)
+        (run,) = LocalCrew(1).work_off(make, toys, watch=watch)
+    assert run.key == "run-0"
+    assert not is_running(run.where["process"])
+    assert not (tmp_path / "run-2").exists()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_processes_that_cannot_even_begin_are_told(monkeypatch):
+    monkeypatch.setattr(local_crew, "_begin", end_at_once)
+    with pytest.raises(WorkersError, match=r"^2 processes ended before they could begin a run; memory may"):
+        list(LocalCrew(1).work_off(make, tasks(2), watch=Watch()))
+
+
+def test_without_joblib_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(local_crew, "process_executor", None)
+    with pytest.raises(
+        MissingExtraError, match=r"several processes needs .* pip install 'lpsched\[cluster\]'"
+    ):
+        LocalCrew(2)
