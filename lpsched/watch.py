@@ -16,10 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the work is: its stage, and the relative gap between its best value and its best bound."""
+    """How far the work is.
+
+    Attributes
+    ----------
+    stage
+        What is being done.
+    gap
+        The relative gap between the best value and the best bound.
+    done, total
+        How many pieces of the whole work are done, and of how many; `None` where nobody counts.
+    """
 
     stage: str
     gap: float | None = None
+    done: int | None = None
+    total: int | None = None
 
 
 class Watch:
@@ -71,11 +83,13 @@ class Watch:
         inner._outer = self
         return inner
 
-    def tell(self, stage: str, gap: float | None = None) -> None:
+    def tell(
+        self, stage: str, gap: float | None = None, *, done: int | None = None, total: int | None = None
+    ) -> None:
         """Let the listener know how far the work has come."""
         for watch in self._chain():
             if watch._listener is not None:  # noqa: SLF001
-                watch._listener(Progress(stage, gap))  # noqa: SLF001
+                watch._listener(Progress(stage, gap, done, total))  # noqa: SLF001
 
     def _chain(self) -> list[Watch]:
         return [self] if self._outer is None else [self, *self._outer._chain()]  # noqa: SLF001

@@ -44,5 +44,7 @@ def test_to_stop_a_part_leaves_the_whole_running():
 
 def test_a_part_tells_the_listener_of_the_whole():
     heard: list[Progress] = []
-    Watch(listener=heard.append).part(1.0).tell("columns", 0.5)
-    assert heard == [Progress("columns", 0.5)]
+    part = Watch(listener=heard.append).part(1.0)
+    part.tell("columns", 0.5)
+    part.tell("runs", done=2, total=5)
+    assert heard == [Progress("columns", 0.5), Progress("runs", None, 2, 5)]

@@ -1,4 +1,4 @@
-"""A command that may take long: its time limit, its progress on stderr, and what Ctrl-C does.
+"""A command that may take long: its time limit, its progress on stderr (`progress.py`), and what Ctrl-C does.
 
 Pressed once, Ctrl-C ends the work at its next step: what was found so far is verified and printed, and the
 exit code is 130. Pressed again, it leaves at once.
@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from lpsched.cli.progress import shown_progress
 from lpsched.cli.talk import tell
-from lpsched.watch import Progress, Watch
+from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
     from lpsched.cli.talk import Talk
+
+
+FOLLOWS: Final = "what was found so far follows"
 
 
 class StoppedEarly(Exception):  # noqa: N818 - it is no error: the answer has been printed
@@ -36,9 +39,15 @@ def leave(watch: Watch, *, valid: bool) -> None:
 
 
 @contextlib.contextmanager
-def watched(talk: Talk, time_limit: float | None) -> Iterator[Watch]:
-    """Give the work a watch that Ctrl-C stops, and show how far it is."""
-    with _progress(talk) as listener:
+def watched(talk: Talk, time_limit: float | None, *, follows: str = FOLLOWS) -> Iterator[Watch]:
+    """Give the work a watch that Ctrl-C stops, and show how far it is.
+
+    Parameters
+    ----------
+    follows
+        What happens after the first Ctrl-C.
+    """
+    with shown_progress(talk) as listener:
         watch = Watch(time_limit, listener)
         before = signal.getsignal(signal.SIGINT)
 
@@ -46,7 +55,7 @@ def watched(talk: Talk, time_limit: float | None) -> Iterator[Watch]:
             if watch.is_stopped:
                 signal.default_int_handler(number, frame)
             watch.stop()
-            tell("stopping: what was found so far follows; press Ctrl-C again to leave at once")
+            tell(f"stopping: {follows}; press Ctrl-C again to leave at once")
 
         if before is not signal.default_int_handler:  # somebody else's, or none at all
             yield watch
@@ -56,21 +65,3 @@ def watched(talk: Talk, time_limit: float | None) -> Iterator[Watch]:
             yield watch
         finally:
             signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _progress(talk: Talk) -> Iterator[Callable[[Progress], object] | None]:
-    """Show one line that changes, where somebody looks at it."""
-    if talk.quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False, highlight=False).status("") as status:
-        yield lambda progress: status.update(_line(progress))
-
-
-def _line(progress: Progress) -> str:
-    from lpsched.display import percent
-
-    return progress.stage if progress.gap is None else f"{progress.stage}: gap {percent(progress.gap)}"

@@ -86,14 +86,14 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     best = facility(instance, gap=gap, watch=limited(watch, time_limit), solver=solver)
     took = time.perf_counter() - began
     found = [_of_allocation(instance, name, each) for name, each in _named(allocations)]
-    for name in methods:
+    for number, name in enumerate(methods):
         if name in {"lp", "lp-cores"}:
             allocation = best.allocation if name == "lp" else best.cores
             found.append(_judged(instance, name, allocation, took, "with its bound"))
         elif watch.is_over():
             found.append(Judged(name, None, failure="not run: stopped before"))
         else:
-            watch.tell(name)
+            watch.tell(name, done=number, total=len(methods))
             asked = Asked(not name.endswith(BLIND), seed, time_limit, generations)
             found.append(_of_method(instance, name, asked, watch, solver))
     return FacilityValidation(

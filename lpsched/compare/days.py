@@ -90,7 +90,8 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     asked.watch.tell("bound")
     front = no_waiting_front(day)
     entries = _brought(day, schedules)
-    for each in schedulers:
+    for number, each in enumerate(schedulers):
+        asked.watch.tell(each.name, done=number, total=len(schedulers))
         entries += _run(asked, each, front)
     judged = [_against(front, entry) for entry in entries]
     return DayValidation(
@@ -163,7 +164,6 @@ def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[Da
     name, kind, function = scheduler.name, scheduler.kind, scheduler.function
     if asked.watch.is_over():
         return [_without(name, kind, Violation(NOT_RUN, "stopped before"))]
-    asked.watch.tell(name)
     if function is None:
         return _evolved(asked, front)
     ran = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)

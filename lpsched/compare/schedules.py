@@ -117,7 +117,10 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     asked = _Asked(question, solver, seed, generations, time_limit, watch)
     watch.tell("bound")
     bound = prove(question, solver, watch=watch).bound
-    entries = _brought(asked, schedules) + [_of_scheduler(asked, each) for each in schedulers]
+    entries = _brought(asked, schedules)
+    for number, each in enumerate(schedulers):
+        watch.tell(each.name, done=number, total=len(schedulers))
+        entries.append(_of_scheduler(asked, each))
     judged = [_entry(question, each, bound) for each in entries]
     return Validation(
         objective=question.objective.name,
@@ -212,7 +215,6 @@ def _of_scheduler(asked: _Asked, scheduler: _Scheduler) -> _Judged:
     """Run a scheduler, unless the time is up."""
     if asked.watch.is_over():
         return _Judged(scheduler.name, scheduler.kind, failed("stopped before", code=NOT_RUN))
-    asked.watch.tell(scheduler.name)
     if scheduler.function is not None:
         ran = run(asked.question.bag, scheduler.function, seed=asked.seed, may_wait=asked.may_wait)
     else:

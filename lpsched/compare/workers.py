@@ -62,10 +62,10 @@ def work_off(
 
 def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: Watch) -> list[Answer]:
     answers = []
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         if watch.is_over():
             break
-        watch.tell(worker.name_of(piece))
+        watch.tell(worker.name_of(piece), done=number, total=len(pieces))
         answers.append(worker(piece, watch))
     return answers
 
@@ -90,7 +90,7 @@ def _await(futures: Sequence[Future[Any]], stop: c_byte, watch: Watch) -> None:
     """Wait for all; when the watch is over, for those that have begun. What one raises is raised at once."""
     waiting = set(futures)
     while waiting:
-        watch.tell(f"{len(futures) - len(waiting):,} of {len(futures):,} done")
+        watch.tell("at work", done=len(futures) - len(waiting), total=len(futures))
         done, waiting = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             if not future.cancelled():

@@ -38,10 +38,10 @@ class Squares:
 
 def test_one_after_another_in_order_and_told():
     told = []
-    watch = Watch(listener=lambda progress: told.append(progress.stage))
+    watch = Watch(listener=lambda progress: told.append((progress.stage, progress.done, progress.total)))
     answers = work_off(Squares(), [3, 1, 2], jobs=1, watch=watch)
     assert answers == [(9, False, os.getpid()), (1, False, os.getpid()), (4, False, os.getpid())]
-    assert told == ["the square of 3", "the square of 1", "the square of 2"]
+    assert told == [("the square of 3", 0, 3), ("the square of 1", 1, 3), ("the square of 2", 2, 3)]
 
 
 def test_one_piece_needs_no_other_process():
@@ -58,7 +58,7 @@ def test_nothing_is_begun_when_the_watch_is_over():
 def test_other_processes_answer_in_order_and_stop_with_the_watch():
     # The third piece ends only because the watch is over, and the fifth, with nobody free for it, never begins.
     def heard(progress):
-        if progress.stage == "2 of 5 done":
+        if (progress.done, progress.total) == (2, 5):
             watch.stop()
 
     watch = Watch(listener=heard)
