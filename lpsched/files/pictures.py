@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = (".png", ".svg", ".pdf")
 STYLE: Final[dict[str, Any]] = {
+    "axes.axisbelow": True,
     "axes.grid.axis": "y",
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -33,6 +34,8 @@ STYLE: Final[dict[str, Any]] = {
     "axes.titleweight": "bold",
     "font.family": "DejaVu Sans",  # comes with Matplotlib, so that every machine draws the same letters
     "font.size": 8,
+    "grid.color": "#e5e5e5",
+    "grid.linewidth": 0.6,
     "hatch.linewidth": 0.6,
     "legend.frameon": False,
     "pdf.fonttype": 42,  # whole outlines: printers and journals refuse the older kind

@@ -85,7 +85,7 @@ def test_the_page_of_utilities_is_whole(clusters, result):
     ]
     assert len([tag for tag, _ in page.tags if tag == "figure"]) == 4
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
-    assert "<script" not in text
+    assert text.count("<script") == 1  # ours
     assert simulation_page(clusters, result) == text
 
 
@@ -306,7 +306,7 @@ def test_names_with_markup_are_drawn_as_they_stand(waiting, costs):
     assert r"\$x_1\$ <b>[red], 2 nodes" in shown
     assert r"seconds, under \$p\$" in shown
     page = simulation_page(odd, replace(costs, policies=(replace(entry, name="<script>"),)))
-    assert "<script>" not in page
+    assert page.count("<script>") == 1  # ours
 
 
 def test_the_edges_of_the_period_are_dashed(clusters, result):

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import base64
+import hashlib
+
 import pytest
 
-from lpsched.reports.page import STYLE, Paragraph, Picture, Section, Table, page
+from lpsched.reports.page import Paragraph, Picture, Section, Table, page, style
 from lpsched.reports.pictures import blank_picture
 from lpsched.reports.room_page import room_in_words, room_page
 from tests.reports.html_reader import Reader
@@ -22,9 +25,13 @@ def example(*, name="room <1>"):
 def test_a_page_holds_what_it_is_given_in_its_order():
     read = Reader(example())
     assert not read.faults
-    assert read.texts[:3] == [("title", "room <1>"), read.texts[1], ("h1", "room <1>")]
-    assert read.texts[1][0] == "style"
-    assert [text for text in read.texts[3:] if text[0] not in {"style", "path", "g"}] == [
+    assert [text for text in read.texts[:4] if text[0] not in {"style", "a"}] == [
+        ("title", "room <1>"),
+        ("h1", "room <1>"),
+    ]
+    assert read.texts[2] == ("a", "Skip to the answer")
+    assert read.texts[-1][0] == "script"
+    assert [text for text in read.texts[4:-1] if text[0] not in {"style", "path", "g"}] == [
         ("p", "All is <well>."),
         ("h2", "About room <1>"),
         ("p", "1 < 2 & 3"),
@@ -58,7 +65,42 @@ def test_a_table_of_numbers_is_set_to_the_right_and_one_of_texts_is_not():
         {"class": "table"},
         {"class": "table numbers"},
     ]
-    assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in STYLE
+    assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in style()
+
+
+def test_a_number_and_its_unit_stay_together_and_a_long_table_scrolls():
+    rows = (("a name", "1 W", "words that may well be broken"),) * 30
+    tables = (Table(("", "", ""), rows, numbers=True), Table(("", "", ""), rows * 2))
+    read = Reader(page("", "", [Section("", tables)]))
+    assert read.of("td")[:3] == ["a name", "1\u00a0W", "words that may well be broken"]
+    assert read.of("td")[90:93] == ["a name", "1 W", "words that may well be broken"]
+    assert [attributes for tag, attributes in read.tags if tag == "div"] == [
+        {"class": "table numbers"},
+        {"class": "table long"},
+    ]
+
+
+def test_a_page_of_many_sections_begins_with_its_contents():
+    few = Reader(page("t", "", [Section(f"<{name}>", ()) for name in "abc"]))
+    many = Reader(page("t", "", [Section(f"<{name}>", ()) for name in "abcd"]))
+    assert "nav" not in [tag for tag, _ in few.tags]
+    assert many.of("a")[1:] == many.of("h2") == ["<a>", "<b>", "<c>", "<d>"]
+    links = [attributes["href"] for tag, attributes in many.tags if tag == "a"]
+    ids = [attributes["id"] for tag, attributes in many.tags if tag in {"main", "h2"}]
+    assert links == [f"#{each}" for each in ids]
+
+
+def test_the_policy_lets_nothing_run_but_the_script_of_the_page():
+    read = Reader(example())
+    (policy,) = [tag["content"] for name, tag in read.tags if name == "meta" and "http-equiv" in tag]
+    (script,) = read.of("script")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.split("; ")[:4] == [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        f"script-src 'sha256-{digest}'",
+    ]
 
 
 def test_a_picture_is_inline_and_has_a_description():
@@ -94,7 +136,9 @@ def test_names_appear_exactly_as_they_stand_and_do_nothing(awkward_page):
             "meta",
             "title",
             "style",
+            "script",
             "body",
+            "a",
             "main",
             "section",
             "footer",
@@ -115,12 +159,14 @@ def test_names_appear_exactly_as_they_stand_and_do_nothing(awkward_page):
 
 def test_a_page_needs_nothing_from_elsewhere(awkward_page):
     for tag, attributes in Reader(awkward_page).tags:
-        assert tag not in {"script", "link", "iframe", "base"}
+        assert tag not in {"link", "iframe", "base"}
+        assert tag != "script" or not attributes
         for key, value in attributes.items():
             assert not key.startswith("on")
             if key in {"href", "src", "xlink:href"}:
                 assert value.startswith(("#", "data:image/png;base64,"))
-    assert awkward_page.count("http") == awkward_page.count("http://example.org/")  # a name, as text
+    assert awkward_page.count("http:") == awkward_page.count("http://example.org/")  # a name, as text
+    assert "https:" not in awkward_page
     assert "url(http" not in awkward_page
     assert "@import" not in awkward_page
 

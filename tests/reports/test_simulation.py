@@ -65,7 +65,7 @@ def test_the_page_is_whole_and_needs_nothing_else(day, result):
     ]
     assert len([tag for tag, _ in page.tags if tag == "figure"]) == 3
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
-    assert "<script" not in text
+    assert text.count("<script") == 1  # ours
     assert simulation_page(day, result) == text
 
 

@@ -1,0 +1,60 @@
+// Numbers, written letter by letter as lpsched/display.py writes them in Python.
+
+const SMALL = 1e-3;
+const LARGE = 1e15;
+const ROUNDING = 1e-14;
+
+// Python rounds a half to the even digit, JavaScript away from zero; all else is alike. 100 digits hold every
+// double that can be such a half. `more` has one digit more than asked for: only if that is a 5 can it be one.
+function evenHalf(rounded, more, exact) {
+  if (!more.endsWith("5") || !/^0*$/.test(exact().slice(more.length))) return rounded;
+  const kept = more.slice(0, -1);
+  return "02468".includes(kept.replace(".", "").slice(-1)) ? kept.replace(/\.$/, "") : rounded;
+}
+
+function fixed(size, decimals) {
+  return evenHalf(size.toFixed(decimals), size.toFixed(decimals + 1), () => size.toFixed(100));
+}
+
+// The figures, as "1.2345", and the power of ten.
+function scientific(size, digits) {
+  const [mantissa, power] = size.toExponential(digits - 1).split("e");
+  const more = size.toExponential(digits).split("e")[0];
+  return [evenHalf(mantissa, more, () => size.toExponential(100).split("e")[0]), Number(power)];
+}
+
+function withoutZeros(plain) {
+  return plain.includes(".") ? plain.replace(/0+$/, "").replace(/\.$/, "") : plain;
+}
+
+// As Python's format "g": no more than so many significant digits, no zeros at the end.
+function general(size, digits) {
+  const [mantissa, power] = scientific(size, digits);
+  if (power >= -4 && power < digits) {
+    const figures = mantissa.replace(".", "");
+    const plain = power < 0
+      ? "0." + "0".repeat(-power - 1) + figures
+      : figures.slice(0, power + 1) + "." + figures.slice(power + 1);
+    return withoutZeros(plain);
+  }
+  const shown = String(Math.abs(power)).padStart(2, "0");
+  return withoutZeros(mantissa) + "e" + (power < 0 ? "-" : "+") + shown;
+}
+
+function number(value, digits = 6) {
+  if (value === null) return "-";
+  if (Number.isNaN(value)) return "nan";
+  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
+  const size = Math.abs(value);
+  if (size === Infinity) return sign + "inf";
+  if (size !== 0 && !(size >= SMALL && size < LARGE)) return sign + general(size, digits);
+  const power = size === 0 ? digits : Number(size.toExponential().split("e")[1]);
+  const [whole, decimals] = fixed(size, Math.max(0, digits - 1 - power)).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return sign + withoutZeros(decimals === undefined ? grouped : grouped + "." + decimals);
+}
+
+function percent(share) {
+  if (share === null) return "-";
+  return number(Math.abs(share) > ROUNDING ? 100 * share : 0, 4) + " %";
+}
