@@ -11,10 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
 from lpsched.files.pictures import drawing_style
-from lpsched.reports.front_marks import MARKS, OURS, legend_above
-from lpsched.reports.pictures import RED, blank_picture, lettered
+from lpsched.reports.front_marks import STYLES, legend_above
+from lpsched.reports.pictures import (
+    CURVE_LINE,
+    LIMIT_LINE,
+    RED,
+    blank_picture,
+    draw_grid,
+    lettered,
+    write_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +37,6 @@ MARKS_ON_A_LINE: Final = 8
 HALF_A_DAY: Final = 12.0  # hours
 MANY: Final = 8  # values of a setting
 SMALL: Final = 6.5  # points
-STYLES: Final = ((OURS, "o"), *MARKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +90,13 @@ def _draw_panel(axes: Axes, panel: CurvePanel) -> None:
         axes.locator_params(axis="x", steps=[1, 2, 3, 6, 10])
     if panel.limit is not None:
         name, height = panel.limit
-        axes.axhline(height, color=RED, linestyle="--", linewidth=1.2, label=lettered(name))
+        axes.axhline(height, color=RED, linestyle="--", linewidth=LIMIT_LINE, label=lettered(name))
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     if panel.from_zero:
         axes.set_ylim(bottom=0.0)
-    axes.yaxis.set_major_formatter(lambda value, _: number(value, 3))
-    axes.grid(visible=True, axis="y", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    write_numbers(axes.yaxis)
+    draw_grid(axes, "y")
 
 
 def _draw_over_setting(axes: Axes, curve: Curve, place: int) -> None:
@@ -120,7 +125,7 @@ def _draw_over_time(axes: Axes, hours: Sequence[float], curve: Curve, place: int
         hours,
         means,
         color=colour,
-        linewidth=1.3,
+        linewidth=CURVE_LINE,
         marker=mark,
         markersize=4,
         markevery=((place * step) // len(STYLES), step),

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.pictures import (
+    GREY,
     INK,
+    LIMIT_LINE,
     WIDTH_INCHES,
     blank_picture,
     legend_columns,
@@ -43,7 +45,7 @@ BAR: Final = 0.86  # of the room of a core
 GAP: Final = 0.7  # of it, between nodes
 LEAST_ROOM: Final = 0.13  # inches of a bar, for a number of two digits
 LEGEND_ROW_INCHES: Final = 0.17
-BLANK: Final = "#999999"  # the outline of idle time
+BLANK: Final = GREY  # the outline of idle time
 
 
 def core_shares_picture(
@@ -93,7 +95,7 @@ def draw_core_shares(
     for v, at in zip(nodes, places, strict=True):
         for place, core in zip(at, allocation.nodes[v], strict=False):  # of a huge node the first cores
             _draw_core(axes, place, fractions(core), marks, numbered=numbered)
-        axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=INK, linewidth=1.2, clip_on=False)
+        axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=INK, linewidth=LIMIT_LINE, clip_on=False)
     labels = [_node_label(facility, v) for v in nodes]
     axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
     axes.tick_params(axis="x", length=0)

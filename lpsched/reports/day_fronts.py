@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import (
-    FORBIDDEN,
     JOULES,
     MARK_SIZE,
     MARKS,
@@ -24,7 +23,7 @@ from lpsched.reports.front_marks import (
     legend_above,
     room_about,
 )
-from lpsched.reports.pictures import INK, blank_picture, lettered
+from lpsched.reports.pictures import CURVE_LINE, FORBIDDEN, INK, blank_picture, lettered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +136,7 @@ def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: Unit) -> 
     ys = [point.utility for point in envelope]
     xs, ys = [*xs, max(right, xs[-1])], [*ys, ys[-1]]
     axes.fill_between(xs, ys, max(top, ys[-1]), color=FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=OURS, linewidth=1.4, zorder=2, label=ENVELOPE)
+    axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=ENVELOPE)
 
 
 def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:

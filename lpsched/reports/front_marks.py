@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.reports.pictures import legend_columns, lettered, line_by_line
+from lpsched.reports.pictures import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    legend_columns,
+    lettered,
+    line_by_line,
+)
 from lpsched.result.machine_point import along
 
 if TYPE_CHECKING:
@@ -16,17 +29,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MARKS: Final = (  # colour and mark of each method in turn; the colours can be told apart by anybody
-    ("#d55e00", "s"),
-    ("#009e73", "^"),
-    ("#cc79a7", "D"),
-    ("#e69f00", "v"),
-    ("#56b4e9", "P"),
-    ("#222222", "X"),
-    ("#8c510a", "<"),
-    ("#666666", "*"),
+    (VERMILION, "s"),
+    (GREEN, "^"),
+    (PURPLE, "D"),
+    (ORANGE, "v"),
+    (SKY, "P"),
+    (INK, "X"),
+    (BROWN, "<"),
+    (GREY, "*"),
 )
-OURS: Final = "#0072b2"
-FORBIDDEN: Final = "#e6e6e6"  # where no schedule is
+OURS: Final = BLUE
+STYLES: Final = ((OURS, "o"), *MARKS)  # where ours is one of them
 MARK_SIZE: Final = 3.5
 ROOM: Final = 0.06  # of an axis, beyond all points
 MOST_MARKS: Final = 400  # of one method; more cover each other, and fill the file

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from lpsched.display import number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import (
-    FORBIDDEN,
     JOULES,
     OURS,
     ROOM,
@@ -24,9 +24,21 @@ from lpsched.reports.front_marks import (
     legend_above,
     room_about,
 )
-from lpsched.reports.pictures import INK, blank_picture, lettered
+from lpsched.reports.page_picture import Spot
+from lpsched.reports.pictures import (
+    CURVE_LINE,
+    FORBIDDEN,
+    INK,
+    MOST_SPOTS,
+    SMALL_LETTERS,
+    VERMILION,
+    blank_picture,
+    lettered,
+    write_numbers,
+)
 from lpsched.result.front_comparison import OURS as OUR_NAME
 from lpsched.result.front_comparison import FrontComparison
+from lpsched.result.machine_point import along
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +58,10 @@ Spots = list[tuple[float, float]]
 class Frame:
     """The units of a picture of a front, and where its axes end."""
 
-    def __init__(self, exact: FrontResult, compared: FrontComparison | None) -> None:
-        points = [*exact.vertices, *(point for point in exact.measured if point is not None)]
+    def __init__(
+        self, exact: FrontResult, compared: FrontComparison | None, also: Sequence[Point] = ()
+    ) -> None:
+        points = [*exact.vertices, *(point for point in exact.measured if point is not None), *also]
         if compared is not None:
             points += [point for entry in compared.entries for point in entry.points]
         self.joules = fitting(JOULES, max(point.energy_joules for point in points))
@@ -61,6 +75,12 @@ class Frame:
             for each in points
         ]
 
+    def words(self, point: Point) -> str:
+        """Return a point in the picture's units."""
+        joules = number(point.energy_joules / self.joules.size, 5)
+        seconds = number(point.makespan_seconds / self.seconds.size, 5)
+        return f"{joules} {self.joules.name}, {seconds} {self.seconds.name}"
+
     def set(self, axes: Axes) -> None:
         """Name the axes and let them end a little beyond all points."""
         joules, seconds = zip(*self.all, strict=True)
@@ -72,12 +92,23 @@ class Frame:
             axes.set_ylim(math.exp(low - WORDS * (high - low)), math.exp(high + ROOM * (high - low)))
         else:
             axes.set_ylim(max(room_about(seconds, WORDS)[0], 0.0), room_about(seconds)[1])
+            write_numbers(axes.yaxis)
+        write_numbers(axes.xaxis)
         axes.set_xlabel(f"energy, {self.joules.name}")
         axes.set_ylabel(f"makespan, {self.seconds.name}")
 
 
-def front_picture(result: FrontResult | FrontComparison) -> Figure:
+def front_picture(
+    result: FrontResult | FrontComparison, *, chosen: Point | None = None, also: Sequence[Point] = ()
+) -> Figure:
     """Draw the exact front, our schedules, and what other methods found.
+
+    Parameters
+    ----------
+    chosen
+        A schedule to mark as the answer.
+    also
+        Points that are not drawn, but for which there has to be room.
 
     Raises
     ------
@@ -87,16 +118,44 @@ def front_picture(result: FrontResult | FrontComparison) -> Figure:
     with drawing_style():
         figure = blank_picture(4.2)
         axes = figure.subplots()
-        draw_front(axes, result)
+        frame = draw_front(axes, result, [*also, *([] if chosen is None else [chosen])])
+        if chosen is not None:
+            _mark(axes, *frame.spots([chosen])[0])
         legend_above(figure, axes)
         return figure
 
 
-def draw_front(axes: Axes, result: FrontResult | FrontComparison) -> Frame:
-    """Draw a front into some axes, and return its frame."""
+def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> tuple[Spot, ...]:
+    """Return what to tell about the corners of the front, our schedules and the points of other methods."""
     compared = result if isinstance(result, FrontComparison) else None
     exact = result.front if isinstance(result, FrontComparison) else result
-    frame = Frame(exact, compared)
+    frame = frame_of(result, also)
+    named = [("corner of the exact front", exact.vertices)]
+    named.append(("our schedule", tuple(point for point in exact.measured if point is not None)))
+    named += [
+        (entry.name, entry.points)
+        for entry in (() if compared is None else compared.entries)
+        if entry.name != OUR_NAME and entry.points
+    ]
+    return tuple(
+        Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place])}")
+        for name, points in named
+        for place in along(len(points), max(2, MOST_SPOTS // len(named)))
+    )
+
+
+def frame_of(result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> Frame:
+    """Return the frame of a front's picture, with room for some more points."""
+    if isinstance(result, FrontComparison):
+        return Frame(result.front, result, also)
+    return Frame(result, None, also)
+
+
+def draw_front(axes: Axes, result: FrontResult | FrontComparison, also: Sequence[Point] = ()) -> Frame:
+    """Draw a front into some axes, with room for some more points, and return its frame."""
+    compared = result if isinstance(result, FrontComparison) else None
+    exact = result.front if isinstance(result, FrontComparison) else result
+    frame = frame_of(result, also)
     frame.set(axes)
     _draw_exact(axes, frame.spots(exact.vertices))
     measured = frame.spots([point for point in exact.measured if point is not None])
@@ -117,13 +176,29 @@ def draw_front(axes: Axes, result: FrontResult | FrontComparison) -> Frame:
     return frame
 
 
+def _mark(axes: Axes, x: float, y: float) -> None:
+    """Mark the answer."""
+    axes.plot(
+        x,
+        y,
+        linestyle="none",
+        marker="*",
+        markersize=13,
+        color=VERMILION,
+        markeredgecolor=INK,
+        markeredgewidth=0.7,
+        zorder=6,
+        label="the answer",
+    )
+
+
 def _draw_exact(axes: Axes, vertices: Spots) -> None:
     """Draw the chain, its ends straight up and to the right, and shade what is below and left of it."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     xs = [vertices[0][0], *(x for x, _ in vertices), right]
     ys = [top, *(y for _, y in vertices), vertices[-1][1]]
     axes.fill_between([left, *xs], [top, *ys], bottom, color=FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=OURS, linewidth=1.4, zorder=2, label=EXACT)
+    axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=EXACT)
     axes.plot(
         [x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=OURS, zorder=2
     )
@@ -132,6 +207,6 @@ def _draw_exact(axes: Axes, vertices: Spots) -> None:
         (0.015, 0.02),
         xycoords="axes fraction",
         color=INK,
-        fontsize=7,
+        fontsize=SMALL_LETTERS,
         style="italic",
     )

@@ -21,7 +21,19 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.files.pictures import drawing_style
-from lpsched.reports.pictures import INK, WIDTH_INCHES, blank_picture, lettered
+from lpsched.reports.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    SMALL_LETTERS,
+    WIDTH_INCHES,
+    blank_picture,
+    draw_grid,
+    lettered,
+)
 from lpsched.reports.tables import table
 from lpsched.result.fuzzy_front import spread_out
 
@@ -35,10 +47,10 @@ if TYPE_CHECKING:
     from lpsched.result.fuzzy_front import FuzzyFront, FuzzyPoint
 
 FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
-    ("#0072b2", "s", "o"),
-    ("#e69f00", "D", "^"),
-    ("#009e73", "P", "v"),
-    ("#cc79a7", "X", "s"),
+    (BLUE, "s", "o"),
+    (ORANGE, "D", "^"),
+    (GREEN, "P", "v"),
+    (PURPLE, "X", "s"),
 )
 UNITS: Final = ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J"))
 MOST_ELLIPSES: Final = 33
@@ -74,8 +86,7 @@ def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
             _draw_front(axes, front, scale, FRONTS[place % len(FRONTS)])
         axes.set_xlabel(f"energy, {unit}")
         axes.set_ylabel(_value_label(fronts[0]))
-        axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
-        axes.set_axisbelow(True)
+        draw_grid(axes, "both")
         figure.legend(loc="outside upper left", ncols=1, markerscale=1.4)
         return figure
 
@@ -149,8 +160,7 @@ def variance_picture(front: FuzzyFront) -> Figure:
         axes.set_xlabel("energy / least energy")
         best = "most utility" if front.value_key == "utility" else "longest makespan"
         axes.set_ylabel(f"{front.value_key.removesuffix('_seconds')} / {best}")
-        axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
-        axes.set_axisbelow(True)
+        draw_grid(axes, "both")
         axes.set_title(f"{lettered(front.name)}: one standard deviation about each schedule's mean")
         if front.value_key == "utility":
             shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
@@ -214,10 +224,10 @@ def _number(axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float,
         (-14, 9),
         textcoords="offset points",
         ha="right",
-        fontsize=6.5,
+        fontsize=SMALL_LETTERS,
         color=INK,
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "boxstyle": "round,pad=0.1"},
-        arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#777777", "shrinkB": 2},
+        arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": GREY, "shrinkB": 2},
     )
 
 

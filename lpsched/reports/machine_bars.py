@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import JOULES, SECONDS, Unit, fitting, legend_above
 from lpsched.reports.fronts import draw_front
-from lpsched.reports.pictures import INK, blank_picture, lettered
+from lpsched.reports.machine_steps import MOST_BARS, MachineRow
+from lpsched.reports.pictures import BLUE, INK, ORANGE, STRIPE, blank_picture, lettered
 from lpsched.result.front import FrontResult
 
 if TYPE_CHECKING:
@@ -30,11 +31,8 @@ if TYPE_CHECKING:
     from lpsched.result.front_comparison import FrontComparison
     from lpsched.result.machine_point import MachineLoad, MachinePoint
 
-MOST_BARS: Final = 120  # machines that are drawn one by one
-MOST_STEPS: Final = 200  # of one machine type, or of all machines together
 MOST_NAMES: Final = 12  # of machine types below the picture
 SLOT: Final = 0.86  # of the room of a machine type that its machines take
-BAR: Final = 0.8  # of the room of a machine
 FRONT_INCHES: Final = 2.6
 ROW_INCHES: Final = 1.05
 NAMES_INCHES: Final = 0.9
@@ -97,8 +95,8 @@ def _evolved_only(result: FrontResult | FrontComparison) -> FrontResult | FrontC
 def _kinds(points: Sequence[MachinePoint]) -> tuple[_Kind, _Kind]:
     """Return completion time and energy, in units that fit."""
     one = Unit("", 1.0)
-    seconds = _Kind("completion time of each machine", "#0072b2", one, lambda load: load.completion_seconds)
-    joules = _Kind("energy of each machine", "#e69f00", one, lambda load: load.energy_joules or 0.0)
+    seconds = _Kind("completion time of each machine", BLUE, one, lambda load: load.completion_seconds)
+    joules = _Kind("energy of each machine", ORANGE, one, lambda load: load.energy_joules or 0.0)
     return (
         replace(seconds, unit=fitting(SECONDS, seconds.highest(points))),
         replace(joules, unit=fitting(JOULES, joules.highest(points))),
@@ -113,9 +111,9 @@ def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) ->
     bars = sum(load.machines for load in point.loads) <= MOST_BARS
     for place, loads in enumerate(of_type.values()):
         if place % 2:
-            axes.axvspan(place, place + 1, color="#f2f2f2", linewidth=0, zorder=0)
-        machines = _Machines(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT)
-        machines.draw(axes, kind.colour, bars=bars)
+            axes.axvspan(place, place + 1, color=STRIPE, linewidth=0, zorder=0)
+        row = MachineRow(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT)
+        _draw_row(axes, row, kind.colour, bars=bars)
     axes.set_xlim(0.0, len(of_type))
     _name_types(axes, list(of_type) if named else [])
 
@@ -133,7 +131,8 @@ def _draw_falling(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) 
     """Draw all machines together, those with most to the left."""
     amounts = sorted(kind.amounts(point.loads), key=lambda each: -each[1])
     machines = sum(count for count, _ in amounts)
-    _Machines(amounts, 0.0, float(machines)).draw(axes, kind.colour, bars=machines <= MOST_BARS)
+    row = MachineRow(amounts, 0.0, float(machines))
+    _draw_row(axes, row, kind.colour, bars=machines <= MOST_BARS)
     axes.set_xlim(0.0, machines)
     if named:
         axes.set_xlabel("machines, in falling order")
@@ -141,40 +140,14 @@ def _draw_falling(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) 
         axes.set_xticks([])
 
 
-@dataclass(frozen=True, slots=True)
-class _Machines:
-    """Machines from left to right: how many have which number each, and where they are drawn."""
-
-    amounts: list[tuple[int, float]]
-    left: float
-    width: float
-
-    def draw(self, axes: Axes, colour: str, *, bars: bool) -> None:
-        """Draw a bar for each, or steps."""
-        machines = sum(count for count, _ in self.amounts)
-        room = self.width / machines
-        if bars:
-            heights = [number for count, number in self.amounts for _ in range(count)]
-            lefts = [self.left + room * (place + (1 - BAR) / 2) for place in range(machines)]
-            axes.bar(lefts, heights, room * BAR, align="edge", color=colour, linewidth=0)
-            return
-        edges, heights = [self.left], []
-        for count, number in self._steps(machines):
-            edges.append(edges[-1] + room * count)
-            heights.append(number)
+def _draw_row(axes: Axes, row: MachineRow, colour: str, *, bars: bool) -> None:
+    """Draw a bar for each machine, or steps."""
+    if bars:
+        lefts, heights, width = row.bars()
+        axes.bar(lefts, heights, width, align="edge", color=colour, linewidth=0)
+    else:
+        edges, heights = row.steps()
         axes.stairs(heights, edges, fill=True, color=colour, linewidth=0)
-
-    def _steps(self, machines: int) -> list[tuple[float, float]]:
-        """Return not too many steps: of more, what the machines at even distances have."""
-        if len(self.amounts) <= MOST_STEPS:
-            return [(float(count), number) for count, number in self.amounts]
-        step, seen = machines / MOST_STEPS, 0
-        kept: list[tuple[float, float]] = []
-        for count, number in self.amounts:
-            seen += count
-            while len(kept) < MOST_STEPS and len(kept) * step < seen:
-                kept.append((step, number))
-        return kept
 
 
 def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import MARKS, SECONDS, fitting
-from lpsched.reports.pictures import INK, RED, blank_picture, legend_columns, lettered, line_by_line
+from lpsched.reports.pictures import (
+    INK,
+    RED,
+    RULE,
+    blank_picture,
+    draw_grid,
+    legend_columns,
+    lettered,
+    line_by_line,
+)
 from lpsched.reports.priority_marks import priority_marks
 from lpsched.reports.simulation_traces import quarters
 
@@ -34,7 +43,6 @@ LINE: Final = 0.3
 LARGE: Final = 0.004  # of all time, and of all nodes
 MOST_LINES: Final = len(MARKS)
 DASHES: Final = ("-", "--", "-.", ":")
-GREY: Final = "#d9d9d9"
 
 
 def node_picture(times: NodeTimes, name: str) -> Figure:
@@ -146,7 +154,7 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
     count = len(times.busy)
     step = (times.end - times.begin) / max(1, count) / unit.size
     edges = [times.begin / unit.size + step * place for place in range(count + 1)]
-    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=GREY, label="all nodes")
+    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=RULE, label="all nodes")
     if 1 < len(times.clusters) <= MOST_LINES:
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
         for place, cluster in enumerate(times.clusters):
@@ -160,8 +168,7 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
             )
     axes.set_ylim(0.0, 100.0)
     axes.set_ylabel("busy nodes, %")
-    axes.grid(visible=True, axis="y", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    draw_grid(axes, "y")
 
 
 def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:

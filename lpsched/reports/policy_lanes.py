@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.reports.pictures import lettered
+from lpsched.reports.pictures import RULE, lettered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def lanes_of(result: Simulation) -> list[PolicyEntry]:
 def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
     """Name the lanes, and draw a line between each two."""
     for row in range(1, len(entries)):
-        axes.axhline(row - 0.5, color="#cccccc", linewidth=0.6, zorder=0)
+        axes.axhline(row - 0.5, color=RULE, linewidth=0.6, zorder=0)
     axes.set_yticks(range(len(entries)), [lettered(entry.name) for entry in entries])
     axes.set_ylim(max(1, len(entries)) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

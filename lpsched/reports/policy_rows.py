@@ -11,10 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
 from lpsched.files.pictures import drawing_style
-from lpsched.reports.front_marks import MARKS, OURS, legend_above
-from lpsched.reports.pictures import INK, RED, blank_picture, lettered
+from lpsched.reports.front_marks import STYLES, legend_above
+from lpsched.reports.pictures import (
+    INK,
+    LIMIT_LINE,
+    RED,
+    RULE,
+    blank_picture,
+    draw_grid,
+    lettered,
+    write_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +37,6 @@ CASE_INCHES: Final = 0.07
 AROUND_INCHES: Final = 1.0
 LONGEST_NAME: Final = 30  # letters
 LANES: Final = 0.74  # of the room of a policy
-STYLES: Final = ((OURS, "o"), *MARKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +81,15 @@ def _draw_panel(axes: Axes, rows: int, panel: RowPanel) -> None:
     for place, case in enumerate(panel.cases):
         _draw_case(axes, case, LANES * ((place + 0.5) / count - 0.5), STYLES[place % len(STYLES)])
     for row in range(1, rows):
-        axes.axhline(row - 0.5, color="#cccccc", linewidth=0.6, zorder=0)
+        axes.axhline(row - 0.5, color=RULE, linewidth=0.6, zorder=0)
     if panel.limit is not None:
         name, height = panel.limit
-        axes.axvline(height, color=RED, linestyle="--", linewidth=1.2, label=lettered(name))
+        axes.axvline(height, color=RED, linestyle="--", linewidth=LIMIT_LINE, label=lettered(name))
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(left=0.0)
     axes.set_xlabel(panel.label)
-    axes.xaxis.set_major_formatter(lambda value, _: number(value, 3))
-    axes.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    write_numbers(axes.xaxis)
+    draw_grid(axes, "x")
 
 
 def _draw_case(axes: Axes, case: Marks, lane: float, style: tuple[str, str]) -> None:

@@ -15,7 +15,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
-from lpsched.reports.pictures import INK, RED, blank_picture, lettered
+from lpsched.reports.pictures import (
+    BLUE,
+    GREEN,
+    INK,
+    LIMIT_LINE,
+    ORANGE,
+    PURPLE,
+    SKY,
+    SMALL_LETTERS,
+    VERMILION,
+    blank_picture,
+    draw_grid,
+    lettered,
+    write_numbers,
+)
 from lpsched.result.confidence import Estimate
 
 if TYPE_CHECKING:
@@ -25,16 +39,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAR: Final = 0.36  # of the room of a method
-COLOCATED: Final = "#0072b2"
-PLAIN: Final = "#e69f00"
+COLOCATED: Final = SKY
+PLAIN: Final = ORANGE
 LEAST_SECONDS: Final = 1e-3
 CURVES: Final = (  # colour, marker and line of each method in turn
-    ("#0072b2", "o", "-"),
-    ("#d55e00", "s", "--"),
-    ("#009e73", "^", "-."),
-    ("#cc79a7", "D", ":"),
-    ("#e69f00", "v", "-"),
-    ("#56b4e9", "P", "--"),
+    (VERMILION, "s", "-"),
+    (GREEN, "^", "--"),
+    (PURPLE, "D", "-."),
+    (ORANGE, "v", ":"),
+    (SKY, "P", "-"),
+    (INK, "X", "--"),
 )
 TIMES: Final = (  # seconds that have a name, and it
     *((10.0**power, f"{10.0**power:g} s") for power in range(-3, 2)),
@@ -121,16 +135,22 @@ def _draw_bars(
     for place, each in bars:  # at the foot, where neither interval nor bound is
         text, above = f"{100 * each.mean:.3g}", (0, 6)
         axes.annotate(
-            text, (place, 0.0), above, textcoords="offset points", ha="center", fontsize=7, bbox=paper
+            text,
+            (place, 0.0),
+            above,
+            textcoords="offset points",
+            ha="center",
+            fontsize=SMALL_LETTERS,
+            bbox=paper,
         )
 
 
 def _draw_bound(axes: Axes, bound: Estimate, label: str) -> None:
     if bound.half_width:
         axes.axhspan(
-            bound.mean - bound.half_width, bound.mean + bound.half_width, color=RED, alpha=0.15, linewidth=0
+            bound.mean - bound.half_width, bound.mean + bound.half_width, color=BLUE, alpha=0.15, linewidth=0
         )
-    axes.axhline(bound.mean, color=RED, linewidth=1.2, label=label)
+    axes.axhline(bound.mean, color=BLUE, linestyle="--", linewidth=LIMIT_LINE, label=label)
 
 
 def reward_over_time_picture(
@@ -156,7 +176,8 @@ def reward_over_time_picture(
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("run time of the method")
         axes.set_ylabel(f"co-located reward rate, {lettered(unit)}")
-        axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
+        write_numbers(axes.yaxis)
+        draw_grid(axes, "y")
         figure.legend(loc="outside upper left", ncols=5)
         return figure
 

@@ -9,7 +9,24 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from lpsched.display import number
-from lpsched.reports.pictures import INK, RED, legend_columns, lettered, line_by_line
+from lpsched.reports.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    LIMIT_LINE,
+    ORANGE,
+    PURPLE,
+    RED,
+    RULE,
+    SKY,
+    SMALL_LETTERS,
+    VERMILION,
+    YELLOW,
+    legend_columns,
+    lettered,
+    line_by_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,14 +36,14 @@ if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
 
 MARKS: Final = (  # of node types in turn: marker and colour; where there are more, the last is for the rest
-    ("o", "#0072b2"),
-    ("s", "#e69f00"),
-    ("^", "#009e73"),
-    ("D", "#cc79a7"),
-    ("v", "#56b4e9"),
-    ("P", "#f0e442"),
-    ("X", "#d55e00"),
-    ("*", "#777777"),
+    ("o", BLUE),
+    ("s", ORANGE),
+    ("^", GREEN),
+    ("D", PURPLE),
+    ("v", SKY),
+    ("P", YELLOW),
+    ("X", VERMILION),
+    ("*", GREY),
 )
 MOST_DOTS: Final = 1_000  # nodes; more are drawn as pixels, so that no file gets huge
 MOST_NAMED: Final = 4  # CRAC units whose names have room
@@ -56,7 +73,13 @@ def draw_inlets(axes: Axes, facility: Facility, inlets_celsius: Sequence[float],
         )
     limits, starts, ends = zip(*_runs(redlines), strict=True)
     axes.hlines(
-        limits, starts, ends, color=RED, linewidth=1.2, label="redline", rasterized=len(limits) > MOST_DOTS
+        limits,
+        starts,
+        ends,
+        color=RED,
+        linewidth=LIMIT_LINE,
+        label="redline",
+        rasterized=len(limits) > MOST_DOTS,
     )
     axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
     if count <= MOST_TICKS:  # where a locator would put fractions of nodes
@@ -96,7 +119,7 @@ def _draw_legend(axes: Axes, *, markerscale: float) -> int:
         line_by_line(labels, columns),
         loc="lower left",
         ncols=columns,
-        fontsize=7,
+        fontsize=SMALL_LETTERS,
         markerscale=markerscale,
     )
     return math.ceil(len(labels) / columns)
@@ -115,7 +138,7 @@ def draw_outlets(axes: Axes, facility: Facility, outlets_celsius: Sequence[float
     """Draw what each CRAC unit blows out, and the range that it may be set to."""
     at = range(len(outlets_celsius))
     lows, highs = zip(*(unit.outlet_celsius for unit in facility.crac_units), strict=True)
-    axes.vlines(at, lows, highs, color="#bbbbbb", linewidth=min(4.0, 40.0 / len(at)), label="range")
+    axes.vlines(at, lows, highs, color=RULE, linewidth=min(4.0, 40.0 / len(at)), label="range")
     axes.plot(at, outlets_celsius, linestyle="none", marker="_", markersize=8, color=INK, label="outlet")
     axes.set_xlim(-0.7, len(at) - 0.3)
     if len(at) <= MOST_NAMED:

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.display import number
-from lpsched.reports.pictures import INK, RED, lettered
+from lpsched.reports.pictures import (
+    BLUE,
+    INK,
+    LIMIT_LINE,
+    RED,
+    RULE,
+    SKY,
+    SMALL_LETTERS,
+    lettered,
+    write_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +27,9 @@ if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
 
 PARTS: Final = (  # of a bar: name, colour, hatch
-    ("overhead", "#56b4e9", "////"),
-    ("cores", "#0072b2", ""),
-    ("cooling", "#cccccc", r"\\\\"),
+    ("overhead", SKY, "////"),
+    ("cores", BLUE, ""),
+    ("cooling", RULE, r"\\\\"),
 )
 MOST_TYPES: Final = 8  # node types in rows of their own
 KILO: Final = 1e4  # watts, from which they are told in kilowatts
@@ -77,13 +87,15 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
     for place, end in enumerate(lefts):
         axes.annotate(number(end, 4), (end, place), (3, 0), textcoords="offset points", va="center")
     cap = scale * cap_watts
-    axes.axvline(cap, color=RED, linewidth=1.2)
+    axes.axvline(cap, color=RED, linewidth=LIMIT_LINE)
     axes.annotate("cap", (cap, 1.0), (3, -8), ("data", "axes fraction"), "offset points", color=RED)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.set_xlim(0.0, 1.12 * max(cap, *lefts))
-    axes.xaxis.set_major_formatter("{x:,g}")
+    write_numbers(axes.xaxis)
     axes.set_xlabel(f"power, {unit}")
     axes.set_title(f"Power: {number(lefts[-1], 4)} {unit} of the cap of {number(cap, 4)} {unit}")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=7)
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=SMALL_LETTERS
+    )

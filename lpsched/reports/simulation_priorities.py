@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import legend_above
-from lpsched.reports.pictures import INK, blank_picture, lettered
+from lpsched.reports.pictures import INK, blank_picture, draw_grid, lettered
 from lpsched.reports.policy_lanes import draw_lanes, lanes_of
 from lpsched.reports.priority_marks import SHAPES, priority_marks
 
@@ -67,8 +67,7 @@ def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     draw_lanes(axes, entries)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
-    axes.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    draw_grid(axes, "x")
     legend_above(figure, axes)
 
 

@@ -12,10 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import JOULES, MARKS, OURS, SECONDS, Unit, fitting, legend_above
-from lpsched.reports.pictures import RED, blank_picture, lettered
+from lpsched.reports.pictures import (
+    CURVE_LINE,
+    LIMIT_LINE,
+    RED,
+    blank_picture,
+    draw_grid,
+    lettered,
+    write_numbers,
+)
 from lpsched.result.confidence import estimate_of
 from lpsched.result.policy_columns import Judged
 
@@ -81,7 +88,7 @@ def _draw_earned(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry],
     if result.bound is not None:
         label = "no schedule below, proved" if costs else "bound, proved"
         height = result.bound.mean / unit.size
-        axes.axhline(height, color=OURS, linestyle="--", linewidth=1.2, label=label)
+        axes.axhline(height, color=OURS, linestyle="--", linewidth=LIMIT_LINE, label=label)
     _name_axes(axes, "cost of the tasks done so far" if costs else "utility earned so far", span)
 
 
@@ -94,7 +101,7 @@ def _draw_energy(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry],
         _draw(axes, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
     if limit is not None:
         height = limit / joules.size
-        axes.axhline(height, color=RED, linestyle="--", linewidth=1.2, label="energy constraint")
+        axes.axhline(height, color=RED, linestyle="--", linewidth=LIMIT_LINE, label="energy constraint")
     _name_axes(axes, f"energy taken so far, {joules.name}", span)
 
 
@@ -124,7 +131,7 @@ def _draw(axes: Axes, line: _Line, span: Unit, unit: Unit) -> None:
         times,
         [each.mean / unit.size for each in estimates],
         color=colour,
-        linewidth=1.3,
+        linewidth=CURVE_LINE,
         marker=mark,
         markersize=4,
         markevery=((line.place * step) // MOST_LINES, step),
@@ -145,9 +152,8 @@ def _name_axes(axes: Axes, label: str, span: Unit) -> None:
     axes.set_ylabel(label)
     axes.margins(x=0.0)
     axes.set_ylim(bottom=0.0)
-    axes.yaxis.set_major_formatter(lambda value, _: number(value, 3))
-    axes.grid(visible=True, axis="both", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    write_numbers(axes.yaxis)
+    draw_grid(axes, "both")
     quarters(axes, span, axes.get_xlim()[1])
 
 

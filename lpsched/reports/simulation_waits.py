@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.display import number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import MARKS, legend_above
-from lpsched.reports.pictures import INK, blank_picture
+from lpsched.reports.pictures import INK, blank_picture, draw_grid
 from lpsched.reports.policy_lanes import draw_lanes, lanes_of
 from lpsched.result.policy_columns import shown
 
@@ -79,8 +79,7 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     axes.set_xticks([at for at, _ in ticks], [label for _, label in ticks])
     axes.minorticks_off()
     axes.set_xlabel("wait from arrival to start")
-    axes.grid(visible=True, axis="x", color="#e5e5e5", linewidth=0.6)
-    axes.set_axisbelow(True)
+    draw_grid(axes, "x")
     legend_above(figure, axes)
 
 

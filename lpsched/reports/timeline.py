@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import SECONDS, fitting
-from lpsched.reports.pictures import INK, blank_picture, legend_columns, lettered, line_by_line
+from lpsched.reports.pictures import INK, RULE, blank_picture, legend_columns, lettered, line_by_line
 from lpsched.reports.priority_marks import TALLEST, priority_marks
 from lpsched.reports.simulation_traces import quarters
 from lpsched.result.machine_point import along
@@ -192,7 +192,7 @@ def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) ->
     axes.set_yticks([at for at, _ in ticks], [label for _, label in ticks])
     axes.tick_params(axis="y", length=0)
     for edge in edges[1:-1]:
-        axes.axhline(edge, color="#cccccc", linewidth=0.5, zorder=0)
+        axes.axhline(edge, color=RULE, linewidth=0.5, zorder=0)
 
 
 def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark]) -> None:

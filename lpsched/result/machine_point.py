@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.verify.machines import MachineLoad
+from lpsched.verify.machines import MachineLoad, machine_loads
 
 if TYPE_CHECKING:
     from lpsched.result.front import Point
 
-__all__ = ["POINTS", "MachineLoad", "MachinePoint", "along"]
+__all__ = ["POINTS", "MachineLoad", "MachinePoint", "along", "machine_loads"]
 
 POINTS: Final = 5  # the two ends, the middle, and the two between
 

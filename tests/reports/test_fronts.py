@@ -8,7 +8,7 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.files.pictures import picture_bytes
 from lpsched.reports.front_marks import JOULES, SECONDS, fitting
-from lpsched.reports.fronts import front_picture
+from lpsched.reports.fronts import front_picture, front_spots
 from lpsched.result.front import Point
 from lpsched.result.front_entry import FrontEntry
 from tests.reports.fronts import EVOLVED, EXACT, compared
@@ -98,3 +98,20 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"lpsched\[report\]"):
         front_picture(EXACT)
+
+
+def test_spots_tell_corners_our_schedules_and_methods_in_the_units_of_the_picture():
+    found = front_spots(compared(EVOLVED, FrontEntry("failed")))
+    assert [(spot.x, spot.y, spot.label) for spot in found] == [
+        (2.0, 10.0, "corner of the exact front: 2 MJ, 10 minutes"),
+        (4.0, 4.0, "corner of the exact front: 4 MJ, 4 minutes"),
+        (2.1, pytest.approx(620 / 60), "our schedule: 2.1 MJ, 10.333 minutes"),
+        (3.0, 15.0, "nsga2: 3 MJ, 15 minutes"),
+        (6.0, 5.0, "nsga2: 6 MJ, 5 minutes"),
+    ]
+    assert {spot.axes for spot in found} == {0}
+
+
+def test_spots_of_a_long_front_are_thinned():
+    long = replace(EXACT, vertices=tuple(Point(2e6 + k, 600.0 - 0.1 * k) for k in range(3000)))
+    assert len(front_spots(long)) == 125 + 1  # half of 250 for each of two kinds

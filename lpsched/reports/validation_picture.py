@@ -1,0 +1,155 @@
+"""Schedulers against the bound: a mark for what each achieves, and a line to what nobody can pass.
+
+The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
+that breaks a rule has no mark but the word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lpsched.display import number
+from lpsched.files.pictures import drawing_style
+from lpsched.reports.front_marks import legend_above
+from lpsched.reports.page_picture import Spot
+from lpsched.reports.pictures import (
+    BLUE,
+    CURVE_LINE,
+    INK,
+    RED,
+    RULE,
+    SMALL_LETTERS,
+    VERMILION,
+    blank_picture,
+    draw_grid,
+    lettered,
+    write_numbers,
+)
+from lpsched.reports.verdicts import verdicts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lpsched.reports.verdicts import Judged, Verdict
+
+MOST_ROWS: Final = 50
+ROW_INCHES: Final = 0.24
+AROUND_INCHES: Final = 1.15
+FAR: Final = 30.0  # times the least; then the axis is logarithmic
+WORDS_ROOM: Final = 0.34  # of the width, right of all marks
+ROOM: Final = 0.04
+MOST_TICKS: Final = 6
+
+
+def validation_picture(result: Judged) -> Figure:
+    """Draw what each scheduler achieves, and how far it is from the bound.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        verdicts = verdicts_of(result)
+        shown = verdicts.rows[:MOST_ROWS]
+        figure = blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
+        axes = figure.subplots()
+        _set_ends(axes, verdicts.bound, shown)
+        _draw_bounds(axes, verdicts.bound, shown)
+        for row, verdict in enumerate(shown):
+            _draw_row(axes, row, verdict)
+        axes.set_yticks(range(len(shown)), [lettered(each.name) for each in shown])
+        axes.set_ylim(max(1, len(shown)) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        left = len(verdicts.rows) - len(shown)
+        axes.set_xlabel(lettered(verdicts.label, 60) + (f"; {left:,} more are not drawn" if left else ""))
+        legend_above(figure, axes)
+        return figure
+
+
+def validation_spots(result: Judged) -> tuple[Spot, ...]:
+    """Return what to tell about each mark."""
+    verdicts = verdicts_of(result)
+    return tuple(
+        Spot(each.value, row, f"{each.name}: {each.words}; bound {number(each.bound, 5)}")
+        for row, each in enumerate(verdicts.rows[:MOST_ROWS])
+        if each.value is not None
+    )
+
+
+def _set_ends(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
+    """Let the axis hold all marks, with room for words on the right; logarithmic where marks are far."""
+    known = [x for each in rows for x in (each.value, each.bound) if each.value is not None and x is not None]
+    known += [] if bound is None else [bound]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if low > 0.0 and high > FAR * low:
+        axes.set_xscale("log")
+        span = high / low
+        axes.set_xlim(low / span**ROOM, high * span ** (WORDS_ROOM / (1 - WORDS_ROOM)))
+    else:
+        span = high - low or abs(high) or 1.0
+        axes.set_xlim(low - ROOM * span, high + span * WORDS_ROOM / (1 - WORDS_ROOM))
+        axes.locator_params(axis="x", nbins=MOST_TICKS)
+        write_numbers(axes.xaxis)
+    draw_grid(axes, "x")
+
+
+def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
+    """Draw the bound as a line through all rows, or each row's own."""
+    label = "bound, proved"
+    if bound is not None:
+        axes.axvline(bound, color=BLUE, linewidth=CURVE_LINE, zorder=2, label=label)
+        return
+    own = [
+        (each.bound, row)
+        for row, each in enumerate(rows)
+        if each.bound is not None and each.value is not None
+    ]
+    axes.plot(
+        [x for x, _ in own],
+        [y for _, y in own],
+        linestyle="none",
+        marker="|",
+        markersize=11,
+        markeredgewidth=CURVE_LINE,
+        color=BLUE,
+        zorder=2,
+        label=f"{label}, at the same energy",
+    )
+
+
+def _draw_row(axes: Axes, row: int, verdict: Verdict) -> None:
+    """Draw one scheduler: its mark, its distance, and the words."""
+    axes.axhline(row, color=RULE, linewidth=0.4, zorder=0)
+    if verdict.value is None:
+        place, colour = axes.get_xlim()[0] if verdict.bound is None else verdict.bound, RED
+    else:
+        if verdict.bound is not None:
+            axes.plot([verdict.bound, verdict.value], [row, row], color=VERMILION, linewidth=2.0, zorder=1)
+        axes.plot(
+            verdict.value,
+            row,
+            linestyle="none",
+            marker="o",
+            markersize=5,
+            color=VERMILION,
+            markeredgecolor=INK,
+            markeredgewidth=0.5,
+            zorder=3,
+            label="what a schedule achieves",
+        )
+        place, colour = max(verdict.value, verdict.bound or verdict.value), INK
+    axes.annotate(
+        lettered(verdict.words, 60),
+        (place, row),
+        (7, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=SMALL_LETTERS,
+        color=colour,
+        bbox={"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.15"},
+        zorder=4,
+    )
