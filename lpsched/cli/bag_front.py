@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpsched.cli.front_asked import saved
+from lpsched.cli.looks import Asked as Terms
+from lpsched.cli.looks import write_page
 from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import talk_of, tell
 
@@ -30,6 +32,7 @@ class BagAsked:
     deadline: float | None
     solver: str
     machines: Path | None
+    report: Path | None
     falling: bool
 
 
@@ -94,6 +97,9 @@ def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, 
 
     if figure is not None:
         write_picture(front_picture(result), figure)
+    if of_bag.report is not None:
+        asked = Terms(None, None, of_bag.power_cap, of_bag.deadline, of_bag.solver)
+        write_page(bag, asked, of_bag.report, front=result)
     if of_bag.machines is None:
         return
     points = machine_points(bag, *shown_front(result))

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpsched.cli.front_asked import Asked
+from lpsched.cli.looks import require_looks
 from lpsched.cli.options import (
     PICTURES,
     Deadline,
     Figure,
     PowerCap,
+    Report,
     Seed,
     SolverName,
     refuse,
@@ -68,6 +70,7 @@ def front(
         typer.Option(help="nsga2: go on from this .npz file if it is there; save the population to it."),
     ] = None,
     figure: Figure = None,
+    report: Report = None,
     machines: Machines = None,
     falling: Annotated[
         bool, typer.Option("--falling", help="--machines: all machines in falling order, not by type.")
@@ -113,6 +116,7 @@ def front(
             require_output(picture, (*PICTURES, *more), instance)
             if picture.suffix.lower() in PICTURES:
                 require_pictures()
+    require_looks(instance, figure=None, report=report)
     if state is not None:
         require_output(state, (".npz",), instance)
     if falling and machines is None:
@@ -122,12 +126,12 @@ def front(
         kind = "a facility" if isinstance(read, Facility) else "clusters"
         raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
-        refuse({"--machines": machines, "--sample": sample}, OF_BAG)
+        refuse({"--machines": machines, "--sample": sample, "--report": report}, OF_BAG)
         refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses))
         return
     refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
-    of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, falling)
+    of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, report, falling)
     front_of_bag(context, read, asked, of_bag)
 
 

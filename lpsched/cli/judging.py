@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lpsched.cli.options import require_output, require_pictures
 from lpsched.cli.patience import leave, watched
 from lpsched.cli.talk import talk_of
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
+    from lpsched.reports.validation_page import Judged
     from lpsched.risk.options import RiskOptions
 
 NSGA2 = "nsga2"
@@ -43,7 +43,21 @@ class Options:
     generations: int | None
     solver: str
     report: Path | None
+    figure: Path | None = None
     risk: RiskOptions | None = None
+
+
+def _show(result: Judged, options: Options, bag: Bag | None = None) -> None:
+    """Draw and write what is asked for to look at."""
+    from lpsched.files.pictures import write_picture
+    from lpsched.files.writing import write_files
+    from lpsched.reports.validation_page import validation_page
+    from lpsched.reports.validation_picture import validation_picture
+
+    if options.figure is not None:
+        write_picture(validation_picture(result), options.figure)
+    if options.report is not None:
+        write_files({options.report: validation_page(result, bag).encode()})
 
 
 def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms, options: Options) -> None:
@@ -71,6 +85,7 @@ def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms,
             watch=watch,
             solver=solver_named(options.solver),
         )
+    _show(result, options, bag)
     talk.answer(result.to_dict(), validation_tables(result))
     leave(watch, valid=result.valid)
 
@@ -96,13 +111,12 @@ def judge_day(
             risk=options.risk,
             watch=watch,
         )
+    _show(result, options)
     talk.answer(result.to_dict(), day_validation_tables(result))
     leave(watch, valid=result.valid)
 
 
-def judge_clusters(
-    context: typer.Context, clusters: Clusters, files: list[Path], time_limit: float | None
-) -> None:
+def judge_clusters(context: typer.Context, clusters: Clusters, files: list[Path], options: Options) -> None:
     """Hold schedule files against the bound of clusters."""
     from lpsched.compare.clusters import validate_clusters
     from lpsched.reports.cluster_answers import clusters_validation_tables
@@ -113,7 +127,8 @@ def judge_clusters(
         )
     talk = talk_of(context)
     with watched(talk, None) as watch:
-        result = validate_clusters(clusters, files, time_limit=time_limit, watch=watch)
+        result = validate_clusters(clusters, files, time_limit=options.time_limit, watch=watch)
+    _show(result, options)
     talk.answer(result.to_dict(), clusters_validation_tables(result))
     leave(watch, valid=result.valid)
 
@@ -126,21 +141,18 @@ def _require_work(files: list[Path], options: Options) -> None:
         raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
 
 
-def judge_facility(
-    context: typer.Context, facility: Facility, file: Path, files: list[Path], options: Options
-) -> None:
+def judge_facility(context: typer.Context, facility: Facility, files: list[Path], options: Options) -> None:
     """Hold methods and allocation files against the bound of a facility."""
     from lpsched.compare.allocations import validate_facility
+    from lpsched.files.pictures import write_picture
     from lpsched.files.writing import write_files
     from lpsched.pipeline import solver_named
     from lpsched.reports.facility import methods_tables
     from lpsched.reports.facility_page import methods_page
+    from lpsched.reports.validation_picture import validation_picture
 
     if not files and not options.names:
         raise typer.BadParameter("needs an allocation, or a --method to run", param_hint="SCHEDULES")
-    if options.report is not None:
-        require_output(options.report, (".html",), file)
-        require_pictures()
     talk = talk_of(context)
     with watched(talk, None) as watch:
         result = validate_facility(
@@ -153,6 +165,8 @@ def judge_facility(
             watch=watch,
             solver=solver_named(options.solver),
         )
+    if options.figure is not None:
+        write_picture(validation_picture(result), options.figure)
     if options.report is not None:
         write_files({options.report: methods_page(facility, result).encode()})
     talk.answer(result.to_dict(), methods_tables(result))

@@ -1,13 +1,17 @@
-"""`lpsched price`: the most profit at every price."""
+"""`lpsched price`: the most profit at every price, and what that depends on."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from lpsched.cli.options import BagFile, Deadline, PowerCap, SolverName
+from lpsched.cli.looks import Asked, require_looks, write_page
+from lpsched.cli.options import BagFile, Deadline, Figure, PowerCap, Report, SolverName
 from lpsched.cli.talk import talk_of
+
+ENDS = 2  # points that a picture needs: it shows where the last piece goes
 
 
 def price(
@@ -18,27 +22,62 @@ def price(
     ] = None,
     to_ratio: Annotated[float | None, typer.Option(help="Profit ratio to end at; by default never.")] = None,
     points: Annotated[int, typer.Option(help="Points to sample for drawing.", min=0)] = 0,
+    price: Annotated[
+        float | None,
+        typer.Option(help="What the bag sells for, where electricity and machines are asked about."),
+    ] = None,
+    profit_ratio: Annotated[
+        float | None, typer.Option(help="That price, as a multiple of what the least energy costs.")
+    ] = None,
+    lifetime_hours: Annotated[
+        float | None, typer.Option(help="How long a machine lasts whose type does not say.")
+    ] = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
+    figure: Figure = None,
+    report: Report = None,
     solver: SolverName = "highs",
 ) -> None:
     """Find the whole profit curve over the price, piece by piece.
 
-    The profit ratio is the price as a multiple of what the least energy of the bag costs.
+    The profit ratio is the price as a multiple of what the least energy of the bag costs. Also: which price
+    is needed for profit, what electricity may cost, and how many more machines pay for themselves.
     """
     from lpsched.files.bags import read_bag
-    from lpsched.pipeline import price_curve, solver_named
+    from lpsched.files.pictures import write_picture
+    from lpsched.pipeline import price_curve, sensitivity, solver_named
     from lpsched.reports.answers import price_tables
+    from lpsched.reports.pricing_picture import pricing_picture
+    from lpsched.reports.sensitivity_tables import sensitivity_tables
 
-    curve = price_curve(
-        read_bag(bag),
+    require_looks(bag, figure=figure, report=report)
+    read, solves = read_bag(bag), solver_named(solver)
+    drawn = price_curve(
+        read,
         from_ratio=from_ratio,
         to_ratio=to_ratio,
-        points=points,
+        points=points if figure is None else max(points, ENDS),
         power_cap=power_cap,
         deadline=deadline,
-        solver=solver_named(solver),
+        solver=solves,
     )
+    curve = drawn if points else replace(drawn, points=())
+    needs = sensitivity(
+        read,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+        lifetime_hours=lifetime_hours,
+        solver=solves,
+    )
+    if figure is not None:
+        write_picture(pricing_picture(drawn, needs), figure)
+    if report is not None:
+        asked = Asked(price, profit_ratio, power_cap, deadline, solver)
+        write_page(read, asked, report, curve=curve, sensitivity=needs)
     talk = talk_of(context)
     talk.tell_timings(curve.timings, curve.provenance.solver)
-    talk.answer(curve.to_dict(), price_tables(curve))
+    talk.answer(
+        curve.to_dict() | {"sensitivity": needs.to_dict()}, [*price_tables(curve), *sensitivity_tables(needs)]
+    )

@@ -7,15 +7,18 @@ from typing import Annotated
 
 import typer
 
+from lpsched.cli.looks import Asked, draw_schedule, require_looks, write_page
 from lpsched.cli.options import (
     BagFile,
     Deadline,
     Device,
     Effort,
+    Figure,
     ObjectiveOption,
     PowerCap,
     Price,
     ProfitRatio,
+    Report,
     SolverName,
     require_output,
 )
@@ -40,7 +43,10 @@ def solve(
     ] = 1e-4,
     effort: Annotated[
         Effort,
-        typer.Option(help="fast: one linear program. tight: patterns and search, for few tasks a machine."),
+        typer.Option(
+            help="fast: one linear program. balanced: and loads evened out, in milliseconds. "
+            "tight: patterns and search, for few tasks a machine."
+        ),
     ] = Effort.FAST,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
@@ -56,6 +62,8 @@ def solve(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the schedule, compact: a .json file.")
     ] = None,
+    figure: Figure = None,
+    report: Report = None,
 ) -> None:
     """Find a verified schedule and a bound that no schedule can pass."""
     from lpsched.files.bags import read_bag
@@ -67,6 +75,7 @@ def solve(
     sampled = risk_asked(risk)
     if output is not None:
         require_output(output, (".json",), bag)
+    require_looks(bag, figure=figure, report=report)
     read = read_bag(bag)
     talk = talk_of(context)
     with watched(talk, time_limit) as watch:
@@ -86,6 +95,11 @@ def solve(
         )
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
+    if figure is not None:
+        draw_schedule(read, result.schedule, figure)
+    if report is not None:
+        asked = Asked(price, profit_ratio, power_cap, deadline, solver)
+        write_page(read, asked, report, result=result)
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), result_tables(result))
     if watch.is_stopped:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_clusters, judge_day, judge_facility
+from lpsched.cli.looks import require_looks
 from lpsched.cli.options import (
     Deadline,
+    Figure,
     Generations,
     ObjectiveOption,
     PowerCap,
@@ -80,6 +82,7 @@ def validate(
         typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0),
     ] = None,
     risk: RiskOption = None,
+    figure: Figure = None,
     report: Report = None,
     solver: SolverName = "highs",
 ) -> None:
@@ -92,13 +95,15 @@ def validate(
     terms = Terms(objective, price, profit_ratio, power_cap, deadline)
     of_bag: dict[str, object] = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
     of_bag |= {"--power-cap": power_cap, "--deadline": deadline}
+    require_looks(instance, *(schedules or []), figure=figure, report=report)
     read, files = read_instance(instance), schedules or []
+    looks = (report, figure)
     if isinstance(read, Facility):
         refuse(of_bag | {"--heuristic": heuristic}, "goes with a bag, and this is a facility")
         refuse({"--drop-below": drop_below}, "goes with a day, and this is a facility")
         refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
-        options = Options(_methods(method or []), time_limit, seed, generations, solver, report)
-        judge_facility(context, read, instance, files, options)
+        options = Options(_methods(method or []), time_limit, seed, generations, solver, *looks)
+        judge_facility(context, read, files, options)
         return
     if isinstance(read, Clusters):
         refuse(of_bag | {"--risk": risk, "--generations": generations}, "does not go with clusters")
@@ -106,20 +111,20 @@ def validate(
             {"--heuristic": heuristic, "--method": method},
             "does not go with clusters; see 'lpsched simulate'",
         )
-        refuse({"--drop-below": drop_below, "--report": report}, "does not go with clusters")
-        judge_clusters(context, read, files, time_limit)
+        refuse({"--drop-below": drop_below}, "does not go with clusters")
+        judge_clusters(context, read, files, Options((), time_limit, seed, None, solver, *looks))
         return
     if isinstance(read, Day):
         refuse(of_bag, "goes with a bag, and this is a day")
-        refuse({"--method": method, "--report": report}, "goes with a facility, and this is a day")
+        refuse({"--method": method}, "goes with a facility, and this is a day")
         names = _day_schedulers(heuristic or [], read)
-        options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
+        options = Options(names, time_limit, seed, generations, solver, *looks, risk_asked(risk))
         judge_day(context, read, files, drop_below, options)
         return
-    refuse({"--method": method, "--report": report}, "goes with a facility, and this is a bag")
+    refuse({"--method": method}, "goes with a facility, and this is a bag")
     refuse({"--drop-below": drop_below}, "goes with a day, and this is a bag")
     names = _schedulers(heuristic or [], read)
-    options = Options(names, time_limit, seed, generations, solver, None, risk_asked(risk))
+    options = Options(names, time_limit, seed, generations, solver, *looks, risk_asked(risk))
     judge_bag(context, read, files, terms, options)
 
 

@@ -1,0 +1,112 @@
+"""Everything about one bag that a page shows: its answer, its front, its price curve with all schedules.
+
+The front and the curve are found unless they are given; one that the bag cannot have, or that would take too
+long, becomes a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from lpsched.errors import InstanceError, LpschedError
+from lpsched.formulations.profit import revenue_of
+from lpsched.instance.terms import Terms
+from lpsched.pipeline.fronts import front as front_of
+from lpsched.pipeline.price_stretches import price_stretches
+from lpsched.pipeline.pricing import price_curve
+from lpsched.pipeline.questions import price_at_ratio
+from lpsched.pipeline.solvers import default_solver
+from lpsched.result.overview import Overview
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+    from lpsched.result.front import FrontResult
+    from lpsched.result.front_comparison import FrontComparison
+    from lpsched.result.price_curve import PriceCurve
+    from lpsched.result.price_stretch import PriceStretch
+    from lpsched.result.sensitivity import Sensitivity
+    from lpsched.result.solve import Result
+
+MOST_FRONT_PAIRS: Final = 5_000  # of task types and columns: up to some ten seconds
+MOST_CURVE_PAIRS: Final = 2_000  # up to some twenty, with its schedules
+BEYOND: Final = 1.25  # how far past the price asked for the curve is walked
+
+Part = TypeVar("Part")
+
+
+def overview(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    result: Result | None = None,
+    front: FrontResult | FrontComparison | None = None,
+    curve: PriceCurve | None = None,
+    sensitivity: Sensitivity | None = None,
+    solver: Solver | None = None,
+) -> Overview:
+    """Find what is not given yet of all that a page shows.
+
+    Parameters
+    ----------
+    price, profit_ratio, power_cap, deadline
+        As for `solve`.
+    result, sensitivity
+        What to show as well.
+    front, curve
+        Found here if they are not known already.
+
+    Raises
+    ------
+    InstanceError
+        If an option is not sound.
+    """
+    solver = solver if solver is not None else default_solver()
+    if profit_ratio is not None:
+        price = price_at_ratio(bag, profit_ratio, solver)
+    asked = Terms(price, power_cap, deadline).applied_to(bag)
+    known = asked.prices.per_bag is not None or bool(asked.prices.per_task)
+    paid = revenue_of(asked) if known else None
+    pairs = bag.seconds.rows * bag.seconds.columns
+
+    def own_front() -> FrontResult | FrontComparison:
+        return front if front is not None else front_of(asked, solver=solver)
+
+    def own_curve() -> PriceCurve:
+        return curve if curve is not None else price_curve(asked, solver=solver)
+
+    fronts = _part(own_front, pairs, MOST_FRONT_PAIRS, given=front is not None)
+    curves = _part(own_curve, pairs, MOST_CURVE_PAIRS, given=False)
+    stretches: tuple[PriceStretch, ...] = ()
+    if not isinstance(curves, str):
+        stretches = price_stretches(asked, curves, to_price=BEYOND * (paid or 0.0), solver=solver)
+    return Overview(
+        bag=asked,
+        price=paid,
+        result=result,
+        front=fronts,
+        curve=curves,
+        stretches=stretches,
+        sensitivity=sensitivity,
+    )
+
+
+def _part(find: Callable[[], Part], pairs: int, most: int, *, given: bool) -> Part | str:
+    """Return a part, or the sentence that says why there is none."""
+    if pairs > most and not given:
+        return (
+            f"It is left out here, because the bag has {pairs:,} pairs of task and machine types: of more "
+            f"than {most:,} it takes long."
+        )
+    try:
+        return find()
+    except InstanceError as error:
+        needed = "; ".join(fault.needed for fault in error.faults)
+        return f"There is none, because the bag does not tell {needed}."
+    except LpschedError as error:
+        return f"There is none: {error}."

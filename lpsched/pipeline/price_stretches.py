@@ -1,0 +1,266 @@
+"""Every schedule along the price curve, and the prices between which it is the best.
+
+On a piece of the curve (`pricing.py`) the relaxation is one corner of its program, so one schedule comes of
+it, at every price the same. A schedule that takes t and costs a earns (p - a) / t less what a second costs in
+any case: a line in the price p, and so is what waiting costs, at slope 0. The best value on the piece is the
+upper envelope of these lines; it bends where one overtakes another, and changes its regime where it passes 0.
+
+The relaxation is solved at two prices inside the piece, because at its ends two corners tie. The prices of
+machines and tasks are those of one basis, lines in p as well; through the two inner points they are drawn to
+the ends. Everything is measured by the verifier or proved:
+
+    value   measured at both ends of a stretch
+    bound   proved at both ends of a piece; being convex, it is below the line between them
+
+Where a piece has several best corners, or two meet at a breakpoint, `solve` may come to another schedule, and
+where several sets of prices prove the same bound, to other worths.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.certificate.bounds import Multipliers
+from lpsched.instance.frozen import FrozenDict
+from lpsched.instance.terms import Terms
+from lpsched.pipeline.curve import BEYOND, on_line
+from lpsched.pipeline.objectives import Profit
+from lpsched.pipeline.proving import prove
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.recovering import choices
+from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import regime_of, worth_of
+from lpsched.relaxation import Regime
+from lpsched.result.price_stretch import PriceStretch
+from lpsched.result.solve import Worth
+from lpsched.schedule.bag import NOTHING, Schedule
+from lpsched.search.price_curve import PriceSearch
+from lpsched.verify.bag import Measurement, Tables, examine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.instance import Bag
+    from lpsched.lp.program import Solver
+    from lpsched.relaxation import Relaxation
+    from lpsched.result.price_curve import PriceCurve, PricePiece
+
+INSIDE: Final = (0.25, 0.75)  # where a piece is looked into
+ROUNDING: Final = 1e-9  # as a share of a piece: what is no wider is no stretch
+MOST_COLD: Final = 1_000  # pairs; larger programs start from the one before
+SAME_SHARES: Final = 1e-9  # two relaxations this near are one
+
+
+def price_stretches(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    curve: PriceCurve,
+    *,
+    to_price: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    solver: Solver | None = None,
+) -> tuple[PriceStretch, ...]:
+    """Return the schedules along a price curve of the bag, by rising price.
+
+    Parameters
+    ----------
+    to_price
+        Where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
+    power_cap, deadline, solver
+        As for the curve.
+
+    Raises
+    ------
+    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+        As `price_curve` does.
+    """
+    solver = solver if solver is not None else default_solver()
+    asked = Terms(0.0, power_cap, deadline).applied_to(bag)
+    walk = _Walk(asked, solver, _gamma(curve))
+    return tuple(
+        stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A schedule, and what it is measured to take and earn at both ends of a piece."""
+
+    schedule: Schedule
+    low: Measurement
+    high: Measurement
+
+    @property
+    def at_low(self) -> float:
+        return self.low.profit_per_hour or 0.0
+
+    @property
+    def at_high(self) -> float:
+        return self.high.profit_per_hour or 0.0
+
+    def at(self, share: float) -> float:
+        return (1.0 - share) * self.at_low + share * self.at_high
+
+    def meets(self, other: _Line) -> float | None:
+        """Return where on the piece, as a share of it, both earn the same; `None` if only at its ends."""
+        low, high = self.at_low - other.at_low, self.at_high - other.at_high
+        share = low / (low - high) if low * high < 0 else 0.0
+        return share if ROUNDING < share < 1.0 - ROUNDING else None
+
+
+class _Walk:
+    """Goes along the curve of one bag."""
+
+    def __init__(self, bag: Bag, solver: Solver, gamma: float | None) -> None:
+        self.bag, self.solver, self.gamma = bag, solver, gamma
+        self.search = PriceSearch(bag, solver)
+        self.tables = Tables(bag)
+        self.may_wait = bag.site.deadline_seconds is None
+
+    def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
+        """Return a piece that ends, with the bound proved there."""
+        if piece.to_price is not None:
+            return piece
+        end = max(BEYOND * max(piece.from_price, self.gamma or 0.0), to_price) or 1.0
+        question = ask(self.bag, solver=self.solver, objective="profit", price=end)
+        bound = prove(question, self.solver).bound
+        return replace(piece, to_price=end, to_ratio=self._ratio(end), bound_at_to=bound)
+
+    def along(self, piece: PricePiece) -> Iterator[PriceStretch]:
+        """Yield the stretches of a piece."""
+        low, high = piece.from_price, piece.to_price
+        assert high is not None, "a piece that ends"
+        runs = piece.regime is not Regime.DO_NOT_RUN
+        inner = [self._relaxed(low + share * (high - low)) for share in INSIDE] if runs else []
+        worths = self._worths(inner)
+        schedules = self._schedules(low, inner)
+        lines = [_Line(each, self._measured(each, low), self._measured(each, high)) for each in schedules]
+        if not runs:  # nothing is scarce, and only rounding moves the bound
+            piece = replace(piece, bound_at_to=piece.bound_at_from)
+        for start, stop, line in _envelope(lines):
+            first, last = (low + share * (high - low) if share < 1.0 else high for share in (start, stop))
+            if first < last:
+                yield self._stretch(
+                    piece, (first, last), line, (_mixed(*worths, start), _mixed(*worths, stop))
+                )
+
+    def _stretch(
+        self, piece: PricePiece, ends: tuple[float, float], line: _Line | None, worths: tuple[Worth, Worth]
+    ) -> PriceStretch:
+        start, stop = (None if line is None else self._at(piece, line, price) for price in ends)
+        value = None if start is None else start.profit_per_hour
+        value_at_to = None if stop is None else stop.profit_per_hour
+        regime = None
+        if line is not None and value is not None and value_at_to is not None:
+            regime = regime_of(value + value_at_to, runs=bool(line.schedule.groups))
+        return PriceStretch(
+            from_ratio=self._ratio(ends[0]),
+            to_ratio=self._ratio(ends[1]),
+            from_price=ends[0],
+            to_price=ends[1],
+            regime=regime,
+            bound_regime=piece.regime,
+            bound_at_from=on_line(piece, ends[0]),
+            bound_at_to=on_line(piece, ends[1]),
+            value_at_from=value,
+            value_at_to=value_at_to,
+            measured=start,
+            schedule=None if line is None else line.schedule,
+            worth_at_from=worths[0],
+            worth_at_to=worths[1],
+        )
+
+    def _relaxed(self, price: float) -> Relaxation:
+        """Relax at a price: where that is cheap just as `solve` does, which matters where prices tie."""
+        if self.bag.seconds.rows * self.bag.seconds.columns <= MOST_COLD:
+            return Profit().relax(self._priced(price), self.solver).relaxation
+        return self.search.at(price - self.bag.prices.overhead_per_bag)
+
+    def _worths(self, inner: list[Relaxation]) -> tuple[Worth, Worth]:
+        """Return the worths at both ends of a piece, on the line through those at the two inner prices."""
+        if not inner:
+            free = worth_of(self.bag, Multipliers.zero(self.bag))
+            return free, free
+        one, two = (worth_of(self.bag, Multipliers(each.machine_prices, each.cap_price)) for each in inner)
+        begin, end = INSIDE
+        return _mixed(one, two, begin / (begin - end)), _mixed(one, two, (1.0 - begin) / (end - begin))
+
+    def _schedules(self, price: float, inner: list[Relaxation]) -> list[Schedule]:
+        """Return what may be best on a piece: what comes of its relaxation; last, waiting."""
+        found: dict[Schedule, None] = {}
+        if inner and np.allclose(inner[0].shares, inner[1].shares, rtol=0.0, atol=SAME_SHARES):
+            inner = inner[:1]
+        for relaxation in inner:
+            recovered = choices(self._priced(price), Profit(), relaxation, self.solver)
+            if not isinstance(recovered, str):
+                found |= dict.fromkeys(each.schedule for each in recovered if each.schedule != NOTHING)
+        return [*found, *([NOTHING] if self.may_wait else [])]
+
+    def _at(self, piece: PricePiece, line: _Line, price: float) -> Measurement:
+        """Measure the schedule of a line at a price of the piece."""
+        known = {piece.from_price: line.low, piece.to_price: line.high}
+        return known[price] if price in known else self._measured(line.schedule, price)
+
+    def _measured(self, schedule: Schedule, price: float) -> Measurement:
+        examined = examine(self._priced(price), schedule, may_wait=self.may_wait, tables=self.tables)
+        assert examined.measured is not None, "it was verified when it was found"
+        return examined.measured
+
+    def _priced(self, price: float) -> Bag:
+        return Terms(price=price).applied_to(self.bag)
+
+    def _ratio(self, price: float) -> float | None:
+        return None if self.gamma is None else price / self.gamma
+
+
+def _gamma(curve: PriceCurve) -> float | None:
+    """Return the price at the profit ratio 1, by the piece that goes furthest."""
+    last = curve.pieces[-1]
+    ends = ((last.to_price, last.to_ratio), (last.from_price, last.from_ratio))
+    return next((price / ratio for price, ratio in ends if price and ratio), None)
+
+
+def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
+    """Return which line is highest from where to where, as shares of the piece; cut also where it passes 0.
+
+    >>> def earning(low: float, high: float) -> _Line:
+    ...     return _Line(NOTHING, Measurement(None, None, low), Measurement(None, None, high))
+    >>> up, flat = earning(-2.0, 2.0), earning(-1.0, -1.0)
+    >>> [(start, stop, line.at_high) for start, stop, line in _envelope([up, flat])]
+    [(0.0, 0.25, -1.0), (0.25, 0.5, 2.0), (0.5, 1.0, 2.0)]
+    """
+    if not lines:
+        return [(0.0, 1.0, None)]
+    zero = _Line(NOTHING, Measurement(None, None, 0.0), Measurement(None, None, 0.0))
+    cuts = {one.meets(other) for one, other in itertools.combinations([*lines, zero], 2)}
+    places = sorted({0.0, 1.0} | {cut for cut in cuts if cut is not None})
+    found: list[tuple[float, float, _Line | None]] = []
+    for start, stop in itertools.pairwise(places):
+        middle = (start + stop) / 2.0
+        best = max(lines, key=lambda line: line.at(middle))
+        if found and found[-1][2] is best and best.at((found[-1][0] + start) / 2.0) * best.at(middle) > 0:
+            found[-1] = (found[-1][0], stop, best)
+        else:
+            found.append((start, stop, best))
+    return found
+
+
+def _mixed(one: Worth, two: Worth, share: float) -> Worth:
+    """Return the worths at a share of the way from one to two, on their line; also beyond it."""
+
+    def mix(first: float, second: float) -> float:
+        return first if first == second else (1.0 - share) * first + share * second
+
+    def mix_all(first: FrozenDict[str, float], second: FrozenDict[str, float]) -> FrozenDict[str, float]:
+        return FrozenDict({name: mix(worth, second[name]) for name, worth in first.items()})
+
+    kilowatt = None
+    if one.kilowatt_per_hour is not None and two.kilowatt_per_hour is not None:
+        kilowatt = mix(one.kilowatt_per_hour, two.kilowatt_per_hour)
+    return Worth(
+        mix_all(one.machine_types, two.machine_types), kilowatt, mix_all(one.task_types, two.task_types)
+    )

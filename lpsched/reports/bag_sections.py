@@ -1,0 +1,208 @@
+"""The sections of a bag's page: each shows one part of its overview, or says why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from lpsched.display import number, percent
+from lpsched.reports.loads_picture import bag_loads, loads_picture, loads_spots
+from lpsched.reports.page import Paragraph, Picture, Section, Table
+from lpsched.reports.price_slider import busy_shares
+from lpsched.reports.sensitivity_picture import sensitivity_picture, sensitivity_spots
+from lpsched.reports.share_map import share_map, share_spots
+from lpsched.result.front import HEADERS as FRONT_HEADERS
+from lpsched.result.front_comparison import HEADERS as METHOD_HEADERS
+from lpsched.result.front_comparison import FrontComparison
+from lpsched.result.solve import Effort
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.instance import Bag
+    from lpsched.reports.page import Part
+    from lpsched.result.front import FrontResult
+    from lpsched.result.price_curve import PriceCurve
+    from lpsched.result.risk import Risk
+    from lpsched.result.sensitivity import Sensitivity
+    from lpsched.result.solve import Result
+    from lpsched.schedule.bag import Schedule
+
+FACTS: Final = ("what", "how much", "how we know")
+MOST_ROWS: Final = 1_000  # of a table: a page of paper is 50
+TIGHT: Final = (
+    "This answer was searched for longer (--effort tight); the schedules along the slider come of one linear "
+    "program each, so that at the same price this one may be better."
+)
+MORE: Final = (
+    "Further ones than 'no more than' cannot pay, proved; so many as 'surely' pay, by a verified schedule."
+)
+HARDER: Final = "With --effort tight the answer may come closer to its bound."
+
+
+def answer_section(bag: Bag, result: Result) -> Section:
+    """Show value and bound, and how they are known."""
+    parts: list[Part] = [Table(FACTS, tuple(result.facts()))]
+    if result.effort is Effort.TIGHT:
+        parts.append(Paragraph(TIGHT))
+    if result.tight_may_help:
+        parts.append(Paragraph(HARDER))
+    tasks = f"{_counted(bag.tasks, 'task')} of {_counted(len(bag.task_types), 'type')}"
+    machines = f"{_counted(bag.machines, 'machine')} of {_counted(len(bag.machine_types), 'type')}"
+    parts.append(Paragraph(f"The bag has {tasks}, for {machines}."))
+    return Section("The answer", tuple(parts))
+
+
+def risk_section(risk: Risk) -> Section:
+    """Show how the schedule fares if tasks do not take what the tables say."""
+    parts: list[Part] = [
+        Paragraph(risk.heading()),
+        Table(risk.headers(), tuple(risk.rows()), numbers=True),
+    ]
+    if risk.chances:
+        parts.append(Table(("what", "how likely", "by"), tuple(risk.chance_rows())))
+    return Section("If times and powers scatter", tuple(parts))
+
+
+def pieces_section(curve: PriceCurve, found: Sensitivity | None) -> Section:
+    """Show all pieces of the curve, and of the profit over the price of electricity."""
+    told = (
+        "Between two prices one way to run the bag is best: its bound is a line there, proved at both ends. "
+        "Bound and value are those where a piece begins."
+    )
+    parts: list[Part] = [Paragraph(told), _cut(curve.headers(), curve.rows())]
+    if found is not None and found.electricity is not None:
+        parts.append(Paragraph("Likewise over the price of electricity, the price of the bag as it is:"))
+        parts.append(_cut(found.electricity_headers(), found.electricity_pieces()))
+    return Section("All pieces", tuple(parts))
+
+
+def sensitivity_sections(found: Sensitivity) -> list[Section]:
+    """Show which price is needed, what electricity may cost, and which machines pay."""
+    sections = [Section("Which price is needed for profit?", (Table(FACTS, tuple(found.price_rows())),))]
+    at = (
+        ""
+        if found.price is None
+        else f"At a price of {number(found.price)} {found.currency}, all else as it is."
+    )
+    if found.electricity is not None:
+        facts = Table(FACTS, tuple(found.electricity_rows()))
+        drawn = _drawn(replace(found, machines=()), "The most profit over the price of electricity.")
+        sections.append(Section("What may electricity cost?", (Paragraph(at), *drawn, facts)))
+    if found.machines:
+        rows = _cut(found.machine_headers(), found.machine_rows())
+        words = "The most profit over the number of machines of each type of which more may pay."
+        drawn = _drawn(replace(found, electricity=None), words)
+        told = Paragraph(f"{at} {MORE}".strip())
+        sections.append(Section("How many more machines pay?", (told, *drawn, rows)))
+    if found.notes:
+        last = sections.pop()
+        notes = tuple(Paragraph(note) for note in found.notes)
+        sections.append(replace(last, parts=(*last.parts, *notes)))
+    return sections
+
+
+def _drawn(found: Sensitivity, words: str) -> tuple[Part, ...]:
+    """Return the picture of what a profit depends on, if there is anything to draw."""
+    figure = sensitivity_picture(found)
+    return () if figure is None else (Picture(figure, words, spots=sensitivity_spots(found)),)
+
+
+def vertices_section(found: FrontResult | FrontComparison) -> Section:
+    """Show every corner of the front, and methods beside it."""
+    exact = found.front if isinstance(found, FrontComparison) else found
+    parts: list[Part] = []
+    if isinstance(found, FrontComparison):
+        parts.append(Table(METHOD_HEADERS, tuple(found.rows()), numbers=True))
+    parts.append(_cut(("corner", *FRONT_HEADERS[1:]), exact.rows()))
+    if exact.sample:
+        sampled = f"A sample of {len(exact.sample):,} evenly spaced weights"
+        parts.append(Paragraph(f"{sampled} finds {exact.sampled_vertices():,} of them."))
+    return Section("All corners of the front", tuple(parts))
+
+
+def schedule_sections(bag: Bag, schedule: Schedule, result: Result | None = None) -> list[Section]:
+    """Show when machines are done, what they take, and which task runs where."""
+    worths = [_worths(result)] if result is not None and result.worth is not None else []
+    if not schedule.groups:
+        nothing = "Nothing runs: all machines wait."
+        return [Section("Machine by machine", (Paragraph(nothing),)), *worths]
+    loads = bag_loads(bag, schedule)
+    left = f" The {loads.left_out:,} machine types that work least are not drawn." if loads.left_out else ""
+    done = Picture(
+        loads_picture(bag, schedule),
+        f"When the machines of {len(loads.types):,} types are done, and the energy that they take.",
+        f"All machines stay on until the makespan.{left}",
+        spots=loads_spots(bag, schedule),
+    )
+    shared = Picture(
+        share_map(bag, schedule),
+        "Which share of each task type runs on which machine type.",
+        spots=share_spots(bag, schedule),
+    )
+    return [
+        Section("Machine by machine", (done, _machines(bag, schedule, result))),
+        Section("Which task runs where", (shared,)),
+        *worths,
+    ]
+
+
+def _machines(bag: Bag, schedule: Schedule, result: Result | None) -> Table:
+    """Return what the machines of each type do, in numbers."""
+    loads = {each.name: each for each in bag_loads(bag, schedule, most=len(bag.machine_types)).types}
+    busy = busy_shares(bag, schedule)
+    energy = any(each.busy_joules is not None for each in loads.values())
+    worth = None if result is None or result.worth is None else result.worth.machine_types
+    headers = ["machine type", "machines", "done after, s", "busy"]
+    headers += ["busy, J", "idle, J"] if energy else []
+    headers += [] if worth is None or result is None else [f"one more adds at most, {result.unit}"]
+    rows = []
+    for machine in bag.machine_types:
+        own = loads[machine.name]
+        first, last = own.loads[-1].completion_seconds, own.loads[0].completion_seconds
+        done = number(last) if first == last else f"{number(first)} to {number(last)}"
+        row = [machine.name, f"{machine.count:,}", done, percent(busy[machine.name])]
+        row += [number(own.busy_joules), number(own.idle_joules)] if energy else []
+        row += [] if worth is None else [number(worth[machine.name])]
+        rows.append(tuple(row))
+    return _cut(tuple(headers), rows)
+
+
+def _worths(result: Result) -> Section:
+    """Show what one more of anything is worth."""
+    worth = result.worth
+    assert worth is not None
+    currency = result.unit.removesuffix("/hour")
+    told = (
+        "Shadow prices of the linear program: one more machine or kilowatt adds at most this to the bound, "
+        "one fewer costs at least this, and one more task pays from this price on."
+    )
+    machines = [(name, number(amount)) for name, amount in worth.machine_types.items()]
+    parts: list[Part] = [Paragraph(told)]
+    if worth.kilowatt_per_hour is not None:
+        more = (
+            f"One more kilowatt under the cap adds at most {number(worth.kilowatt_per_hour)} {result.unit}."
+        )
+        parts.append(Paragraph(more))
+    parts.append(_cut(("machine type", f"one more adds at most, {result.unit}"), machines))
+    tasks = [(name, number(amount)) for name, amount in worth.task_types.items()]
+    parts.append(_cut(("task type", f"one more pays from, {currency}"), tasks))
+    return Section("What one more is worth", tuple(parts))
+
+
+def _counted(count: int, word: str) -> str:
+    """Return a number of things.
+
+    >>> _counted(1, "task"), _counted(1200, "task")
+    ('one task', '1,200 tasks')
+    """
+    return f"one {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _cut(headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    """Return a table of numbers that does not fill the page."""
+    shown = tuple(rows[:MOST_ROWS])
+    if len(rows) > MOST_ROWS:
+        more = f"... and {len(rows) - MOST_ROWS:,} more (--json has all)"
+        shown = (*shown, (more, *("" for _ in headers[1:])))
+    return Table(headers, shown, numbers=True)

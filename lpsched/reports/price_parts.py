@@ -1,0 +1,127 @@
+"""What moves on a bag's page: the curve over the price, the front, and the slider whose marks move in both.
+
+Pictures stand right above the slider, so that both are seen at once. In place of a part that the bag does not
+have stands the sentence that says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from lpsched.reports.fronts import frame_of, front_picture, front_spots
+from lpsched.reports.page import Paragraph, Picture, Section
+from lpsched.reports.price_picture import price_picture, price_spots
+from lpsched.reports.price_slider import CURVE, FRONT, point_of, price_slider
+from lpsched.result.front import Point
+from lpsched.result.front_comparison import FrontComparison
+from lpsched.result.price_curve import PricePoint
+
+if TYPE_CHECKING:
+    from lpsched.reports.page import Part
+    from lpsched.reports.slider import Slider
+    from lpsched.result.overview import Overview
+    from lpsched.result.price_curve import PriceCurve
+
+NEAR: Final = 1.2  # times the most of the front
+ABOVE_EVEN: Final = 1.2  # times the break-even price: where a slider stands if there is no price
+AT_EVERY_PRICE: Final = "At every price"
+FRONT_HEADING: Final = "Energy against makespan"
+
+
+def price_sections(overview: Overview) -> list[Section]:
+    """Show curve, front and slider; the front alone where there is no curve."""
+    front = _front(overview)
+    if isinstance(overview.curve, str):
+        none = Paragraph(f"The price curve: {_lower(overview.curve)}")
+        return [Section(AT_EVERY_PRICE, (none,)), Section(FRONT_HEADING, (front,))]
+    curve = _curve(overview, overview.curve)
+    return [Section(AT_EVERY_PRICE, (curve, front, _slider(overview, overview.curve, curve)))]
+
+
+def front_sections(overview: Overview) -> list[Section]:
+    """Show the front and the slider, then the curve."""
+    front = _front(overview)
+    if isinstance(overview.curve, str):
+        none = Paragraph(f"The price curve: {_lower(overview.curve)}")
+        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, (none,))]
+    curve = _curve(overview, overview.curve)
+    slider = _slider(overview, overview.curve, curve)
+    return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
+
+
+def _curve(overview: Overview, curve: PriceCurve) -> Picture:
+    """Draw the curve until the last stretch ends."""
+    last = overview.stretches[-1]
+    end = PricePoint(last.to_ratio, last.to_price, last.bound_at_to, last.value_at_to)
+    drawn = replace(curve, points=(end,))
+    return Picture(
+        price_picture(drawn),
+        "The most profit at every price, and what our schedules earn.",
+        "The diamond follows the slider.",
+        name=CURVE,
+        spots=price_spots(drawn),
+    )
+
+
+def _slider(overview: Overview, curve: PriceCurve, drawn: Picture) -> Slider:
+    frame = None if isinstance(overview.front, str) else frame_of(overview.front, _room(overview))
+    return price_slider(
+        overview.bag,
+        overview.stretches,
+        begins_at=_first_price(overview, curve),
+        frame=frame,
+        panels=len(drawn.figure.axes),
+    )
+
+
+def _front(overview: Overview) -> Part:
+    """Draw energy against makespan: what no schedule passes, and the schedules near it."""
+    found = overview.front
+    if isinstance(found, str):
+        return Paragraph(f"The front of energy and makespan: {_lower(found)}")
+    chosen = _chosen(overview)
+    exact = found.front if isinstance(found, FrontComparison) else found
+    star = "" if chosen is None else " The star is the answer."
+    moving = " The diamond follows the slider." if overview.stretches else ""
+    return Picture(
+        front_picture(found, chosen=chosen, also=_room(overview)),
+        f"The exact front of energy and makespan with {len(exact.vertices):,} corners, and schedules.",
+        f"Below the line is no schedule: proved.{star}{moving}",
+        name=FRONT,
+        spots=front_spots(found, _room(overview)),
+    )
+
+
+def _room(overview: Overview) -> list[Point]:
+    """Return the answer and the slider's schedules near the front: for these there is room."""
+    if isinstance(overview.front, str):
+        return []
+    exact = overview.front.front if isinstance(overview.front, FrontComparison) else overview.front
+    joules = NEAR * exact.vertices[-1].energy_joules
+    seconds = NEAR * exact.vertices[0].makespan_seconds
+    points = [point for each in overview.stretches if (point := point_of(each)) is not None]
+    near = [each for each in points if each.energy_joules <= joules and each.makespan_seconds <= seconds]
+    chosen = _chosen(overview)
+    return near if chosen is None else [*near, chosen]
+
+
+def _chosen(overview: Overview) -> Point | None:
+    """Return energy and makespan of the answer."""
+    if overview.result is None:
+        return None
+    measured = overview.result.measured
+    joules, seconds = measured.energy_joules, measured.makespan_seconds
+    return None if joules is None or seconds is None else Point(joules, seconds)
+
+
+def _first_price(overview: Overview, curve: PriceCurve) -> float:
+    """Return where the slider stands at first: at the price there is, else where running begins to pay."""
+    if overview.price is not None:
+        return overview.price
+    even = curve.break_even_price
+    return overview.stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

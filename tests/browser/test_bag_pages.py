@@ -1,0 +1,62 @@
+"""Pages of real bags in a browser: the slider's numbers are the words of `lpsched solve` at that ratio."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lpsched.display import number
+from lpsched.files.bags import read_bag
+from lpsched.pipeline import price_curve, solve
+from lpsched.pipeline.overview import overview
+from lpsched.reports.bag_page import solve_page
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY = read_bag(INSTANCES / "tiny.yaml")
+IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
+LABELS = ("bound", "value", "gap", "regime", "makespan", "energy")
+
+
+def readings(opened):
+    names = opened.locator(".readings dt").all_text_contents()
+    return dict(zip(names, opened.locator(".readings dd").all_text_contents(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("bag", "ratios"), [(TINY, (0.5, 0.9, 1.2, 1.9)), (IDLE, (1.2, 1.07, 1.0831, 1.11))], ids=["tiny", "idle"]
+)
+def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, ratios, open_page):
+    curve = price_curve(bag, from_ratio=0.0 if bag is TINY else 1.06, to_ratio=2.5 if bag is TINY else 1.2)
+    result = solve(bag, profit_ratio=ratios[0])
+    found = overview(bag, profit_ratio=ratios[0], result=result, curve=curve)
+    opened = open_page(solve_page(replace(found, front="It is left out.")))
+    box = opened.get_by_label("profit ratio, exactly")
+    for ratio in ratios:
+        box.fill(repr(ratio))
+        box.press("Enter")
+        result = solve(bag, profit_ratio=ratio)
+        facts = {name: text for name, text, _ in result.facts()}
+        said = readings(opened)
+        assert {name: said[name] for name in LABELS} == {name: facts.get(name, "-") for name in LABELS}
+        tables = opened.locator(".following")
+        machines = tables.nth(0).locator("tbody tr td:last-child").all_text_contents()
+        assert machines == [number(worth) for worth in result.worth.machine_types.values()]
+        tasks = tables.nth(1).locator("tbody tr td:last-child").all_text_contents()
+        assert tasks == [number(worth) for worth in result.worth.task_types.values()]
+
+
+def test_a_mark_moves_along_the_front_and_is_gone_where_nothing_runs(open_page):
+    opened = open_page(solve_page(overview(TINY, result=solve(TINY))))
+    mark = opened.locator('figure[data-picture="front"] .mark')
+    places = []
+    for ratio in ("1.1", "1.9"):
+        opened.get_by_label("profit ratio, exactly").fill(ratio)
+        opened.keyboard.press("Enter")
+        places.append(mark.bounding_box())
+    assert places[0]["x"] < places[1]["x"]  # from 6,600 J in 30 s to 8,400 J in 12 s
+    assert places[0]["y"] < places[1]["y"]
+    opened.get_by_label("profit ratio, exactly").fill("0.5")
+    opened.keyboard.press("Enter")
+    assert mark.is_hidden()

@@ -1,0 +1,207 @@
+"""Pages of a bag: what stands on top, which parts there are, and what stands in place of one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lpsched.files.bags import read_bag
+from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.pipeline import front, price_curve, sensitivity, solve
+from lpsched.pipeline import overview as pipeline
+from lpsched.pipeline.overview import overview
+from lpsched.reports.bag_lead import front_lead, price_lead, result_lead
+from lpsched.reports.bag_page import front_page, price_page, solve_page
+from lpsched.reports.bag_sections import (
+    answer_section,
+    risk_section,
+    schedule_sections,
+)
+from lpsched.reports.page import Paragraph
+from lpsched.reports.price_parts import price_sections
+from lpsched.risk.options import RiskOptions
+from tests.reports.html_reader import Reader
+from tests.support import simple_bag
+
+INSTANCES = Path(__file__).parent.parent.parent / "instances"
+TINY = read_bag(INSTANCES / "tiny.yaml")
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+def looked_at(bag, **asked):
+    terms = {
+        name: asked[name] for name in ("price", "profit_ratio", "power_cap", "deadline") if name in asked
+    }
+    return overview(bag, result=solve(bag, **asked), **terms)
+
+
+def headings(page):
+    return Reader(page).of("h2")
+
+
+def lead_of(page):
+    reader = Reader(page)
+    places = [place for place, (tag, _) in enumerate(reader.tags) if tag == "p"]
+    assert reader.faults == []
+    assert reader.tags[places[0]][1] == {"class": "lead"}
+    return reader.of("p")[0]
+
+
+def test_the_page_of_an_answer_has_every_part():
+    page = solve_page(looked_at(TINY))
+    assert lead_of(page) == (
+        "This bag can earn at most 3.48 USD/hour at a price of 0.02 USD, proved; here is a schedule that earns 3.48, "
+        "which is the best possible, in 12 seconds with 0.00233333 kWh."
+    )
+    assert headings(page) == [
+        "The answer",
+        "At every price",
+        "Machine by machine",
+        "Which task runs where",
+        "What one more is worth",
+    ]
+    assert page.count("<svg") == 4
+    assert 'data-key="profit-ratio"' in page
+    assert TINY.content_hash in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "lead"),
+    [
+        (
+            {"objective": "makespan"},
+            "This bag takes at least 12 seconds, proved; here is a schedule that takes 12, ",
+        ),
+        (
+            {"objective": "energy"},
+            "This bag takes at least 6,600 joules, proved; here is a schedule that takes 6,600, ",
+        ),
+        (
+            {"price": 0.005},
+            "Better not run at a price of 0.005 USD: waiting costs 0.144 USD/hour, and every schedule loses more, proved.",
+        ),
+        (
+            {"price": 0.006},  # the thrifty end: (0.006 - 0.0066) in 30 s
+            "This bag loses at least 0.072 USD/hour at a price of 0.006 USD, proved; here is a schedule that",
+        ),
+        (
+            {"price": 0.001, "deadline": 30.0},  # 0.001 - 0.0066 in 30 s
+            "This bag loses at least 0.672 USD/hour at a price of 0.001 USD, proved; here is a schedule that",
+        ),
+    ],
+)
+def test_every_outcome_has_its_sentence(asked, lead):
+    ends = {0.006: "0.072, in 30 seconds with 0.00183333 kWh: running loses less than waiting."}
+    ends[0.001] = "0.672, in 30 seconds with 0.00183333 kWh: the deadline forces the work."
+    result = solve(TINY, **asked)
+    terms = {name: value for name, value in asked.items() if name != "objective"}
+    told = overview(TINY, **terms, result=result, front=front(TINY), curve=price_curve(TINY))
+    found = result_lead(told, result)
+    assert found.startswith(lead)
+    assert found.endswith(ends.get(asked.get("price"), "."))
+
+
+def test_a_schedule_may_lose_where_the_bound_earns():
+    # As in test_price_stretches: from 0.003 the bound earns, the schedule only from 0.004.
+    bag = simple_bag([[1.0]], [3], [2], [[3600.0]], [3600.0])
+    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0))
+    result = solve(bag, price=0.0035)
+    lead = result_lead(overview(bag, price=0.0035, result=result), result)
+    assert lead.startswith(
+        "This bag can earn at most 1.2 USD/hour at a price of 0.0035 USD, proved; "
+    )  # 0.0005 / 1.5 s
+    assert "here is a schedule that loses 0.9, in 2 seconds" in lead
+
+
+def test_where_nothing_runs_the_page_says_so():
+    result = solve(TINY, price=0.001)
+    first, worths = schedule_sections(TINY, result.schedule, result)
+    assert (first.heading, first.parts) == (
+        "Machine by machine",
+        (Paragraph("Nothing runs: all machines wait."),),
+    )
+    assert worths.heading == "What one more is worth"
+
+
+def test_a_bag_without_watts_and_prices_has_a_page_too():
+    page = solve_page(looked_at(simple_bag([[2.0, 3.0]], [5], [1, 2])))
+    assert lead_of(page).startswith("This bag takes at least 4.28571 seconds")  # 1 / 2 + 2 / 3 tasks a second
+    assert "The price curve: there is none, because the bag does not tell what a kWh costs." in page
+    assert (
+        "The front of energy and makespan: there is none, because the bag does not tell the watts of every pair that can run."
+        in page
+    )
+
+
+def test_what_would_take_too_long_is_left_out_and_said(monkeypatch):
+    monkeypatch.setattr(pipeline, "MOST_CURVE_PAIRS", 3)
+    monkeypatch.setattr(pipeline, "MOST_FRONT_PAIRS", 3)
+    found = looked_at(TINY)
+    names = ("price curve", "front of energy and makespan")
+    for section, name in zip(price_sections(found), names, strict=True):
+        (said,) = section.parts
+        assert said.text.startswith(f"The {name}: it is left out here, because the bag has 4 pairs of ")
+
+
+def test_a_tight_answer_and_its_risk_are_told():
+    found = solve(TINY, effort="tight", risk=RiskOptions(samples=50))
+    told = [part.text for part in answer_section(TINY, found).parts if isinstance(part, Paragraph)]
+    assert told[0].startswith("This answer was searched for longer (--effort tight)")
+    assert risk_section(found.risk).parts[1].rows == tuple(found.risk.rows())
+
+
+def test_names_are_shown_and_never_run():
+    bag = Bag(
+        HOSTILE,
+        (MachineType(name=HOSTILE, count=2), MachineType(name="$x$ \u05d0\u05d1", count=1)),
+        (TaskType(name=HOSTILE, count=3), TaskType(name="a" * 200, count=10**9)),
+        Table.of([[1.0, 2.0], [3.0, None]]),
+        Table.of([[100.0, 20.0], [90.0, None]]),
+        Prices(per_bag=1e6, electricity_per_kwh=0.1, currency='<b>"'),
+    )
+    found = looked_at(bag)
+    for page in (solve_page(found), price_page(replace(found, sensitivity=sensitivity(bag)))):
+        reader = Reader(page)
+        assert reader.faults == []
+        assert [attributes for tag, attributes in reader.tags if tag == "script"] == [
+            {"type": "application/json"},
+            {},
+        ]
+        assert reader.of("h1") == [HOSTILE]
+
+
+def test_the_page_of_prices_answers_what_the_profit_depends_on():
+    page = price_page(overview(TINY, curve=price_curve(TINY), sensitivity=sensitivity(TINY)))
+    assert lead_of(page) == (
+        "Below a price of 0.0066 USD no schedule of this bag earns anything, proved; up to 0.0054 USD it is better not "
+        "run; the whole curve has 4 pieces."
+    )
+    assert headings(page) == [
+        "At every price",
+        "Which price is needed for profit?",
+        "What may electricity cost?",
+        "How many more machines pay?",
+        "All pieces",
+    ]
+
+
+def test_the_page_of_a_front_lists_its_corners():
+    page = front_page(overview(TINY, front=front(TINY, sample=5)))
+    assert lead_of(page) == (
+        "No schedule lies below this front, proved: from 6,600 joules in 30 seconds to 8,400 joules in 12 seconds, "
+        "with 2 corners and a verified schedule near each."
+    )
+    assert headings(page) == ["Energy against makespan", "At every price", "All corners of the front"]
+    assert "A sample of 5 evenly spaced weights finds 2 of them." in page
+
+
+def test_a_front_of_one_corner_and_a_curve_without_changes_have_their_sentence():
+    bag = replace(simple_bag([[2.0]], [4], [2], [[50.0]]), prices=Prices(electricity_per_kwh=0.0))
+    assert front_lead(front(bag)).startswith("One schedule is best in both: 400 joules and 4 seconds")
+    forced = replace(bag, site=Site(deadline_seconds=9.0))
+    assert (
+        price_lead(price_curve(forced))
+        == "The most that this bag can earn at every price, proved, in 1 piece."
+    )
