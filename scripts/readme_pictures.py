@@ -1,0 +1,54 @@
+"""The README's picture: the page of a bag's prices, as Chromium shows it by day and by night.
+
+    python scripts/readme_pictures.py [--chromium /usr/bin/chromium]
+
+Writes docs/figures/page-light.png and page-dark.png, without the picture of the front, which stands between
+the curve and its slider. Needs the extra `test`, and Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).parent.parent
+FIGURES = ROOT / "docs" / "figures"
+COMMAND = ("price", str(ROOT / "instances" / "profit-30x9-idle.yaml"), "--profit-ratio", "1.2", "--report")
+WIDTH, HEIGHT = 880, 1290  # from the title down to the readings of the slider
+SHARPNESS = 1.5
+SHORTER = "figure[data-picture=front] { display: none; }"  # else the slider is too far down
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+
+
+def main() -> None:
+    """Write the page, and take its picture twice."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--chromium", default="/usr/bin/chromium")
+    chromium = parser.parse_args().chromium
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder, "price.html")
+        subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "lpsched", *COMMAND, str(page)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        for scheme in ("light", "dark"):
+            look = browser.new_page(
+                viewport={"width": WIDTH, "height": HEIGHT},
+                color_scheme="light" if scheme == "light" else "dark",
+                device_scale_factor=SHARPNESS,
+            )
+            look.goto(page.as_uri())
+            look.add_style_tag(content=SHORTER)
+            look.screenshot(path=FIGURES / f"page-{scheme}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
