@@ -8,10 +8,52 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
+import pytest
 from hypothesis import settings
+
+from tests.watching import (
+    compile_once,
+    draw_unwatched,
+    import_everything,
+    watch_again,
+    watched_at_first,
+)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the shell that started us may ignore Ctrl-C
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("explore")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Take the trace function away while all tests are collected."""
+    compile_once()
+    draw_unwatched()
+    watcher, config = sys.gettrace(), session.config
+    if watcher is None or config.args != config.getini("testpaths"):  # a part needs few of our modules
+        return (yield)
+    import_everything("lpsched", "models")
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        watch_again(watcher)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Show coverage the first examples of a property test, and not how Hypothesis draws them."""
+    handle, watcher = getattr(getattr(item, "obj", None), "hypothesis", None), sys.gettrace()
+    if handle is None or watcher is None:
+        return (yield)
+    whole = handle.inner_test
+    handle.inner_test = watched_at_first(whole, watcher)
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        handle.inner_test = whole
+        watch_again(watcher)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -66,20 +67,39 @@ def test_a_gpu_that_is_not_there_is_said_with_the_way_out(lpsched, hard):
     assert "pip install 'lpsched[gpu]'" in err
 
 
+@contextmanager
+def at_work(*arguments):
+    """Begin a command with a terminal as its stderr; give it, and how to read there until a word or the end."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([*LPSCHED, *arguments], stdout=subprocess.PIPE, stderr=follower, text=True)
+    os.close(follower)
+
+    def read_until(word):
+        shown = b""
+        with suppress(OSError):  # the command has ended
+            while word not in shown and (more := os.read(leader, 100_000)):
+                shown += more
+        return shown.decode()
+
+    try:
+        assert "gap" in read_until(b"gap")  # its search tells how far it is: the work has begun
+        yield process, read_until
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_prints_what_was_found_and_ends_with_130(hard, tmp_path):
     schedule = tmp_path / "s.json"
-    process = subprocess.Popen(
-        [*LPSCHED, "solve", str(hard), "--effort", "tight", "--json", "-o", str(schedule)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(4.0)  # of the 30 seconds that it would take
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    arguments = ("solve", str(hard), "--effort", "tight", "--json", "-o", str(schedule))
+    with at_work(*arguments) as (process, read_until):
+        process.send_signal(signal.SIGINT)
+        told = read_until(b"leave at once")
+        out, _ = process.communicate(timeout=60)
+    assert "lpsched: stopping: what was found so far follows" in told
     assert process.returncode == 130
-    assert err.startswith("lpsched: stopping: what was found so far follows")
     answer = json.loads(out)
     assert answer["status"] == "limit"
     bag = read_bag(hard)
@@ -88,19 +108,14 @@ def test_ctrl_c_prints_what_was_found_and_ends_with_130(hard, tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_twice_leaves_at_once(hard):
-    process = subprocess.Popen(
-        [*LPSCHED, "solve", str(hard), "--effort", "tight"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(4.0)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    with at_work("solve", str(hard), "--effort", "tight") as (process, read_until):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        told = read_until(b"Traceback")
     assert process.returncode == 130
-    assert "Traceback" not in err
+    assert "Traceback" not in told
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
