@@ -53,6 +53,9 @@ if TYPE_CHECKING:
     from lpsched.files.instances import write_instance as write
     from lpsched.files.proofs import read_proof, write_proof
     from lpsched.files.schedules import read_schedule, write_schedule
+    from lpsched.files.studies import read_study
+    from lpsched.files.study_lines import read_runs
+    from lpsched.files.study_reports import study_report
     from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
     from lpsched.instance.cluster_door import clusters_from_dict
     from lpsched.instance.clusters import Clusters
@@ -62,7 +65,9 @@ if TYPE_CHECKING:
     from lpsched.instance.facility_door import facility_from_dict
     from lpsched.instance.utility import Interval, UtilityFunction
     from lpsched.pipeline import certify, export, facility, front, price_curve, solve, solver_named, what_if
+    from lpsched.pipeline.regions import feasible_region
     from lpsched.pipeline.risks import risk_of
+    from lpsched.pipeline.sensitivities import sensitivity
     from lpsched.relaxation import Regime
     from lpsched.result import (
         FacilityResult,
@@ -81,8 +86,13 @@ if TYPE_CHECKING:
     from lpsched.result.day_front import DayFront
     from lpsched.result.day_validation import DayValidation
     from lpsched.result.front_comparison import FrontComparison
+    from lpsched.result.region import FeasibleRegion
     from lpsched.result.risk import Risk
+    from lpsched.result.sensitivity import Sensitivity
     from lpsched.result.simulation import Simulation
+    from lpsched.result.study_report import StudyReport
+    from lpsched.result.study_run import StudyRun
+    from lpsched.result.study_summary import StudySummary
     from lpsched.risk.options import RiskOptions
     from lpsched.schedule.bag import MachineGroup, Run, Schedule
     from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
@@ -91,6 +101,7 @@ if TYPE_CHECKING:
     from lpsched.schedule.tasks import TaskRow, expand
     from lpsched.simulation.clusters.options import ClusterOptions
     from lpsched.simulation.options import SimulationOptions
+    from lpsched.studies.running import run_study
 
 _PLACES: Final = {
     "ArrivingTasks": "instance.day",
@@ -110,6 +121,7 @@ _PLACES: Final = {
     "FacilityValidation": "result",
     "FacilityWorth": "result",
     "Fault": "errors",
+    "FeasibleRegion": "result.region",
     "FrontComparison": "result.front_comparison",
     "FrontResult": "result",
     "GangAllocation": "schedule.facility",
@@ -135,11 +147,15 @@ _PLACES: Final = {
     "RiskOptions": "risk.options",
     "Run": "schedule.bag",
     "Schedule": "schedule.bag",
+    "Sensitivity": "result.sensitivity",
     "Simulation": "result.simulation",
     "SimulationOptions": "simulation.options",
     "Site": "instance",
     "SolverError": "errors",
     "Status": "result",
+    "StudyReport": "result.study_report",
+    "StudyRun": "result.study_run",
+    "StudySummary": "result.study_summary",
     "Table": "instance",
     "TaskRow": "schedule.tasks",
     "TaskType": "instance",
@@ -161,6 +177,7 @@ _PLACES: Final = {
     "export": "pipeline",
     "facility": "pipeline",
     "facility_from_dict": "instance.facility_door",
+    "feasible_region": "pipeline.regions",
     "front": "pipeline",
     "price_curve": "pipeline",
     "read": "files.instances:read_instance",
@@ -169,11 +186,16 @@ _PLACES: Final = {
     "read_clusters_schedule": "files.cluster_schedules",
     "read_day_schedule": "files.day_schedules",
     "read_proof": "files.proofs",
+    "read_runs": "files.study_lines",
     "read_schedule": "files.schedules",
+    "read_study": "files.studies",
     "risk_of": "pipeline.risks",
+    "run_study": "studies.running",
+    "sensitivity": "pipeline.sensitivities",
     "simulate": "compare.simulations",
     "solve": "pipeline",
     "solver_named": "pipeline",
+    "study_report": "files.study_reports",
     "validate": "compare.schedules",
     "validate_clusters": "compare.clusters",
     "validate_day": "compare.days",
@@ -208,6 +230,7 @@ __all__ = [
     "FacilityValidation",
     "FacilityWorth",
     "Fault",
+    "FeasibleRegion",
     "FrontComparison",
     "FrontResult",
     "GangAllocation",
@@ -233,11 +256,15 @@ __all__ = [
     "RiskOptions",
     "Run",
     "Schedule",
+    "Sensitivity",
     "Simulation",
     "SimulationOptions",
     "Site",
     "SolverError",
     "Status",
+    "StudyReport",
+    "StudyRun",
+    "StudySummary",
     "Table",
     "TaskRow",
     "TaskType",
@@ -259,6 +286,7 @@ __all__ = [
     "export",
     "facility",
     "facility_from_dict",
+    "feasible_region",
     "front",
     "price_curve",
     "read",
@@ -267,11 +295,16 @@ __all__ = [
     "read_clusters_schedule",
     "read_day_schedule",
     "read_proof",
+    "read_runs",
     "read_schedule",
+    "read_study",
     "risk_of",
+    "run_study",
+    "sensitivity",
     "simulate",
     "solve",
     "solver_named",
+    "study_report",
     "validate",
     "validate_clusters",
     "validate_day",

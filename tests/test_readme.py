@@ -96,7 +96,7 @@ COMMANDS = [pair for kind, block in BLOCKS if kind == "console" for pair in part
 
 def test_the_commands_print_what_the_readme_says(folder):
     plain = [(command, expected) for command, expected in COMMANDS if not command.startswith("scripts/")]
-    assert len(plain) == 24
+    assert len(plain) == 28
     for command, expected in plain:
         assert is_as_shown(command, run(command, folder), expected), command
 
