@@ -56,7 +56,7 @@ def price(
         read,
         from_ratio=from_ratio,
         to_ratio=to_ratio,
-        points=points if figure is None else max(points, ENDS),
+        points=points if figure is None and report is None else max(points, ENDS),
         power_cap=power_cap,
         deadline=deadline,
         solver=solves,
@@ -75,7 +75,7 @@ def price(
         write_picture(pricing_picture(drawn, needs), figure)
     if report is not None:
         asked = Asked(price, profit_ratio, power_cap, deadline, solver)
-        write_page(read, asked, report, curve=curve, sensitivity=needs)
+        write_page(read, asked, report, curve=drawn, sensitivity=needs)
     talk = talk_of(context)
     talk.tell_timings(curve.timings, curve.provenance.solver)
     talk.answer(

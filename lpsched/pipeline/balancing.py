@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.p_states import column_numbers
 from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
 from lpsched.pipeline.scoring import scoring_of
 from lpsched.recovery.exchange import Exchange
@@ -27,6 +26,7 @@ from lpsched.recovery.plans import plan_of_schedule
 from lpsched.recovery.polish import OVERLOAD
 from lpsched.recovery.waiting import ended
 from lpsched.result.solve import relative_gap
+from lpsched.schedule.task_counts import task_counts
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def balance(question: Question, found: Recovered, bound: float, gap: float, watc
 def _better(question: Question, found: Recovered, schedule: Schedule) -> Recovered:
     """Return the better of two schedules; the second has yet to be ended and verified."""
     bag, asked = question.bag, question.objective
-    counts = _by_column(bag, schedule)
+    counts = task_counts(bag, schedule)
     forced = asked.maximise and bag.site.deadline_seconds is not None
     tried = [
         examined_schedule(bag, ended(bag, counts, schedule, late=late))
@@ -86,18 +86,6 @@ def _exchanged(question: Question, schedule: Schedule) -> Schedule | None:
     work = Exchange(plan, Watch(), np.random.default_rng(0), most_items=0)
     work.repair(limit, OVERLOAD * items.second_worth(plan.cost, limit))
     return work.plan.schedule(bag)
-
-
-def _by_column(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
-    """Return how many tasks of each type run in each column."""
-    rows = {task.name: i for i, task in enumerate(bag.task_types)}
-    columns = column_numbers(bag.machine_types)
-    totals: list[dict[int, int]] = [{} for _ in bag.task_types]
-    for group in schedule.groups:
-        for run in group.runs:
-            row, column = totals[rows[run.task_type]], columns[group.machine_type, run.p_state]
-            row[column] = row.get(column, 0) + group.machines * run.count
-    return totals
 
 
 def _fits(bag: Bag) -> bool:

@@ -59,7 +59,7 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     result, sensitivity
         What to show as well.
     front, curve
-        Found here if they are not known already.
+        Found here if they are not known already; the schedules along the curve always are.
 
     Raises
     ------
@@ -80,11 +80,17 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     def own_curve() -> PriceCurve:
         return curve if curve is not None else price_curve(asked, solver=solver)
 
+    def own_stretches() -> tuple[PriceStretch, ...]:
+        assert not isinstance(curves, str), "asked only along a curve"
+        return price_stretches(asked, curves, to_price=BEYOND * (paid or 0.0), solver=solver)
+
     fronts = _part(own_front, pairs, MOST_FRONT_PAIRS, given=front is not None)
-    curves = _part(own_curve, pairs, MOST_CURVE_PAIRS, given=False)
-    stretches: tuple[PriceStretch, ...] = ()
-    if not isinstance(curves, str):
-        stretches = price_stretches(asked, curves, to_price=BEYOND * (paid or 0.0), solver=solver)
+    curves = _part(own_curve, pairs, MOST_CURVE_PAIRS, given=curve is not None)
+    stretches: tuple[PriceStretch, ...] | str
+    if isinstance(curves, str):
+        stretches = curves
+    else:
+        stretches = _part(own_stretches, pairs, MOST_CURVE_PAIRS, given=False)
     return Overview(
         bag=asked,
         price=paid,

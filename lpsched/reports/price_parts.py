@@ -18,10 +18,12 @@ from lpsched.result.front_comparison import FrontComparison
 from lpsched.result.price_curve import PricePoint
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.reports.page import Part
     from lpsched.reports.slider import Slider
     from lpsched.result.overview import Overview
-    from lpsched.result.price_curve import PriceCurve
+    from lpsched.result.price_stretch import PriceStretch
 
 NEAR: Final = 1.2  # times the most of the front
 ABOVE_EVEN: Final = 1.2  # times the break-even price: where a slider stands if there is no price
@@ -30,46 +32,56 @@ FRONT_HEADING: Final = "Energy against makespan"
 
 
 def price_sections(overview: Overview) -> list[Section]:
-    """Show curve, front and slider; the front alone where there is no curve."""
-    front = _front(overview)
-    if isinstance(overview.curve, str):
-        none = Paragraph(f"The price curve: {_lower(overview.curve)}")
-        return [Section(AT_EVERY_PRICE, (none,)), Section(FRONT_HEADING, (front,))]
-    curve = _curve(overview, overview.curve)
-    return [Section(AT_EVERY_PRICE, (curve, front, _slider(overview, overview.curve, curve)))]
+    """Show curve, front and slider; the front on its own where nothing moves."""
+    front, curve = _front(overview), _curve(overview)
+    slider = _slider(overview, curve)
+    if slider is None:
+        return [Section(AT_EVERY_PRICE, _still(overview, curve)), Section(FRONT_HEADING, (front,))]
+    return [Section(AT_EVERY_PRICE, (curve, front, slider))]
 
 
 def front_sections(overview: Overview) -> list[Section]:
     """Show the front and the slider, then the curve."""
-    front = _front(overview)
-    if isinstance(overview.curve, str):
-        none = Paragraph(f"The price curve: {_lower(overview.curve)}")
-        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, (none,))]
-    curve = _curve(overview, overview.curve)
-    slider = _slider(overview, overview.curve, curve)
+    front, curve = _front(overview), _curve(overview)
+    slider = _slider(overview, curve)
+    if slider is None:
+        return [Section(FRONT_HEADING, (front,)), Section(AT_EVERY_PRICE, _still(overview, curve))]
     return [Section(FRONT_HEADING, (front, slider)), Section(AT_EVERY_PRICE, (curve,))]
 
 
-def _curve(overview: Overview, curve: PriceCurve) -> Picture:
-    """Draw the curve until the last stretch ends."""
-    last = overview.stretches[-1]
-    end = PricePoint(last.to_ratio, last.to_price, last.bound_at_to, last.value_at_to)
-    drawn = replace(curve, points=(end,))
+def _curve(overview: Overview) -> Picture | Paragraph:
+    """Draw the curve, until the last stretch ends where there are such."""
+    if isinstance(overview.curve, str):
+        return Paragraph(f"The price curve: {_lower(overview.curve)}")
+    drawn, caption = overview.curve, ""
+    if not isinstance(overview.stretches, str):
+        last = overview.stretches[-1]
+        end = PricePoint(last.to_ratio, last.to_price, last.bound_at_to, last.value_at_to)
+        drawn, caption = replace(drawn, points=(end,)), "The diamond follows the slider."
     return Picture(
         price_picture(drawn),
         "The most profit at every price, and what our schedules earn.",
-        "The diamond follows the slider.",
+        caption,
         name=CURVE,
         spots=price_spots(drawn),
     )
 
 
-def _slider(overview: Overview, curve: PriceCurve, drawn: Picture) -> Slider:
+def _still(overview: Overview, curve: Part) -> tuple[Part, ...]:
+    """Return the curve and why nothing moves along it; without a curve that has been said."""
+    if isinstance(overview.curve, str) or not isinstance(overview.stretches, str):
+        return (curve,)
+    return curve, Paragraph(f"The slider along it: {_lower(overview.stretches)}")
+
+
+def _slider(overview: Overview, drawn: Picture | Paragraph) -> Slider | None:
+    if isinstance(overview.stretches, str) or isinstance(drawn, Paragraph):
+        return None
     frame = None if isinstance(overview.front, str) else frame_of(overview.front, _room(overview))
     return price_slider(
         overview.bag,
         overview.stretches,
-        begins_at=_first_price(overview, curve),
+        begins_at=_first_price(overview, overview.stretches),
         frame=frame,
         panels=len(drawn.figure.axes),
     )
@@ -83,7 +95,7 @@ def _front(overview: Overview) -> Part:
     chosen = _chosen(overview)
     exact = found.front if isinstance(found, FrontComparison) else found
     star = "" if chosen is None else " The star is the answer."
-    moving = " The diamond follows the slider." if overview.stretches else ""
+    moving = "" if isinstance(overview.stretches, str) else " The diamond follows the slider."
     return Picture(
         front_picture(found, chosen=chosen, also=_room(overview)),
         f"The exact front of energy and makespan with {len(exact.vertices):,} corners, and schedules.",
@@ -100,7 +112,8 @@ def _room(overview: Overview) -> list[Point]:
     exact = overview.front.front if isinstance(overview.front, FrontComparison) else overview.front
     joules = NEAR * exact.vertices[-1].energy_joules
     seconds = NEAR * exact.vertices[0].makespan_seconds
-    points = [point for each in overview.stretches if (point := point_of(each)) is not None]
+    along = () if isinstance(overview.stretches, str) else overview.stretches
+    points = [point for each in along if (point := point_of(each)) is not None]
     near = [each for each in points if each.energy_joules <= joules and each.makespan_seconds <= seconds]
     chosen = _chosen(overview)
     return near if chosen is None else [*near, chosen]
@@ -115,12 +128,12 @@ def _chosen(overview: Overview) -> Point | None:
     return None if joules is None or seconds is None else Point(joules, seconds)
 
 
-def _first_price(overview: Overview, curve: PriceCurve) -> float:
+def _first_price(overview: Overview, stretches: Sequence[PriceStretch]) -> float:
     """Return where the slider stands at first: at the price there is, else where running begins to pay."""
     if overview.price is not None:
         return overview.price
-    even = curve.break_even_price
-    return overview.stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
+    even = None if isinstance(overview.curve, str) else overview.curve.break_even_price
+    return stretches[-1].to_price / 2.0 if even is None else ABOVE_EVEN * even
 
 
 def _lower(sentence: str) -> str:

@@ -27,10 +27,8 @@ class Overview:
         What the bag sells for; `None` where nobody says.
     result
         The answer at that price, if one was asked for.
-    front, curve
-        A sentence in their place says why there is none.
-    stretches
-        The schedules along the curve; none without it.
+    front, curve, stretches
+        The stretches are the schedules along the curve. A sentence in place of one says why there is none.
     sensitivity
         What the answer depends on, if that was asked for.
     """
@@ -40,5 +38,5 @@ class Overview:
     result: Result | None
     front: FrontResult | FrontComparison | str
     curve: PriceCurve | str
-    stretches: tuple[PriceStretch, ...]
+    stretches: tuple[PriceStretch, ...] | str
     sensitivity: Sensitivity | None = None

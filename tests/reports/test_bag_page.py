@@ -37,6 +37,21 @@ def looked_at(bag, **asked):
     return overview(bag, result=solve(bag, **asked), **terms)
 
 
+def test_a_large_bag_keeps_the_curve_it_was_given_and_says_why_nothing_moves(monkeypatch):
+    monkeypatch.setattr(pipeline, "MOST_CURVE_PAIRS", 1)  # tiny has 4
+    curve = price_curve(TINY, points=2)
+    page = price_page(overview(TINY, curve=curve, sensitivity=sensitivity(TINY)))
+    told = Reader(page).of("p")
+    assert any(
+        each.startswith("The slider along it: it is left out here, because the bag has ") for each in told
+    )
+    assert "The most profit at every price" in page
+    assert 'class="slider"' not in page
+    left = front_page(overview(TINY, front=front(TINY)))
+    assert any(each.startswith("The price curve: it is left out here") for each in Reader(left).of("p"))
+    assert "The slider along it" not in left
+
+
 def headings(page):
     return Reader(page).of("h2")
 
