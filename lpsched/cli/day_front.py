@@ -30,6 +30,7 @@ class DayAsked:
     drop_below: float | None
     risk: RiskOptions | None
     ellipses: Path | None
+    report: Path | None
 
 
 def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked) -> None:
@@ -37,6 +38,8 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
     from lpsched.compare.day_fronts import SEEDS, compare_day_fronts
     from lpsched.compare.fronts import Evolving
     from lpsched.files.pictures import write_picture
+    from lpsched.files.writing import write_files
+    from lpsched.reports.day_front_page import day_front_page
     from lpsched.reports.day_fronts import NamedFront, day_front_picture, peak_picture
     from lpsched.reports.front_answers import day_front_tables
     from lpsched.result.day_front import evolved_or_first
@@ -68,6 +71,8 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
     if of_day.peak is not None:
         entry = evolved_or_first(result)
         write_picture(peak_picture(NamedFront(entry.name, entry.points)), of_day.peak)
+    if of_day.report is not None:
+        write_files({of_day.report: day_front_page(result).encode()})
     told, tables = result.to_dict(), day_front_tables(result)
     if fuzzy is not None:
         from lpsched.reports.fuzzy_fronts import fuzzy_front_tables

@@ -126,9 +126,9 @@ def front(
         kind = "a facility" if isinstance(read, Facility) else "clusters"
         raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
-        refuse({"--machines": machines, "--sample": sample, "--report": report}, OF_BAG)
+        refuse({"--machines": machines, "--sample": sample}, OF_BAG)
         refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
-        compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses))
+        compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses, report))
         return
     refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
     of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, report, falling)

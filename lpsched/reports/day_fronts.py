@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lpsched.display import number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import (
     JOULES,
@@ -23,7 +24,9 @@ from lpsched.reports.front_marks import (
     legend_above,
     room_about,
 )
-from lpsched.reports.pictures import CURVE_LINE, FORBIDDEN, INK, blank_picture, lettered
+from lpsched.reports.page_picture import Spot
+from lpsched.reports.pictures import CURVE_LINE, FORBIDDEN, INK, MOST_SPOTS, blank_picture, lettered
+from lpsched.result.machine_point import along
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +70,23 @@ def day_front_picture(result: DayFront) -> Figure:
     return populations_picture([Panel("", fronts)], result.envelope)
 
 
+def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
+    """Return what to tell about the points of each method in `day_front_picture`."""
+    unit = _unit([point for entry in result.entries for point in entry.points], result.envelope)
+    most = max(2, MOST_SPOTS // max(1, len(result.entries)))
+    spots = []
+    for entry in result.entries:
+        for point in (entry.points[place] for place in along(len(entry.points), most)):
+            energy = point.energy_joules / unit.size
+            words = f"{entry.name}: {number(energy, 5)} {unit.name}, utility {number(point.utility)}"
+            spots.append(Spot(energy, point.utility, words))
+    return tuple(spots)
+
+
+def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> Unit:
+    return fitting(JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+
+
 def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
     """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled.
 
@@ -81,7 +101,7 @@ def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint
         figure = blank_picture(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
         grid = figure.subplots(rows, columns, squeeze=False)
         points = [point for panel in panels for front in panel.fronts for point in front.points]
-        unit = fitting(JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+        unit = _unit(points, envelope)
         for axes, panel in zip(grid.flat, panels, strict=False):
             _draw_panel(axes, panel, envelope, unit)
         for axes in grid.flat[len(panels) :]:

@@ -89,6 +89,9 @@ def test_a_day_has_its_page(lpsched, tmp_path):
     code, _, _ = lpsched("validate", str(day), "--heuristic", "min-energy", "--report", str(report))
     assert code == 0
     assert "min-energy comes nearest" in report.read_text(encoding="utf-8")
+    code, _, _ = lpsched("front", str(day), "--compare", "min-energy", "--report", str(report))
+    assert code == 0
+    assert "proved; min-energy earns most" in report.read_text(encoding="utf-8")
 
 
 def test_a_bag_without_prices_is_refused_by_price_but_has_a_page_of_its_makespan(lpsched, tmp_path):

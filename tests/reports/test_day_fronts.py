@@ -3,11 +3,16 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.files.pictures import picture_bytes
+from lpsched.reports.day_front_page import day_front_page
 from lpsched.reports.day_fronts import NamedFront, Panel, day_front_picture, peak_picture, populations_picture
 from lpsched.result.day_front import DayFront, UtilityPoint
 from lpsched.result.front_entry import FrontEntry
 from lpsched.result.provenance import Provenance
+from lpsched.schedule.day import DaySchedule
+from lpsched.verify.bag import Violation
+from tests.reports.html_reader import Reader
 
+Entry = FrontEntry[UtilityPoint, DaySchedule]
 ENVELOPE = (UtilityPoint(0.0, 0.0), UtilityPoint(2e3, 40.0), UtilityPoint(4e3, 60.0))
 # Utility per kilojoule: 20, 18, 12; the peak is the first.
 POINTS = (UtilityPoint(1e3, 20.0), UtilityPoint(2e3, 36.0), UtilityPoint(4e3, 48.0))
@@ -76,3 +81,22 @@ def test_a_front_without_points_or_energy_can_be_drawn():
         assert picture_bytes(peak_picture(NamedFront("<none>", points)), ".svg")
         result = DayFront(ENVELOPE[:1], 0, (FrontEntry("x", points),), Provenance("0", "none", "day", "x"))
         assert picture_bytes(day_front_picture(result), ".svg")
+
+
+def test_the_page_of_a_day_tells_what_is_proved_who_earns_most_and_every_point():
+    hostile = "</script><b>"
+    broken: Entry = FrontEntry("mine", (), violations=(Violation("overlap", "two at once"),))
+    entries: tuple[Entry, ...] = (FrontEntry(hostile, POINTS), broken)
+    reader = Reader(day_front_page(DayFront(ENVELOPE, 0, entries, Provenance("0", "none", "day", "x"))))
+    assert reader.faults == []
+    assert (
+        reader.of("p")[0] == f"No schedule of this day earns more than 60, proved; {hostile} earns most, 48."
+    )
+    assert reader.of("h2") == ["Utility against energy", "All points", "Rules that are broken"]
+    cells = reader.of("td")
+    assert cells[-3:] == ["mine", "overlap", "two at once"]
+    at = cells.index("the line, proved")  # the first of its three corners, after the three points
+    assert cells[at - 9 : at + 9 : 3] == [hostile] * 3 + ["the line, proved"] * 3
+    assert f"{hostile}: 1 kJ, utility 20" in reader.of("li")
+    nothing = DayFront(ENVELOPE, 0, (broken,), Provenance("0", "none", "day", "x"))
+    assert "; no method found a schedule." in day_front_page(nothing)
