@@ -30,17 +30,35 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 def compiled(function: Function) -> Function:
     """Return the function, compiled at its first call; as it is where there is no Numba."""
+    return made_by(function)
+
+
+def compiled_inside(function: Function) -> Function:
+    """Return the function, compiled where compiled ones call it; called by others, it runs as it is written.
+
+    Without the doors that Python and C would enter by it takes about a third less time to compile.
+    """
+    made: Any = made_by(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    if made is not function:
+        made._insert = lambda *_: None  # noqa: SLF001 - Python is to find no door: it would fall through it
+        made._compile_for_args = lambda *_, **__: function  # noqa: SLF001 - Numba calls what this returns
+    return cast("Function", made)
+
+
+def made_by(function: Function, **options: bool) -> Function:
+    """Return what Numba makes of the function, with options for it."""
     if numba is None:
         return function
+    njit: Any = numba.njit  # its types know only some of the options
     try:
-        made: Any = numba.njit(cache=True)(function)
+        made = njit(cache=True, **options)(function)
         kept = made._cache._cache_file  # noqa: SLF001 - there is no public way
         kept._source_stamp = kept._source_stamp, stamp(Path(function.__code__.co_filename).parent)  # noqa: SLF001
     except (
         RuntimeError,
         AttributeError,
     ):  # no folder to keep the code in, or a Numba that keeps it otherwise
-        return cast("Function", numba.njit(function))  # it is compiled once in each process
+        return cast("Function", njit(**options)(function))  # it is compiled once in each process
     forget_the_unreadable(made)
     return cast("Function", made)
 

@@ -17,6 +17,7 @@ from tests.watching import (
     compile_once,
     draw_unwatched,
     import_everything,
+    tells_nothing_new,
     watch_again,
     watched_at_first,
 )
@@ -45,15 +46,17 @@ def pytest_collection(session):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """Show coverage the first examples of a property test, and not how Hypothesis draws them."""
+    """Show coverage the first examples of a property test, not how it draws them, and no test that is one of many."""
     handle, watcher = getattr(getattr(item, "obj", None), "hypothesis", None), sys.gettrace()
-    if handle is None or watcher is None:
+    if watcher is None or (handle is None and not tells_nothing_new(item)):
         return (yield)
-    whole = handle.inner_test
-    handle.inner_test = watched_at_first(whole, watcher)
+    whole = getattr(handle, "inner_test", None)
+    if handle is not None:
+        handle.inner_test = watched_at_first(whole, watcher)
     sys.settrace(None)
     try:
         return (yield)
     finally:
-        handle.inner_test = whole
+        if handle is not None:
+            handle.inner_test = whole
         watch_again(watcher)

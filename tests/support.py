@@ -51,13 +51,13 @@ def simple_bag(seconds, tasks, machines, watts=None, idle=None) -> Bag:
 
 
 def hard_program() -> LinearProgram:
-    """Return a dense program that keeps HiGHS busy for many seconds."""
+    """Return a dense program that keeps HiGHS busy for some seconds."""
     rng = np.random.default_rng(0)
     lp = LpBuilder("hard")
-    x = lp.variables("x", upper=np.full(2500, 10.0))
-    lp.objective([(x, -rng.random(2500))])
-    for row in range(2000):
-        lp.at_most(f"r{row}", [(x, rng.random(2500))], 1.0 + rng.random())
+    x = lp.variables("x", upper=np.full(1500, 10.0))
+    lp.objective([(x, -rng.random(1500))])
+    for row in range(1200):
+        lp.at_most(f"r{row}", [(x, rng.random(1500))], 1.0 + rng.random())
     return lp.build()
 
 

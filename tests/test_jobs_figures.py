@@ -17,6 +17,8 @@ from scripts.arriving_days import BOUND, Runs, day_of, ran
 from scripts.parallel_days import OWN, PRINTED, case, is_filtered, percent, tell_constraint, titles
 from scripts.parallel_figures import draw_leniencies, draw_policies
 
+pytestmark = pytest.mark.unwatched  # scripts are not covered code
+
 PART = 0.02  # of 24 hours: 28.8 minutes with some 100 tasks, after 4.8 of warm-up
 
 quick_bound = partial(cluster_bound, time_limit=0.1)

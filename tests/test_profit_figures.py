@@ -20,6 +20,8 @@ from scripts import (
     profit_figures,
 )
 
+pytestmark = pytest.mark.unwatched  # scripts are not covered code
+
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "instances" / "tiny.yaml"
 HEAD = "format: lpsched-study/1\nname: small\n"

@@ -24,7 +24,10 @@ from scripts import (
 ROOT = Path(__file__).parent.parent
 SHELL = shutil.which("sh")
 
-pytestmark = pytest.mark.skipif(SHELL is None, reason="the scripts need a POSIX shell")
+pytestmark = [
+    pytest.mark.skipif(SHELL is None, reason="the scripts need a POSIX shell"),
+    pytest.mark.unwatched,  # scripts are not covered code
+]
 
 
 @pytest.fixture

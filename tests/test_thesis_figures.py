@@ -9,6 +9,8 @@ import pytest
 from lpsched.generate.data_sets import chapter_5, chapter_6_second
 from scripts import figure_thesis_5_5, thesis_fronts
 
+pytestmark = pytest.mark.unwatched  # scripts are not covered code
+
 
 @pytest.fixture
 def run(monkeypatch, tmp_path, capsys):

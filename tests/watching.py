@@ -5,7 +5,8 @@ instruction is slow, also those of other packages. So it is taken away
 
 - while tests are collected; our own modules are imported before that, with coverage looking on;
 - while Numba compiles, and while Matplotlib writes a picture: none of our lines run within;
-- in a property test after its first examples.
+- in a property test after its first examples, and in a test of many seeds after the first ones;
+- in tests of our scripts, which are not covered code, and call what is tested elsewhere (mark: unwatched).
 
 So coverage may tell less than what the tests run, and never more. All tests run whole.
 
@@ -32,7 +33,7 @@ except ImportError:  # Windows; two processes may compile the same function ther
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-EXAMPLES: Final = 8  # of a property test, at which coverage looks on
+EXAMPLES: Final = 8  # of a property test, or seeds of another, at which coverage looks on
 HEAVY: Final = (
     "cvxpy",
     "matplotlib.figure",
@@ -82,6 +83,12 @@ def watched_at_first(function: Callable[..., Any], watcher: Any) -> Callable[...
             sys.settrace(None)
 
     return call
+
+
+def tells_nothing_new(item: Any) -> bool:
+    """Tell whether a test has had its first seeds before this one, or is marked as one that shows what others do."""
+    seeds_before = getattr(getattr(item, "callspec", None), "indices", {}).get("seed", 0)
+    return seeds_before >= EXAMPLES or item.get_closest_marker("unwatched") is not None
 
 
 def import_everything(*packages: str) -> None:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.evolve.core_genes import Genes
@@ -112,7 +112,7 @@ def warmings(cooling: Cooling, powers: Floats) -> tuple[Floats, Floats]:
     return warming, crac_warming
 
 
-@compiled
+@compiled_inside
 def add_heat(cooling: Cooling, v: int, watts: float, warming: Floats, crac_warming: Floats) -> None:
     """Add what some watts of a node do to the inlets; by plain loops, because they make no arrays."""
     hall = cooling.hall_of[v]
@@ -140,7 +140,7 @@ def hottest_step(
     return -1
 
 
-@compiled
+@compiled_inside
 def is_cool(cooling: Cooling, step: int, warming: Floats, crac_warming: Floats, witness: Integers) -> bool:
     """Tell whether a step keeps all redlines; its witness is the node that was too hot when asked last."""
     if warming[witness[step]] > cooling.room[step, witness[step]]:
@@ -155,13 +155,13 @@ def is_cool(cooling: Cooling, step: int, warming: Floats, crac_warming: Floats, 
     return True
 
 
-@compiled
+@compiled_inside
 def is_allowed(cooling: Cooling, step: int, watts: float, crac_warming: Floats) -> bool:
     """Tell whether there is a step, and nodes that draw so many watts keep the cap at it."""
     return step >= 0 and watts + cooling_watts(cooling, step, crac_warming) <= cooling.cap_watts
 
 
-@compiled
+@compiled_inside
 def is_hopeless(
     cooling: Cooling, watts: float, warming: Floats, crac_warming: Floats, witness: Integers
 ) -> bool:
@@ -174,7 +174,7 @@ def is_hopeless(
     return True
 
 
-@compiled
+@compiled_inside
 def cooling_watts(cooling: Cooling, step: int, crac_warming: Floats) -> float:
     """Return what the units draw at a step."""
     total = 0.0
@@ -218,7 +218,7 @@ def hottest_node(nodes: Integers, celsius: Floats) -> tuple[int, float]:
     return hottest, first - second
 
 
-@compiled
+@compiled_inside
 def slow_node(  # noqa: PLR0913, PLR0917 - a compiled function has no keyword-only arguments
     genes: Genes,
     cooling: Cooling,
@@ -241,7 +241,7 @@ def slow_node(  # noqa: PLR0913, PLR0917 - a compiled function has no keyword-on
     return saved, left
 
 
-@compiled
+@compiled_inside
 def slowable(genes: Genes, fractions: Floats, states: States, v: int) -> int:
     """Return how many genes of a node have a fraction above 0 and a thriftier P-state."""
     first, count = genes.first_column[genes.node_type[v]], 0
@@ -252,7 +252,7 @@ def slowable(genes: Genes, fractions: Floats, states: States, v: int) -> int:
     return count
 
 
-@compiled
+@compiled_inside
 def slow_down(genes: Genes, fractions: Floats, states: States, v: int, place: int) -> float:
     """Move one of the node's slowable genes, by its place among them, and return the watts saved."""
     first, count = genes.first_column[genes.node_type[v]], 0
@@ -268,7 +268,7 @@ def slow_down(genes: Genes, fractions: Floats, states: States, v: int, place: in
     return 0.0
 
 
-@compiled
+@compiled_inside
 def slow_down_all(genes: Genes, fractions: Floats, states: States) -> None:
     """Move every gene with a fraction above 0 to its thriftiest P-state."""
     for v in range(len(genes.node_type)):
@@ -279,7 +279,7 @@ def slow_down_all(genes: Genes, fractions: Floats, states: States) -> None:
                     states[k, i] = genes.thriftiest[i, first + states[k, i]]
 
 
-@compiled
+@compiled_inside
 def shrink(cooling: Cooling, fractions: Floats, powers: Floats, warming: Floats, crac_warming: Floats) -> int:
     """Multiply all fractions by the largest factor that some step allows, and return the step."""
     best, factor = -1, -1.0
@@ -304,7 +304,7 @@ def shrink(cooling: Cooling, fractions: Floats, powers: Floats, warming: Floats,
     return best
 
 
-@compiled
+@compiled_inside
 def share(room: float, wanted: float) -> float:
     """Return how much of what is wanted fits into the room, at most 1; below 0 where nothing does."""
     if room < 0.0:
@@ -312,7 +312,7 @@ def share(room: float, wanted: float) -> float:
     return 1.0 if wanted <= room else room / wanted
 
 
-@compiled
+@compiled_inside
 def needed(missing: float, offered: float) -> float:
     """Return how much of what is offered is needed; infinite where nothing is."""
     return missing / offered if offered > 0.0 else np.inf

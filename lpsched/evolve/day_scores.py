@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.schedule.genes import first_machines
 
@@ -45,7 +45,7 @@ class DayTables(NamedTuple):  # a tuple, because that is what compiled functions
     rate_per_second: Floats  # P
 
 
-@compiled
+@compiled_inside
 def utility(tables: DayTables, task: int, seconds: float) -> float:
     """Return what a task earns that ends so many seconds after its arrival."""
     f = tables.function[task]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.risk.dropping import too_late
 from lpsched.schedule.genes import first_machines
@@ -61,7 +61,7 @@ class SampledDay(NamedTuple):  # a tuple, because that is what compiled function
     power_draws: Draws  # N x S
 
 
-@compiled
+@compiled_inside
 def sort_tasks(orders: Numbers, place: Integers, in_turn: Integers) -> None:
     """Sort tasks by rising order, ties by their number, by counting; the orders are 0 to N - 1."""
     place[:] = 0

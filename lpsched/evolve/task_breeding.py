@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.schedule.genes import Genes, first_machines
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def pairs_of(task_type: Integers, counts: Sequence[int], mode_type: Integers, ca
     return Pairs(own[0], first_machine, first_column, own[1], able)
 
 
-@compiled
+@compiled_inside
 def draw(pairs: Pairs, task: int, rng: np.random.Generator) -> tuple[int, int]:
     """Return a random machine that can run a task, and a column of its."""
     i = pairs.task_type[task]

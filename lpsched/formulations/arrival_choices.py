@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.formulations.arrival_costs import above, find_corners, first_whole, least_cost, run_cost
 from lpsched.formulations.arrival_cut_runs import look_at_cut_runs
 from lpsched.formulations.arrival_tables import LATE
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers
 
 
-@compiled
+@compiled_inside
 def whole_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, corners: Corners, found: Found, n: int, i: int, column: int
 ) -> None:
@@ -100,7 +100,7 @@ def whole_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options b
         corners_in_turn(tables, grid, found, n, i, column, first, cost, p)
 
 
-@compiled
+@compiled_inside
 def worth_at(tables: Tables, n: int, p: int, start: float, off: float) -> tuple[float, int]:
     """Return the most that a task is worth which starts then, and the interval of that, from p on."""
     arrival = tables.arrivals[n]
@@ -109,7 +109,7 @@ def worth_at(tables: Tables, n: int, p: int, start: float, off: float) -> tuple[
     return worth_up(tables, p, since), p
 
 
-@compiled
+@compiled_inside
 def listed_corners(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, corners: Corners, found: Found, n: int, i: int, column: int, k: int, p: int
 ) -> None:
@@ -126,7 +126,7 @@ def listed_corners(  # noqa: PLR0913, PLR0917 - compiled functions take no optio
         k = corners.cheaper[column, k]
 
 
-@compiled
+@compiled_inside
 def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables,
     grid: Grid,
@@ -163,7 +163,7 @@ def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled functions take no opti
             take(found, n, column, worth - price - cost + more, worth, joules, start, start + e)
 
 
-@compiled
+@compiled_inside
 def rank_columns(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, corners: Corners, n: int, i: int, tops: Floats, ranked: Integers
 ) -> None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Corners, Grid, Tables
     from lpsched.instance.arrays import Floats
 
 
-@compiled
+@compiled_inside
 def above(values: Floats, number: int, limit: float) -> int:
     """Return the place of the first of so many rising values that is above a limit."""
     low, high = 0, number
@@ -31,7 +31,7 @@ def above(values: Floats, number: int, limit: float) -> int:
     return low
 
 
-@compiled
+@compiled_inside
 def spent_until(edges: Floats, prices: Floats, sums: Floats, time: float) -> float:
     """Return what one machine costs from the first slot to a time."""
     slots = len(prices)
@@ -43,7 +43,7 @@ def spent_until(edges: Floats, prices: Floats, sums: Floats, time: float) -> flo
     return float(sums[k] + prices[k] * (time - edges[k]))
 
 
-@compiled
+@compiled_inside
 def run_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) -> float:
     """Return what all machines of a run cost."""
     j = tables.column_type[column]
@@ -52,7 +52,7 @@ def run_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) -> f
     return float(max(0.0, tables.width[i, column] * cost))
 
 
-@compiled
+@compiled_inside
 def least_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) -> float:
     """Return what a whole run that starts then or later costs at least; quick rather than close."""
     edges = grid.edges
@@ -64,13 +64,13 @@ def least_cost(tables: Tables, grid: Grid, i: int, column: int, start: float) ->
     return float(tables.width[i, column] * tables.seconds[i, column] * lowest)
 
 
-@compiled
+@compiled_inside
 def first_whole(tables: Tables, i: int, column: int) -> float:
     """Return from when on a run may start so as to count wholly."""
     return float(tables.begin - tables.seconds[i, column] if tables.completed else tables.begin)
 
 
-@compiled
+@compiled_inside
 def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: int) -> None:
     """List the corners of a run's cost among the starts at which its share is 1, in order."""
     e = tables.seconds[i, column]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 from lpsched.formulations.arrival_costs import above, run_cost
 from lpsched.formulations.arrival_tables import LATE
 from lpsched.formulations.arrival_takes import bar, slack, take
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ENOUGH: Final = 1.0 + 2.0**-20  # more than all that is added to a utility
 
 
-@compiled
+@compiled_inside
 def next_corner(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, edges: Floats, left: float, last: float, e: float, breaks: float
 ) -> float:
@@ -43,7 +43,7 @@ def next_corner(  # noqa: PLR0913, PLR0917 - compiled functions take no options 
     return float(right)
 
 
-@compiled
+@compiled_inside
 def cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, found: Found, n: int, i: int, column: int, first: float, last: float
 ) -> None:
@@ -76,7 +76,7 @@ def cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by 
         worth = utility if is_rising else worth_up(tables, p, right + e - arrival - late)
 
 
-@compiled
+@compiled_inside
 def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, found: Found, n: int, i: int, least_price: float
 ) -> None:

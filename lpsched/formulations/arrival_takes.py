@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Found, Grid, Tables
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 REST: Final = 2.0**-46  # see `arrival_choices.py`
 
 
-@compiled
+@compiled_inside
 def slack(tables: Tables, grid: Grid, i: int, column: int, worth: float) -> float:
     """Return what is added to a value, so that rounding cannot have made it too small."""
     return float(REST * abs(worth) + tables.width[i, column] * grid.hair[tables.column_type[column]])
 
 
-@compiled
+@compiled_inside
 def bar(found: Found, n: int) -> float:
     """Return what a choice must be worth to matter."""
     return float(found.floor[n] if found.is_list else found.best[n])
 
 
-@compiled
+@compiled_inside
 def take(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     found: Found, n: int, column: int, value: float, worth: float, joules: float, start: float, end: float
 ) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Tables
@@ -21,13 +21,13 @@ MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a 
 LATE: Final = 2.0**-49
 
 
-@compiled
+@compiled_inside
 def tail(tables: Tables, i: int, column: int) -> float:
     """Return how long after its start a run's worth is fixed."""
     return float(0.0 if tables.waits else tables.seconds[i, column])
 
 
-@compiled
+@compiled_inside
 def interval_at(tables: Tables, p: int, last: int, seconds: float) -> int:
     """Return the interval of a time, from interval p on; `last` is where the function ends."""
     while p + 1 < last and tables.after[p + 1] <= seconds:
@@ -35,7 +35,7 @@ def interval_at(tables: Tables, p: int, last: int, seconds: float) -> int:
     return p
 
 
-@compiled
+@compiled_inside
 def worth_up(tables: Tables, p: int, seconds: float) -> float:
     """Return the worth of a time in interval p, or a hair more."""
     since = max(0.0, seconds - tables.after[p])
@@ -46,7 +46,7 @@ def worth_up(tables: Tables, p: int, seconds: float) -> float:
     return float(tables.low[p] + fall + MARGIN * tables.high[p])
 
 
-@compiled
+@compiled_inside
 def latest_worth(tables: Tables, n: int, time: float) -> float:
     """Return what a task is worth at most that ends at a time or later; of utilities."""
     f, since = tables.function[n], time - tables.arrivals[n]

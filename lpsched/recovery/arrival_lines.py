@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers, Mask
@@ -68,7 +68,7 @@ class Lines(NamedTuple):
     left: Floats  # 1: joules
 
 
-@compiled
+@compiled_inside
 def utility(market: Market, n: int, end: float) -> float:
     """Return what a task earns that ends then."""
     f, elapsed = market.functions[n], end - market.arrivals[n]
@@ -79,7 +79,7 @@ def utility(market: Market, n: int, end: float) -> float:
     return float(market.falls_to[p] + (market.starts_at[p] - market.falls_to[p]) * decay)
 
 
-@compiled
+@compiled_inside
 def share_of(market: Market, start: float, end: float) -> float:
     """Return which part of a run counts."""
     if market.completed:
@@ -88,7 +88,7 @@ def share_of(market: Market, start: float, end: float) -> float:
     return 1.0 if within >= end - start else max(0.0, within) / (end - start)
 
 
-@compiled
+@compiled_inside
 def price_until(market: Market, j: int, time: float) -> float:
     """Return what a machine of type j costs from the first edge until a time."""
     edges = market.edges
@@ -100,7 +100,7 @@ def price_until(market: Market, j: int, time: float) -> float:
     return float(market.paid[j, s] + market.per_second[j, s] * (time - edges[s]))
 
 
-@compiled
+@compiled_inside
 def worth_of(market: Market, n: int, c: int, start: float) -> float:
     """Return what a run is worth, its energy paid."""
     i = market.types[n]
@@ -111,14 +111,14 @@ def worth_of(market: Market, n: int, c: int, start: float) -> float:
     return share * (utility(market, n, end) - market.per_joule * float(market.joules[i, c]))
 
 
-@compiled
+@compiled_inside
 def taken_by(market: Market, n: int, c: int, start: float) -> float:
     """Return the joules of a run that count."""
     i = market.types[n]
     return float(market.joules[i, c]) * share_of(market, start, start + market.seconds[i, c])
 
 
-@compiled
+@compiled_inside
 def begin_of(market: Market, n: int, c: int, turn: int) -> float:
     """Return from when on to look: the arrival, then where a run begins to count; infinite: not at all."""
     arrival = market.arrivals[n]
@@ -132,7 +132,7 @@ def begin_of(market: Market, n: int, c: int, turn: int) -> float:
     return market.begins_at
 
 
-@compiled
+@compiled_inside
 def wasted(market: Market, j: int, before: float, behind: float, start: float) -> float:
     """Return what the time beside a run costs that no run could fill."""
     seconds = 0.0
@@ -145,7 +145,7 @@ def wasted(market: Market, j: int, before: float, behind: float, start: float) -
     return price_until(market, j, start + seconds) - price_until(market, j, start)
 
 
-@compiled
+@compiled_inside
 def most_of(market: Market, n: int, c: int, start: float) -> float:
     """Return about the most value of a run that starts then or later; 0 if it would start too late."""
     if start >= market.ends_at:
@@ -167,7 +167,7 @@ def place(lines: Lines, market: Market, n: int, c: int, m: int, before: int, sta
     lines.left[0] -= taken_by(market, n, c, start)
 
 
-@compiled
+@compiled_inside
 def take_out(lines: Lines, market: Market, before: int, n: int) -> None:
     """Let a task not run any more."""
     lines.left[0] += taken_by(market, n, lines.column[n], lines.start[n])
@@ -178,7 +178,7 @@ def take_out(lines: Lines, market: Market, before: int, n: int) -> None:
     lines.column[n] = NOBODY
 
 
-@compiled
+@compiled_inside
 def ahead_of(lines: Lines, m: int, time: float) -> tuple[int, int]:
     """Return the last run on a machine that ends by a time, and the one behind it."""
     before, run = NOBODY, lines.head[m]
@@ -187,7 +187,7 @@ def ahead_of(lines: Lines, m: int, time: float) -> tuple[int, int]:
     return before, run
 
 
-@compiled
+@compiled_inside
 def gap_on(market: Market, lines: Lines, n: int, c: int, m: int, time: float) -> tuple[int, float]:  # noqa: PLR0913, PLR0917 - compiled
     """Return behind which run, and when, a task could start at the earliest; infinite: not soon."""
     seconds = market.seconds[market.types[n], c]
@@ -200,7 +200,7 @@ def gap_on(market: Market, lines: Lines, n: int, c: int, m: int, time: float) ->
     return before, math.inf
 
 
-@compiled
+@compiled_inside
 def value_on(market: Market, lines: Lines, n: int, c: int, before: int, start: float, m: int) -> float:  # noqa: PLR0913, PLR0917 - compiled
     """Return the value of a run in a gap; 0 if there is not the energy for it."""
     if start >= market.ends_at or taken_by(market, n, c, start) > lines.left[0]:
@@ -213,7 +213,7 @@ def value_on(market: Market, lines: Lines, n: int, c: int, before: int, start: f
     return worth_of(market, n, c, start) - paid - wasted(market, j, ahead, behind, start)
 
 
-@compiled
+@compiled_inside
 def best_gap(market: Market, lines: Lines, n: int) -> tuple[int, int, int, float]:
     """Return the column, machine, run behind and start of the most value for a task; column NOBODY: none."""
     best, column, machine, behind, at = 0.0, NOBODY, NOBODY, NOBODY, 0.0
@@ -245,7 +245,7 @@ def insert(market: Market, lines: Lines, order: Integers) -> int:
     return found
 
 
-@compiled
+@compiled_inside
 def exchange_on(  # noqa: PLR0913, PLR0917 - compiled
     market: Market, lines: Lines, n: int, c: int, m: int, time: float, best: float
 ) -> tuple[float, int, int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
@@ -47,7 +47,7 @@ def charge(  # noqa: PLR0913, PLR0917 - likewise
         used[p] += joules * share(edges[p], edges[p + 1], start, end, prorated)
 
 
-@compiled
+@compiled_inside
 def share(begin: float, end: float, starts: float, ends: float, prorated: bool) -> float:  # noqa: FBT001
     """Return which part of a run counts in a piece; as `Period.share` does."""
     if not prorated:

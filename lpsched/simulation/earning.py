@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers
 
 
-@compiled
+@compiled_inside
 def earned(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     function: int,
     seconds: float,

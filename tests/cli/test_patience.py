@@ -32,6 +32,15 @@ def hard(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """A smaller one, whose search begins sooner, and is not at its end ten seconds later."""
+    path = tmp_path_factory.mktemp("long") / "long.yaml"
+    options = CovOptions(task_types=60, machines=(1,) * 6, tasks=60, task_cov=0.5, machine_cov=0.35)
+    write_bag(cov_bag("long", np.random.default_rng(0), options), path)
+    return path
+
+
 def test_fast_says_when_tight_may_help(lpsched, hard):
     code, answer, _ = lpsched("solve", str(hard), "--json")
     assert code == 0
@@ -91,9 +100,9 @@ def at_work(*arguments):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
-def test_ctrl_c_prints_what_was_found_and_ends_with_130(hard, tmp_path):
+def test_ctrl_c_prints_what_was_found_and_ends_with_130(long, tmp_path):
     schedule = tmp_path / "s.json"
-    arguments = ("solve", str(hard), "--effort", "tight", "--json", "-o", str(schedule))
+    arguments = ("solve", str(long), "--effort", "tight", "--json", "-o", str(schedule))
     with at_work(*arguments) as (process, read_until):
         process.send_signal(signal.SIGINT)
         told = read_until(b"leave at once")
@@ -102,13 +111,13 @@ def test_ctrl_c_prints_what_was_found_and_ends_with_130(hard, tmp_path):
     assert process.returncode == 130
     answer = json.loads(out)
     assert answer["status"] == "limit"
-    bag = read_bag(hard)
+    bag = read_bag(long)
     assert examine(bag, read_schedule(schedule)).measured.makespan_seconds == answer["value"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
-def test_ctrl_c_twice_leaves_at_once(hard):
-    with at_work("solve", str(hard), "--effort", "tight") as (process, read_until):
+def test_ctrl_c_twice_leaves_at_once(long):
+    with at_work("solve", str(long), "--effort", "tight") as (process, read_until):
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
         process.send_signal(signal.SIGINT)

@@ -133,7 +133,7 @@ def test_idle_nodes_that_break_the_cap_are_told():
         greedy(on_paper(cap=418.0))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(21))
 def test_it_is_valid_and_never_passes_the_bound(seed):
     rng = np.random.default_rng(seed)
     try:

@@ -24,7 +24,7 @@ def test_an_interrupt_stops_the_solver_before_it_goes_on(monkeypatch):
 
     monkeypatch.setattr(highspy.Highs, "run", run)
     program = hard_program()
-    threading.Timer(1.0, _thread.interrupt_main).start()
+    threading.Timer(0.3, _thread.interrupt_main).start()
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         HighsSolver().solve(program)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import fits, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Terms(NamedTuple):  # a tuple, because that is what compiled functions tak
     whole: bool  # runs must end before the day does, or count for nothing
 
 
-@compiled
+@compiled_inside
 def part_of(pairs: Pairs, terms: Terms, seconds: float, start: float) -> float:
     """Return which part of a run counts."""
     if start + seconds <= pairs.ends_at:
@@ -45,7 +45,7 @@ def part_of(pairs: Pairs, terms: Terms, seconds: float, start: float) -> float:
     return 0.0 if terms.whole else (pairs.ends_at - start) / seconds
 
 
-@compiled
+@compiled_inside
 def hold_of(present: Present, terms: Terms, b: int) -> float:
     """Return what a task keeps if it waits."""
     pairs, i, f, most = present.pairs, present.types[b], present.functions[b], 0.0
@@ -57,7 +57,7 @@ def hold_of(present: Present, terms: Terms, b: int) -> float:
     return terms.patience * most
 
 
-@compiled
+@compiled_inside
 def gain_of(present: Present, terms: Terms, board: Board, b: int, hold: float) -> tuple[float, int]:
     """Return a task's best advantage and its column (-1: none); ties go to the lowest column."""
     pairs, i, f, best, column = present.pairs, present.types[b], present.functions[b], 0.0, -1
@@ -72,7 +72,7 @@ def gain_of(present: Present, terms: Terms, board: Board, b: int, hold: float) -
     return best, column
 
 
-@compiled
+@compiled_inside
 def most_gains(present: Present, terms: Terms, board: Board, keys: Floats) -> None:
     """Write minus an upper bound of each task's advantage; infinite if it can have none."""
     pairs, types = present.pairs, len(board.waiting)
@@ -91,7 +91,7 @@ def most_gains(present: Present, terms: Terms, board: Board, keys: Floats) -> No
         keys[b] = -surplus / least[i] if surplus > 0.0 else math.inf
 
 
-@compiled
+@compiled_inside
 def heap_of(keys: Floats, heap: Integers) -> int:
     """Fill a heap with the tasks that may gain anything; return how many there are."""
     size = 0

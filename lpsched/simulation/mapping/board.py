@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 from lpsched.simulation.mapping.present import Board
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.mapping.present import Pairs, Present, Worths
 
 
-@compiled
+@compiled_inside
 def utility(worths: Worths, function: int, elapsed: float) -> float:
     """Return what a task earns that ends so many seconds after its arrival."""
     p, last = worths.first_interval[function], worths.first_interval[function + 1] - 1
@@ -25,7 +25,7 @@ def utility(worths: Worths, function: int, elapsed: float) -> float:
     return float(worths.falls_to[p] + (worths.starts_at[p] - worths.falls_to[p]) * decay)
 
 
-@compiled
+@compiled_inside
 def sink(heap: Integers, first: int, size: int, place: int, keys: Floats) -> None:
     """Let an entry of a heap sink to where it belongs: the least key is on top, then the least entry."""
     moving = heap[first + place]
@@ -45,7 +45,7 @@ def sink(heap: Integers, first: int, size: int, place: int, keys: Floats) -> Non
     heap[first + place] = moving
 
 
-@compiled
+@compiled_inside
 def set_up(present: Present) -> Board:
     """Return the board as the event begins."""
     types, count = len(present.pairs.first_column) - 1, len(present.available)
@@ -89,7 +89,7 @@ def set_up(present: Present) -> Board:
     )
 
 
-@compiled
+@compiled_inside
 def wanted_on(pairs: Pairs, waiting: Integers, i: int, j: int) -> bool:
     """Tell whether a task of type i waits and may use a machine of type j."""
     if waiting[i] > 0:
@@ -99,7 +99,7 @@ def wanted_on(pairs: Pairs, waiting: Integers, i: int, j: int) -> bool:
     return False
 
 
-@compiled
+@compiled_inside
 def is_needed(pairs: Pairs, board: Board) -> bool:
     """Tell whether a machine needs another task by the next event, and one that waits can run there."""
     for j in range(len(board.size)):
@@ -114,13 +114,13 @@ def is_needed(pairs: Pairs, board: Board) -> bool:
     return False
 
 
-@compiled
+@compiled_inside
 def counted(joules: float, seconds: float, start: float, ends_at: float) -> float:
     """Return the joules of a run that count today."""
     return joules * ((ends_at - start) / seconds) if start + seconds > ends_at else joules
 
 
-@compiled
+@compiled_inside
 def fits(pairs: Pairs, left: float, i: int, c: int, start: float) -> bool:
     """Tell whether a run may be there, starts today, and takes no more than the energy that is left."""
     if not pairs.usable[i, c] or start >= pairs.ends_at:
@@ -128,7 +128,7 @@ def fits(pairs: Pairs, left: float, i: int, c: int, start: float) -> bool:
     return counted(pairs.joules[i, c], pairs.seconds[i, c], start, pairs.ends_at) <= left
 
 
-@compiled
+@compiled_inside
 def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
     """Return the first column of a machine type that fits a task which starts then; -1 if none does."""
     for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
@@ -137,7 +137,7 @@ def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> in
     return -1
 
 
-@compiled
+@compiled_inside
 def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
     """Return the column of the least seconds, likewise."""
     found = -1
@@ -148,7 +148,7 @@ def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> 
     return found
 
 
-@compiled
+@compiled_inside
 def take(present: Present, board: Board, b: int, m: int, c: int) -> None:
     """Map a task; whoever uses the heap puts it in order."""
     pairs, i, start, place = present.pairs, present.types[b], board.ready[m], board.done[0]
@@ -163,7 +163,7 @@ def take(present: Present, board: Board, b: int, m: int, c: int) -> None:
     board.ready[m] = start + seconds
 
 
-@compiled
+@compiled_inside
 def take_first(present: Present, board: Board, b: int, c: int) -> None:
     """Map a task to the machine of its column's type that is ready first."""
     j = present.pairs.column_type[c]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import fits, is_needed, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.mapping.present import Board, Pairs, Present, ScoreTables
 
 
-@compiled
+@compiled_inside
 def formula(scores: ScoreTables, per: float, cost: float, earned: float) -> float:
     """Return weight earned / per / scale - cost; what earns nothing is worth 0, whatever it takes."""
     if earned <= 0.0 or scores.weight <= 0.0:
@@ -23,7 +23,7 @@ def formula(scores: ScoreTables, per: float, cost: float, earned: float) -> floa
     return math.inf if per <= 0.0 else scores.weight * (earned / per / scores.scale) - cost
 
 
-@compiled
+@compiled_inside
 def soonest_end(pairs: Pairs, start: Floats, left: float, i: int) -> tuple[float, int]:
     """Return the earliest end of a task type, and its column: -1 if none fits."""
     column, soonest = -1, math.inf
@@ -34,7 +34,7 @@ def soonest_end(pairs: Pairs, start: Floats, left: float, i: int) -> tuple[float
     return soonest, column
 
 
-@compiled
+@compiled_inside
 def look(present: Present, scores: ScoreTables, board: Board, b: int) -> tuple[float, int]:
     """Return a task's best score and its column (-1: none fits); ties: the earliest end, then the column."""
     pairs, worths, i, f = present.pairs, present.worths, present.types[b], present.functions[b]
@@ -59,7 +59,7 @@ def look(present: Present, scores: ScoreTables, board: Board, b: int) -> tuple[f
     return best, column
 
 
-@compiled
+@compiled_inside
 def bounds(present: Present, scores: ScoreTables, board: Board, keys: Floats) -> None:
     """Write minus an upper bound of each task's score; infinite if nothing fits its type, or is worth it."""
     pairs, types, left = present.pairs, len(board.waiting), board.left[0]
@@ -80,7 +80,7 @@ def bounds(present: Present, scores: ScoreTables, board: Board, keys: Floats) ->
             keys[b] = -bound if bound >= scores.least else math.inf
 
 
-@compiled
+@compiled_inside
 def may_fit_now(pairs: Pairs, board: Board, j: int, before: float, left: float) -> bool:
     """Tell whether a run on machine type j fits now that took too much energy when it began `before`."""
     now = board.start[j]
@@ -94,7 +94,7 @@ def may_fit_now(pairs: Pairs, board: Board, j: int, before: float, left: float) 
     return False
 
 
-@compiled
+@compiled_inside
 def next_alike(present: Present, scores: ScoreTables) -> Integers:
     """Return for each task the next one that never scores better, -1 if there is none.
 
@@ -110,7 +110,7 @@ def next_alike(present: Present, scores: ScoreTables) -> Integers:
     return following
 
 
-@compiled
+@compiled_inside
 def heap_of_tasks(heap: Integers, keys: Floats, mapped: Mask, following: Integers) -> int:
     """Fill a heap with the tasks that may be next and may fit somewhere; return how many there are."""
     behind, size = np.zeros(len(keys), dtype=np.bool_), 0

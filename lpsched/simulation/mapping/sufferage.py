@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import (
     fastest_fitting,
     fits,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.mapping.present import Board, Pairs, Present
 
 
-@compiled
+@compiled_inside
 def second_start_on(board: Board, j: int) -> float:
     """Return when the second machine of a type is ready; infinite if there is none."""
     start = math.inf
@@ -30,7 +30,7 @@ def second_start_on(board: Board, j: int) -> float:
     return start
 
 
-@compiled
+@compiled_inside
 def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
     """Return where a task type ends soonest (-1: nowhere), that end, and the one on the second-best machine.
 
@@ -54,7 +54,7 @@ def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
     return column, soonest, second
 
 
-@compiled
+@compiled_inside
 def loss(present: Present, b: int, soonest: float, second: float) -> float:
     """Return what a task loses that has to take the second-best machine; all, if there is none."""
     f, arrival = present.functions[b], present.arrivals[b]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import (
     fastest_fitting,
     first_fitting,
@@ -50,7 +50,7 @@ def ready_one_by_one(present: Present, order: Integers) -> Board:
     return board
 
 
-@compiled
+@compiled_inside
 def map_where_first_ready(present: Present, board: Board, b: int) -> None:
     """Map a task to the machine that is ready first of those where a column fits; nowhere, if none does."""
     column, soonest = -1, math.inf
@@ -64,7 +64,7 @@ def map_where_first_ready(present: Present, board: Board, b: int) -> None:
         take_first(present, board, b, column)
 
 
-@compiled
+@compiled_inside
 def has_plenty(present: Present) -> bool:
     """Tell whether all tasks could run, each where it takes the most, and energy would be left."""
     pairs, most, total = present.pairs, np.zeros(len(present.pairs.usable)), 0.0
@@ -77,7 +77,7 @@ def has_plenty(present: Present) -> bool:
     return 2.0 * total <= present.energy_left  # far from what rounding decides
 
 
-@compiled
+@compiled_inside
 def open_types_come_first(board: Board) -> bool:
     """Tell whether every machine type that needs a task is ready before every other."""
     latest, soonest = -math.inf, math.inf
@@ -89,7 +89,7 @@ def open_types_come_first(board: Board) -> bool:
     return latest < soonest
 
 
-@compiled
+@compiled_inside
 def runs_on_an_open_type(pairs: Pairs, board: Board, i: int) -> bool:
     """Tell whether a task may use a machine type that needs a task."""
     for c in range(len(pairs.column_type)):
@@ -98,7 +98,7 @@ def runs_on_an_open_type(pairs: Pairs, board: Board, i: int) -> bool:
     return False
 
 
-@compiled
+@compiled_inside
 def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     pairs: Pairs, left: float, i: int, j: int, start: float, draw: float
 ) -> int:
@@ -116,7 +116,7 @@ def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled functions take no option
     return found
 
 
-@compiled
+@compiled_inside
 def is_sure(pairs: Pairs, left: float, i: int, j: int) -> int:
     """Tell of a machine type: 1 if a column fits whenever it starts today, -1 if none may be used, else 0."""
     sure = -1
@@ -126,7 +126,7 @@ def is_sure(pairs: Pairs, left: float, i: int, j: int) -> int:
     return sure
 
 
-@compiled
+@compiled_inside
 def find_fitting(present: Present, board: Board, i: int, gone: Mask, found: Integers) -> int:
     """Write the machines where a column fits a task type, by rising number; return how many there are."""
     pairs, ready, left, count = present.pairs, board.ready, board.left[0], 0

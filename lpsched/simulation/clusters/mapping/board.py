@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 from lpsched.simulation.clusters.mapping.choosing import chosen
 from lpsched.simulation.clusters.mapping.openings import Openings, earliest, orders_of, taken
 from lpsched.simulation.clusters.mapping.present import Board
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.clusters.mapping.present import Free, Present, Worths
 
 
-@compiled
+@compiled_inside
 def utility(worths: Worths, function: int, elapsed: float) -> float:
     """Return what a task earns that ends so many seconds after its arrival."""
     p, last = worths.first_interval[function], worths.first_interval[function + 1] - 1
@@ -27,7 +27,7 @@ def utility(worths: Worths, function: int, elapsed: float) -> float:
     return float(worths.falls_to[p] + (worths.starts_at[p] - worths.falls_to[p]) * decay)
 
 
-@compiled
+@compiled_inside
 def set_up(present: Present, free: Free) -> Board:
     """Return the board as the event begins."""
     low, high, begin, end = free.openings
@@ -55,7 +55,7 @@ def set_up(present: Present, free: Free) -> Board:
     )
 
 
-@compiled
+@compiled_inside
 def start_before(present: Present, board: Board, k: int, c: int, before: float) -> float:
     """Return the earliest start of a kind in a column, infinite if that is not before some time."""
     m = present.tables.cluster[c]
@@ -75,7 +75,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
     return float(start)
 
 
-@compiled
+@compiled_inside
 def counted(present: Present, k: int, c: int, start: float) -> float:
     """Return the joules of a run that are taken before the day ends."""
     seconds, ends_at = present.tables.seconds[k, c], present.times.ends_at
@@ -85,7 +85,7 @@ def counted(present: Present, k: int, c: int, start: float) -> float:
     return joules * min(1.0, (ends_at - start) / seconds) if start < ends_at else 0.0
 
 
-@compiled
+@compiled_inside
 def take(present: Present, board: Board, k: int, c: int, start: float) -> Integers:
     """Let a task of a kind start then: return the nodes that it takes."""
     m, until = present.tables.cluster[c], start + present.tables.seconds[k, c]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.clusters.mapping.heaps import pile, sink, sorted_by
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.clusters.mapping.openings import Openings
 
 
-@compiled
+@compiled_inside
 def joined_ranges(ranges: Integers) -> Integers:
     """Return ranges of nodes (2 x R) by rising node, and neighbours as one."""
     order = sorted_by(ranges[0].astype(np.float64))

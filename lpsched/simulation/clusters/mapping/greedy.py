@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.clusters.mapping.board import counted, set_up, start_before, take, utility
 from lpsched.simulation.clusters.mapping.heaps import pile, sink
 from lpsched.simulation.clusters.mapping.present import Mapped
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lpsched.simulation.clusters.mapping.present import Board, Free, Present
 
 
-@compiled
+@compiled_inside
 def objective(present: Present, b: int, c: int, start: float) -> float:
     """Return what a task is worth that starts then; what takes nothing is worth infinitely much."""
     waiting, tables = present.waiting, present.tables
@@ -46,7 +46,7 @@ def objective(present: Present, b: int, c: int, start: float) -> float:
     return float(earned / tables.per[k, c]) if tables.per[k, c] > 0.0 else math.inf
 
 
-@compiled
+@compiled_inside
 def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
     """Return a task's best objective, its column and its start; the column is -1 if it has none above 0."""
     k, ends_at = present.waiting.kind[b], present.times.ends_at
@@ -68,7 +68,7 @@ def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
     return best, column, best_start
 
 
-@compiled
+@compiled_inside
 def is_still_best(present: Present, board: Board, k: int, c: int, start: float) -> bool:
     """Tell whether a task may still start in its best column when it could as it was looked at."""
     if start_before(present, board, k, c, present.times.ends_at) != start:
@@ -76,7 +76,7 @@ def is_still_best(present: Present, board: Board, k: int, c: int, start: float) 
     return bool(counted(present, k, c, start) <= board.left[0])
 
 
-@compiled
+@compiled_inside
 def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integers) -> int:
     """Fill the heap with the tasks that may earn something, by upper bounds; return how many there are."""
     tables, waiting, size = present.tables, present.waiting, 0
@@ -100,7 +100,7 @@ def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integer
     return size
 
 
-@compiled
+@compiled_inside
 def may_fit_now(present: Present, board: Board, m: int) -> bool:
     """Tell whether a run in a cluster that had too little energy fits now, since it would start later."""
     again = False
@@ -113,7 +113,7 @@ def may_fit_now(present: Present, board: Board, m: int) -> bool:
     return again
 
 
-@compiled
+@compiled_inside
 def can_start_soon(present: Present, board: Board, k: int, c: int) -> bool:
     """Tell whether a kind can start in a column by `until`; once it cannot it never can in this event."""
     if board.too_late[k, c]:
@@ -128,7 +128,7 @@ def can_start_soon(present: Present, board: Board, k: int, c: int) -> bool:
     return not board.too_late[k, c]
 
 
-@compiled
+@compiled_inside
 def goes_on(present: Present, board: Board, done: Mask) -> bool:
     """Tell whether a task is left that could start by `until`."""
     if present.times.until == math.inf:

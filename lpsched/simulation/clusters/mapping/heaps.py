@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats, Integers
 
 
-@compiled
+@compiled_inside
 def sink(heap: Integers, size: int, place: int, keys: Floats) -> None:
     """Let an entry of a heap sink to where it belongs: the least key is on top, then the least entry."""
     moving = heap[place]
@@ -30,14 +30,14 @@ def sink(heap: Integers, size: int, place: int, keys: Floats) -> None:
     heap[place] = moving
 
 
-@compiled
+@compiled_inside
 def pile(heap: Integers, size: int, keys: Floats) -> None:
     """Make a heap of entries in any order."""
     for place in range(size // 2 - 1, -1, -1):
         sink(heap, size, place, keys)
 
 
-@compiled
+@compiled_inside
 def sorted_by(keys: Floats) -> Integers:
     """Return 0, 1, 2 ... by rising key; equals keep their order."""
     size = len(keys)
@@ -50,7 +50,7 @@ def sorted_by(keys: Floats) -> Integers:
     return order
 
 
-@compiled
+@compiled_inside
 def first_above(values: Integers, limit: int) -> int:
     """Return the place of the first of rising values that is above a limit."""
     low, high = 0, len(values)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.compiled import compiled
+from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.clusters.mapping.heaps import first_above, sorted_by
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def nodes_that_fit(openings: Openings, start: float, until: float) -> int:
     return found
 
 
-@compiled
+@compiled_inside
 def empty(most: int) -> Openings:
     """Return room for so many openings."""
     return Openings(
@@ -100,14 +100,14 @@ def empty(most: int) -> Openings:
     )
 
 
-@compiled
+@compiled_inside
 def first(openings: Openings, count: int) -> Openings:
     """Return so many openings of all."""
     low, high, begin, end = openings
     return Openings(low[:count], high[:count], begin[:count], end[:count])
 
 
-@compiled
+@compiled_inside
 def put(into: Openings, size: int, nodes: tuple[int, int], begin: float, end: float) -> int:
     """Add an opening unless it is empty; return how many there are then."""
     if nodes[0] < nodes[1] and begin < end:
@@ -155,7 +155,7 @@ def taken(openings: Openings, start: float, until: float, ranges: Integers) -> O
     return first(left, size)
 
 
-@compiled
+@compiled_inside
 def cut_out(openings: Openings, times: Floats, time: float, ranges: Integers) -> tuple[Openings, Openings]:
     """Part openings into those beside the ranges, or without this time, and those that have both."""
     low, high, begin, end = openings
@@ -176,7 +176,7 @@ def cut_out(openings: Openings, times: Floats, time: float, ranges: Integers) ->
     return first(beside, rests), first(within, insides)
 
 
-@compiled
+@compiled_inside
 def at_node(pieces: Openings, order: Integers, place: int, node: int, upto: int) -> tuple[int, int]:
     """Return which piece has a node (-1: none), and up to where that is so; `place` is the next piece."""
     if place == len(order):
