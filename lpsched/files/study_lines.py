@@ -1,37 +1,18 @@
-"""The lines of a study: one JSON object for each run, added at once and read again.
-
-A line is on the disk before the next run is told (`fsync`). Whoever is killed while writing leaves a last
-line that is cut: it is noticed when the file is opened again, cut away, and its run made again. Two processes
-cannot add to one file: the first holds a lock on it, which goes when it ends, however it ends.
-"""
+"""The lines of a study: one JSON object for each run; how they are kept safe is in `added_lines.py`."""
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import Fault, InstanceError, OutputError
-from lpsched.files.content import one_fault
-from lpsched.files.writing import require_place
-from lpsched.instance.fields import describe
+from lpsched.files.added_lines import AddedLines, LineKind, read_lines
 from lpsched.result.study_run import FORMAT, StudyRun, run_from
-
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows: there two processes may disturb each other
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
-    from typing import BinaryIO
 
 ENDING: Final = ".runs.jsonl"
-LONGEST_LINE: Final = 64 * 2**20  # bytes
-BLOCK: Final = 2**20
+RUNS: Final = LineKind("run", "lines of a study", "lpsched study run", (FORMAT,))
 
 
 def lines_of(study: Path | str) -> Path:
@@ -54,49 +35,11 @@ def read_runs(path: Path | str) -> Iterator[StudyRun]:
     InstanceError
         If it cannot be read, or a line is no run.
     """
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            for number, line in _whole_lines(path, file):
-                yield _run(path, number, line)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        why = getattr(error, "strerror", None) or str(error)
-        raise one_fault(
-            path, f"no file to read ({why})", "lines of a study", "see 'lpsched study run'"
-        ) from error
+    return read_lines(Path(path), RUNS, run_from)
 
 
-def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that have an end, with their numbers."""
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            found, needed = "a line without end", f"at most {LONGEST_LINE:,} bytes"
-            raise one_fault(path, found, needed, "check which file this is", number)
-        if line.endswith(b"\n"):
-            yield number, line
-
-
-def _run(path: Path, number: int, line: bytes) -> StudyRun:
-    do = "check which file this is, or drop the line"
-    try:
-        told = json.loads(line)
-    except (ValueError, RecursionError):
-        raise one_fault(path, "a line that is no JSON", "one run as JSON", do, number) from None
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
-        found = describe(told.get("format") if isinstance(told, dict) else told)
-        raise InstanceError(str(path), (Fault(("format",), found, f"'{FORMAT}'", do, line=number),))
-    try:
-        return run_from(told)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise one_fault(path, f"a run without {error}", "all keys of a run", do, number) from None
-
-
-class RunLines:
-    """A file of lines that is open for more; a context manager.
+class RunLines(AddedLines):
+    """The file of a study that is open for more runs; a context manager.
 
     Raises
     ------
@@ -106,31 +49,7 @@ class RunLines:
     """
 
     def __init__(self, path: Path, *, resume: bool) -> None:
-        require_place(path)
-        if not resume and path.exists() and path.stat().st_size:
-            do = "go on with it by --resume, or choose another name"
-            raise OutputError(f"cannot write {path}: it has lines already; {do}")
-        self.path = path
-        try:
-            self._file = path.open("a+b", buffering=0)
-        except OSError as error:
-            raise self._refused(error) from error
-        try:
-            self._lock()
-            self.cut = self._cut_last_line()
-        except OSError as error:
-            self._file.close()
-            raise self._refused(error) from error
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the file, which lets go of the lock."""
-        self._file.close()
+        super().__init__(path, RUNS, resume=resume)
 
     def add(self, run: StudyRun) -> None:
         """Write a run; it is on the disk when this returns.
@@ -140,54 +59,4 @@ class RunLines:
         OutputError
             If the disk is full or gone; what was written before stays.
         """
-        line = json.dumps(run.to_dict(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        content = memoryview(f"{line}\n".encode())
-        before = self._file.tell()
-        try:
-            while content:
-                content = content[self._file.write(content) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._give_back(before)
-            raise self._refused(error) from error
-
-    def _give_back(self, size: int) -> None:
-        """Drop the part of a line for which there was no room."""
-        try:
-            self._file.truncate(size)
-        except OSError:
-            return  # it will be noticed when the file is opened again
-
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                do = "wait for it, or choose another name"
-                raise OutputError(f"cannot write {self.path}: another study run adds to it; {do}") from None
-            # a file system without locks: better without than not at all
-
-    def _cut_last_line(self) -> bool:
-        """Cut away a last line without an end; tell whether there was one."""
-        size = self._file.seek(0, os.SEEK_END)
-        keep = size
-        while keep:
-            start = max(0, keep - BLOCK)
-            self._file.seek(start)
-            found = self._file.read(keep - start).rfind(b"\n")
-            if found >= 0:
-                keep = start + found + 1
-                break
-            keep = start
-        if keep < size:
-            self._file.truncate(keep)
-        self._file.seek(keep)
-        return keep < size
-
-    def _refused(self, error: OSError) -> OutputError:
-        if isinstance(error, OutputError):
-            return error
-        reason = error.strerror or str(error)
-        return OutputError(f"cannot write {self.path}: {reason}; make room, or choose another place")
+        self.add_line(run.to_dict())
