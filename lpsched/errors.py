@@ -11,6 +11,7 @@
     ├── PolicyError                       a policy answered with something that cannot be
     ├── StalledError                      a policy mapped nothing, though there was something to map
     ├── WorkersError                      those who make a study's runs were lost, or cannot be used
+    ├── MeasureError                      a machine cannot be measured, or no longer
     └── InvalidScheduleError              our own schedule failed verification: a bug of ours
 
     LpschedWarning (a UserWarning)        usable, but look at it again
@@ -169,6 +170,12 @@ class WorkersError(LpschedError):
     """Those who make a study's runs were lost, or cannot be used; runs that were written stay."""
 
     code = "workers"
+
+
+class MeasureError(LpschedError):
+    """A machine cannot be measured, or no longer; samples that were written stay."""
+
+    code = "measure"
 
 
 class LpschedWarning(UserWarning):

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from lpsched.cli.talk import Talk
     from lpsched.files.bags import TableForm
     from lpsched.instance import Bag
+    from lpsched.instance.bench import Bench
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
+    from lpsched.instance.measurements import Measurements
 
 
-def header(kind: str, instance: Bag | Facility | Day | Clusters) -> dict[str, Any]:
+def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {
         "format": kind,
@@ -25,12 +27,22 @@ def header(kind: str, instance: Bag | Facility | Day | Clusters) -> dict[str, An
 
 
 def write_and_tell(
-    talk: Talk, instance: Bag | Facility | Day | Clusters, path: Path, form: TableForm | None, **more: object
+    talk: Talk,
+    instance: Bag | Facility | Day | Clusters | Measurements,
+    path: Path,
+    form: TableForm | None,
+    **more: object,
 ) -> None:
-    """Write an instance and say which files now hold it."""
+    """Write an instance or measurements, and say which files now hold it."""
     from lpsched.files.instances import write_instance
+    from lpsched.files.measurements import write_measurements
+    from lpsched.instance.measurements import Measurements
 
-    files = [str(file) for file in write_instance(instance, path, form=form)]
+    if isinstance(instance, Measurements):
+        write_measurements(instance, path)
+        files = [str(path)]
+    else:
+        files = [str(file) for file in write_instance(instance, path, form=form)]
     text = f"{path}: {_size(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
     talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
@@ -39,11 +51,15 @@ def _held(file: str) -> str:
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
 
 
-def _size(instance: Bag | Facility | Day | Clusters) -> str:
+def _size(instance: Bag | Facility | Day | Clusters | Measurements) -> str:
     from lpsched.instance import Bag
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
+    from lpsched.instance.measurements import Measurements
 
+    if isinstance(instance, Measurements):
+        kinds = f"{len(instance.measured):,} settings measured, {len(instance.failed):,} failed"
+        return f"{len(instance.seconds):,} applications on {instance.machine_type} ({kinds})"
     if isinstance(instance, Clusters):
         kinds = f"{len(instance.task_types):,} task types, {len(instance.clusters):,} clusters"
         return f"{instance.tasks:,} tasks on {instance.nodes:,} nodes with {instance.cores:,} cores ({kinds})"

@@ -14,7 +14,10 @@ from lpsched.cli.talk import talk_of
 def convert(
     context: typer.Context,
     file: Annotated[
-        Path, typer.Argument(help="A bag, a facility, a day or clusters: .yaml or .json.", readable=False)
+        Path,
+        typer.Argument(
+            help="A bag, a facility, a day, clusters or measurements: .yaml or .json.", readable=False
+        ),
     ],
     output: Output,
     tables: TablesOption = None,
@@ -25,10 +28,16 @@ def convert(
 ) -> None:
     """Write a file in another format or table form, without loss."""
     from lpsched.cli.answers import write_and_tell
-    from lpsched.files.instances import read_instance
+    from lpsched.files.shown import read_shown
     from lpsched.instance import Bag
+    from lpsched.instance.bench import Bench
+    from lpsched.instance.measurements import Measurements
 
-    instance = read_instance(file)
+    instance = read_shown(file)
+    if isinstance(instance, Bench):
+        raise typer.BadParameter(f"{file} is a bench, which is written by hand only; copy it")
+    if isinstance(instance, Measurements) and tables is not None:
+        raise typer.BadParameter(f"--tables: {file} is no instance; leave the option out")
     if merge and not isinstance(instance, Bag):
         raise typer.BadParameter(f"--merge: {file} is no bag; leave the option out")
     merged = instance.merged() if merge and isinstance(instance, Bag) else instance

@@ -22,6 +22,8 @@ class Kind(StrEnum):
     DAY = "day"
     CLUSTERS = "clusters"
     STUDY = "study"
+    BENCH = "bench"
+    MEASUREMENTS = "measurements"
 
 
 class Tables(StrEnum):

@@ -10,36 +10,56 @@ import typer
 from lpsched.cli.talk import talk_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import ConsoleRenderable
     from rich.table import Table
     from rich.text import Text
 
     from lpsched.instance import Bag
+    from lpsched.instance.bench import Bench
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
+    from lpsched.instance.measurements import Measurements
 
 
 def show(
     context: typer.Context,
     file: Annotated[
-        Path, typer.Argument(help="A bag, a facility, a day or clusters: .yaml or .json.", readable=False)
+        Path,
+        typer.Argument(
+            help="A bag, a facility, a day, clusters, a bench or measurements: .yaml or .json.",
+            readable=False,
+        ),
     ],
 ) -> None:
-    """Show what is in a file: sizes, heterogeneity of a bag, air of a facility, load of a day or clusters."""
+    """Show what is in a file: sizes, heterogeneity, air, load; what a bench will run, what one found out."""
     from lpsched.cli.answers import header
-    from lpsched.files.instances import read_instance
+    from lpsched.files.shown import read_shown
     from lpsched.instance import Bag
+    from lpsched.instance.bench import Bench
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
+    from lpsched.instance.measurements import Measurements
 
-    instance = read_instance(file)
-    if isinstance(instance, Bag):
-        content, tables = _bag(instance)
-    elif isinstance(instance, Clusters):
-        content, tables = _clusters(instance)
-    else:
-        content, tables = _day(instance) if isinstance(instance, Day) else _facility(instance)
-    talk_of(context).answer(header("lpsched-show/1", instance) | content, tables)
+    shown = read_shown(file)
+    content: dict[str, Any]
+    tables: Sequence[ConsoleRenderable]
+    match shown:
+        case Bag():
+            content, tables = _bag(shown)
+        case Clusters():
+            content, tables = _clusters(shown)
+        case Day():
+            content, tables = _day(shown)
+        case Measurements():
+            content, tables = _measurements(shown)
+        case Bench():
+            content, tables = _bench(shown)
+        case _:
+            content, tables = _facility(shown)
+    talk_of(context).answer(header("lpsched-show/1", shown) | content, tables)
 
 
 def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
@@ -89,3 +109,25 @@ def _clusters(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
 
     facts = cluster_facts(clusters)
     return asdict(facts), cluster_tables(clusters, facts)
+
+
+def _bench(bench: Bench) -> tuple[dict[str, Any], Sequence[ConsoleRenderable]]:
+    from lpsched.reports.bench_file import bench_facts, bench_tables
+
+    return bench_facts(bench), bench_tables(bench)
+
+
+def _measurements(measurements: Measurements) -> tuple[dict[str, Any], Sequence[ConsoleRenderable]]:
+    from lpsched.reports.measure_tables import measure_tables
+
+    return measured_content(measurements), measure_tables(measurements)
+
+
+def measured_content(measurements: Measurements) -> dict[str, Any]:
+    """Return what measurements say, for an answer in JSON."""
+    from lpsched.files.measurements import as_dict
+
+    told = as_dict(measurements)
+    measured_by = told.pop("lpsched", None)  # the answer has a key of that name for the version that answers
+    content = {key: value for key, value in told.items() if key not in ("format", "name")}
+    return content | {"measured_by_lpsched": measured_by}

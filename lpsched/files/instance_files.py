@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 import warnings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lpsched.instance.table import Column, Named, Table
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
+_UNSHOWN: Final = re.compile(r"[^ -~]")  # what may have to be escaped
 _NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
 WIDTH: Final = 100  # characters of a line of words
 
@@ -70,8 +72,15 @@ def require_suffix(path: Path) -> None:
         raise InstanceError(str(path), (fault,))
 
 
-def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
+def document_bytes(
+    raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None
+) -> bytes:
     """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
+
+    Parameters
+    ----------
+    as_yaml
+        Writes it as YAML, in place of `yaml_text`.
 
     Raises
     ------
@@ -79,7 +88,7 @@ def document_bytes(raw: dict[str, Any], path: Path) -> bytes:
         If they would be too many, or name a file whose name is not text.
     """
     is_json = path.suffix.lower() == ".json"
-    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else yaml_text(raw)
+    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else (as_yaml or yaml_text)(raw)
     try:
         content = text.encode()
     except UnicodeEncodeError:  # the name of a table file that is not text
@@ -116,21 +125,22 @@ def _runs(entry: float | list[float | None] | None) -> bool:
     return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))
 
 
-def yaml_text(raw: dict[str, Any]) -> str:
+def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
     """Write an instance's mapping as YAML for people: one line per type, row of a table, or cell of curves.
 
+    A mapping of plain values stands in one line, or in one for each where that would be wider than `widest`.
     Words in a list stand side by side, and a long text on several lines. Texts that a YAML 1.1 or 1.2 reader
     could take for something else are quoted.
     """
     lines = []
     for key, value in raw.items():
-        if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        if isinstance(value, list) and value and all(map(_is_word, value)):
             lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
-        elif isinstance(value, list):
+        elif isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
             lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
         elif isinstance(value, dict) and any(map(_is_nested, value.values())):
             lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
-        elif isinstance(value, dict) and any(map(_has_keys, value.values())):
+        elif isinstance(value, dict) and (any(map(_has_keys, value.values())) or _is_wide(value, widest)):
             lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
         elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
             for name, inner in value.items():
@@ -141,6 +151,14 @@ def yaml_text(raw: dict[str, Any]) -> str:
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _is_wide(value: dict[str, Any], widest: float) -> bool:
+    return len(_flow(value)) > widest and not any(map(_is_matrix, value.values()))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= WIDTH
 
 
 def _is_nested(value: object) -> bool:
@@ -181,5 +199,15 @@ def _flow(value: object) -> str:
 def _scalar(value: object) -> str:
     if isinstance(value, str):
         plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
-        return value if plain else json.dumps(value, ensure_ascii=False)
+        return value if plain else _UNSHOWN.sub(_escaped, json.dumps(value, ensure_ascii=False))
     return json.dumps(value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Return a character as YAML escapes it, unless it can be shown; JSON leaves most of them as they are.
+
+    Halves of a character, which stand for bytes that are no text, are left for the encoder to refuse.
+    """
+    letter = found[0]
+    is_half = "\ud800" <= letter <= "\udfff"
+    return letter if letter.isprintable() or is_half else f"\\U{ord(letter):08x}"

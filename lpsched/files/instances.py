@@ -21,7 +21,7 @@ from lpsched.instance.day import Day
 from lpsched.instance.facility import FORMAT as FACILITY_FORMAT
 from lpsched.instance.facility import Facility
 from lpsched.instance.fields import describe
-from lpsched.instance.reading import kind_of
+from lpsched.instance.reading import COMMANDS, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,13 +49,19 @@ def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
         If one of these is a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
-    document = read_document(path)
+    return instance_of(read_document(path), path)
+
+
+def instance_of(document: Document, path: Path) -> Bag | Facility | Day | Clusters:
+    """Make an instance of what the file at `path` says; see `read_instance`."""
     found = document.value.get("format") if isinstance(document.value, Mapping) else None
     kind = kind_of(found) if isinstance(found, str) else kind_of(BAG_FORMAT)
     reader = READERS.get(kind)
     if reader is None:
         needed = f"'{BAG_FORMAT}', '{FACILITY_FORMAT}', '{DAY_FORMAT}' or '{CLUSTERS_FORMAT}'"
-        fault = Fault(("format",), describe(found), needed, "bring a file of these kinds")
+        command = COMMANDS.get(str(found).partition("/")[0])
+        do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
+        fault = Fault(("format",), describe(found), needed, do)
         raise InstanceError(str(path), (fault,))
     return reader(document, path)
 

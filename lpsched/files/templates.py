@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from lpsched.files.bench_template import BENCH
+from lpsched.files.measurements_template import MEASUREMENTS
+
 BAG: Final = """\
 format: lpsched-bag/1        # the first key of every file
 name: my-bag
@@ -265,4 +268,12 @@ seeds: [0]                   # of methods that leave something to chance; option
 limits: {seconds: 60}        # of methods that can stop early
 """
 
-TEMPLATES: Final = {"bag": BAG, "facility": FACILITY, "day": DAY, "clusters": CLUSTERS, "study": STUDY}
+TEMPLATES: Final = {
+    "bag": BAG,
+    "facility": FACILITY,
+    "day": DAY,
+    "clusters": CLUSTERS,
+    "study": STUDY,
+    "bench": BENCH,
+    "measurements": MEASUREMENTS,
+}

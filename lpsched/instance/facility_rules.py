@@ -184,7 +184,7 @@ def _every_task_type_can_be_done_in_time(parts: FacilityParts) -> Iterator[Fault
         return
     columns = [(kind, k) for kind in parts.node_types for k in range(kind.modes)]
     for i, task in enumerate(parts.task_types):
-        speed, column = max((x or 0.0, -c) for c, x in enumerate(parts.speeds.row(i)))
+        speed, column = max(((x or 0.0, -c) for c, x in enumerate(parts.speeds.row(i))), default=(0.0, 0))
         if speed == 0.0:
             found = f"no node type that can run task type {quote(task.name)}"
             yield Fault(("speeds", i), found, "at least one speed", "give one a speed, or drop the task type")

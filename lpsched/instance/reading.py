@@ -29,6 +29,8 @@ COMMANDS: Final = {
     "lpsched-day": "lpsched validate",
     "lpsched-clusters": "lpsched simulate",
     "lpsched-study": "lpsched study run",
+    "lpsched-bench": "lpsched measure",
+    "lpsched-measurements": "lpsched import measurements",
 }
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {

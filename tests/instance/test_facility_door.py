@@ -221,3 +221,10 @@ def test_alpha_and_inlet_mix_of_the_same_air_are_both_accepted():
 def test_parts_that_are_already_made_may_stand_in_the_lists():
     made = facility_from_dict(SOUND)
     assert facility_from_dict(sound_facility(node_types=list(made.node_types))) == made
+
+
+def test_a_facility_without_node_types_is_refused_and_does_not_crash():
+    told = faults_of(SOUND | {"node_types": [], "nodes": [], "speeds": {}, "watts": {}})
+    assert any(
+        each.startswith("node_types: found an empty list, needs at least one node type") for each in told
+    )

@@ -1,0 +1,393 @@
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+import random
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsched.errors import InstanceError
+from lpsched.files.measurements import as_dict
+from lpsched.instance.measurements import (
+    NOT_TOLD,
+    AdditiveCheck,
+    MeasuredApplication,
+    MeasuredMachine,
+    Meters,
+    Saving,
+)
+from lpsched.instance.measurements_door import KEYS, measurements_from
+from lpsched.instance.measurements_schema import measurements_schema
+from lpsched.instance.setting import Setting
+from tests.measured import measurements_of_seed
+
+BY_HAND = {
+    "format": "lpsched-measurements/1",
+    "name": "node-a",
+    "applications": ["zip", {"name": "sort", "count": 3, "command": "sort -k '2 3' big.txt"}],
+    "seconds": {"zip": 12.5, "sort": 4},
+}
+# zip alone: 100 J / 4 s = 25 W at the fast clock, 90 J / 6 s = 15 W at the slow one
+MEASURED = {
+    "format": "lpsched-measurements/1",
+    "name": "node-b",
+    "idle_watts": 11.0,
+    "idle_watts_before": 10.0,
+    "idle_watts_after": 12.0,
+    "frequencies_mhz": [3400, 1700],
+    "applications": ["zip"],
+    "seconds": {"zip": [4.0, 6.0]},
+    "watts": {"zip": [25.0, 15.0]},
+    "degradation_in_full": {"zip": {"zip": 0.25}},
+    "measured": [
+        {"application": "zip", "mhz": 3400, "seconds": {"mean": 4.0, "count": 3}, "joules": {"mean": 100.0}},
+        {"application": "zip", "mhz": 1700, "seconds": {"mean": 6.0}, "joules": {"mean": 90.0}},
+        {"application": "zip", "beside": ["zip"], "mhz": 3400, "seconds": {"mean": 5.0, "low": 4, "high": 6}},
+    ],
+}
+
+
+def told(base=None, **changes):
+    """Return a file's mapping with some keys changed; `...` takes one away."""
+    raw = copy.deepcopy(BY_HAND if base is None else base) | changes
+    return {key: value for key, value in raw.items() if value is not ...}
+
+
+def faults_of(raw):
+    with pytest.raises(InstanceError) as refused:
+        measurements_from(raw)
+    return [str(fault) for fault in refused.value.faults]
+
+
+def test_a_file_by_hand_needs_a_name_applications_and_seconds_only():
+    measurements = measurements_from(told())
+    assert measurements.machine_type == "node-a"
+    assert measurements.machine == MeasuredMachine(NOT_TOLD, NOT_TOLD, ())
+    assert measurements.meters == Meters(NOT_TOLD)
+    assert measurements.seconds == {"zip": (12.5,), "sort": (4.0,)}
+    assert measurements.applications == (
+        MeasuredApplication("zip", ()),
+        MeasuredApplication("sort", ("sort", "-k", "2 3", "big.txt"), 3),
+    )
+    assert (measurements.watts, measurements.p_states, measurements.remarks()) == ({}, None, ())
+
+
+def test_a_number_of_cores_stands_for_the_first_ones():
+    assert measurements_from(told(machine={"cores": 2})).machine.cores == ((0,), (1,))
+    assert measurements_from(told(machine={"cores": [[0, 4], 1]})).machine.cores == ((0, 4), (1,))
+
+
+def test_p_states_are_named_for_the_clocks():
+    assert measurements_from(MEASURED).p_states == ("3400MHz", "1700MHz")
+
+
+def test_those_beside_are_sorted_so_that_equal_settings_are_equal():
+    entry = {"application": "a", "beside": ["c", "b"], "reason": "no"}
+    (failed,) = measurements_from(told(failed=[entry])).failed
+    assert failed.setting == Setting("a", ("b", "c"))
+
+
+def test_power_of_work_below_idle_power_is_remarked():
+    measurements = measurements_from(told(watts={"zip": 9.5, "sort": 30}, idle_watts=10))
+    assert measurements.remarks() == ("the watts of 'zip' (9.5) are below idle_watts (10)",)
+
+
+def test_one_clock_below_idle_power_is_enough_for_a_remark():
+    clocks = {"frequencies_mhz": [2, 1], "seconds": {"zip": [1, 2]}, "watts": {"zip": [30, 9]}}
+    assert len(measurements_from(told(idle_watts=10, **clocks)).remarks()) == 1
+
+
+def test_clocks_must_fall():
+    (found,) = faults_of(told(frequencies_mhz=[1700, 3400], seconds={"zip": [6.0, 4.0]}))
+    assert found.startswith("frequencies_mhz[1]: found 3400.0 after 1700.0, needs clocks from fast to slow")
+    assert found.endswith("; sort them, and their columns")
+
+
+def test_a_meter_that_sees_no_energy_saves_none():
+    assert Saving(("a", "b"), None, 0.0, 0.0).share_saved == 0.0
+    assert Saving(("a", "b"), None, 200.0, 150.0).share_saved == 0.25
+
+
+def test_an_error_is_a_share_of_the_measured_time():
+    assert AdditiveCheck(Setting("a", ("b", "c")), 2.0, 2.5).error == 0.25
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": ...}, "name: found nothing, needs a name; add it"),
+        ({"nmae": "x"}, "nmae: found an unknown key, needs one of format, name"),
+        ({"machine_type": ""}, "machine_type: found an empty name"),
+        ({"applications": ...}, "applications: found nothing, needs a list of applications, at least one"),
+        ({"applications": 3}, "applications: found 3, needs a list of applications"),
+        (
+            {"applications": ["zip", 3]},
+            "applications[1]: found 3, needs a mapping with the keys name, command",
+        ),
+        (
+            {"applications": ["zip", {"count": 2}]},
+            "applications[1].name: found nothing, needs a name; add it",
+        ),
+        (
+            {"applications": ["zip", "sort", "zip"]},
+            "applications[2].name: found 'zip' once more, needs a name",
+        ),
+        (
+            {"applications": ["zip", "sort", "memory-companion"]},
+            "applications[2].name: found 'memory-companion', a companion of lpsched, needs a name of your own",
+        ),
+        (
+            {"applications": ["zip", {"name": "sort", "clss": "I"}]},
+            "applications[1].clss: found an unknown key",
+        ),
+        (
+            {"applications": ["zip", {"name": "sort", "count": 0}]},
+            "applications[1].count: found 0, needs a whole",
+        ),
+        (
+            {"applications": ["zip", {"name": "sort", "command": "a 'b"}]},
+            'applications[1].command: found "a \'b": no closing quotation',
+        ),
+        (
+            {"applications": ["zip", {"name": "sort", "classified_by": "me"}]},
+            "applications[1].classified_by: found the text 'me', needs one of misses per instruction, slowdown",
+        ),
+        (
+            {"applications": ["zip", {"name": "sort", "causes": math.inf}]},
+            "applications[1].causes: found infinity, needs a number from -1e+30",
+        ),
+        ({"seconds": ...}, "seconds: found nothing, needs seconds by application, at least one; add it"),
+        ({"seconds": {}}, "seconds: found nothing, needs seconds by application, at least one; add it"),
+        ({"seconds": [1]}, "seconds: found a list of 1, needs a mapping"),
+        ({"seconds": {"zpi": 1}}, "seconds.zpi: found 'zpi', needs the name of an application; did you mean"),
+        (
+            {"seconds": {"render": 1}},
+            "seconds.render: found 'render', needs the name of an application; add it to applications, or",
+        ),
+        ({"seconds": {"zip": 0}}, "seconds.zip: found 0, needs seconds: a number from 1e-30"),
+        (
+            {"seconds": {"zip": [1, 2]}},
+            "seconds.zip: found a list of 2, needs one number: there are no clocks",
+        ),
+        ({"watts": {"zip": -1}}, "watts.zip: found -1, needs watts: a number from 0"),
+        ({"watts": {"zip": "9 W"}}, "watts.zip: found the text '9 W', needs watts"),
+        ({"idle_watts": -1}, "idle_watts: found -1, needs watts"),
+        ({"idle_watts_before": 5}, "idle_watts: found nothing, needs 5.0, the mean of idle_watts_before and"),
+        ({"frequencies_mhz": 3400}, "frequencies_mhz: found 3400, needs a list of 1 to 100 clocks in MHz"),
+        ({"frequencies_mhz": []}, "frequencies_mhz: found a list of 0, needs a list of 1 to 100 clocks"),
+        ({"machine": {"cores": [0, 0]}}, "machine.cores[1]: found processor 0 a second time"),
+        ({"machine": {"cpu": "x"}}, "machine.cpu: found an unknown key"),
+        ({"machine": "x"}, "machine: found the text 'x', needs a mapping with the keys processor"),
+        ({"meters": {"time": 3}}, "meters.time: found 3, needs a text"),
+        ({"absent": "no RAPL"}, "absent: found the text 'no RAPL', needs a list of at most 1,000 sentences"),
+        ({"confidence": 95}, "confidence: found 95, needs a share: a number from 0.5"),
+        ({"description": 5}, "description: found 5, needs a text"),
+        ({"degradation": {"I": 0.1}}, "degradation.I: found 0.1, needs a mapping"),
+        ({"degradation": {"I": {"II": -0.1}}}, "degradation.I.II: found -0.1, needs a share of the time"),
+        ({"degradation": {"I": {"": 0.1}}}, "degradation.I.: found an empty name"),
+        (
+            {"degradation_in_full": {"zip": {"srot": 0.1}}},
+            "degradation_in_full.zip.srot: found 'srot', needs",
+        ),
+        ({"degradation_in_full": {"x": {}}}, "degradation_in_full.x: found 'x', needs the name of an app"),
+        ({"measured": [{"seconds": {"mean": 1}}]}, "measured[0].application: found nothing, needs a name"),
+        ({"measured": [{"application": "zip"}]}, "measured[0].seconds: found nothing, needs at least {mean"),
+        (
+            {"measured": [{"application": "zip", "beside": ["x"], "seconds": {"mean": 1, "low": 2}}]},
+            "measured[0].seconds: found 2.0 to None, and a mean of 1.0, needs a mean between low and high",
+        ),
+        (
+            {"measured": [{"application": "zip", "beside": ["x"], "seconds": {"mean": 1, "high": 0.5}}]},
+            "measured[0].seconds: found None to 0.5, and a mean of 1.0, needs a mean between low and high",
+        ),
+        (
+            {"measured": [{"application": "zip", "beside": ["x"], "seconds": {"mean": 1, "deviation": -1}}]},
+            "measured[0].seconds.deviation: found -1.0, needs a deviation of 0 or more",
+        ),
+        (
+            {"measured": [{"application": "zip", "beside": "x", "seconds": {"mean": 1}}]},
+            "measured[0].beside: found the text 'x', needs a list of applications",
+        ),
+        (
+            {"measured": [{"application": "zip", "batch": True, "seconds": {"mean": 1}}]},
+            "measured[0].batch: found nothing beside it, needs what ran with it",
+        ),
+        (
+            {"failed": [{"application": "zip", "reason": "x"}, {"application": "zip", "reason": "y"}]},
+            "failed[1]: found 'zip alone' once more, needs each setting once",
+        ),
+        (
+            {
+                "measured": [{"application": "zip", "seconds": {"mean": 12.5}}],
+                "failed": [{"application": "zip", "reason": "x"}],
+            },
+            "failed[0]: found 'zip alone' once more",
+        ),
+        ({"failed": [{"application": "zip"}]}, "failed[0].reason: found nothing, needs a sentence"),
+        (
+            {"savings": [{"together": ["a", "b"], "joules_together": 1}]},
+            "savings[0].joules_apart: found nothing, needs joules",
+        ),
+        (
+            {"additive": [{"application": "zip", "measured": 0, "predicted": 1}]},
+            "additive[0].measured: found 0, needs a multiple of the time alone",
+        ),
+    ],
+)
+def test_each_fault_is_told_with_its_place_and_the_way_out(changes, sentence):
+    (found,) = faults_of(told(**changes))
+    assert found.startswith(sentence)
+    assert "; " in found
+
+
+VALIDATOR = jsonschema.Draft202012Validator(measurements_schema())
+REMOVE = "correct it; to use other numbers than those measured, remove the evidence"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"seconds": {"zip": [4.0, 6.1]}},
+            f"seconds.zip[1]: found 6.1, needs 6.0, as measured for 'zip alone at 1700 MHz'; {REMOVE}",
+        ),
+        (
+            {"watts": {"zip": [26.0, 15.0]}},
+            f"watts.zip[0]: found 26.0, needs 25.0, as measured for 'zip alone at 3400 MHz'; {REMOVE}",
+        ),
+        (
+            {"idle_watts": 10.0},
+            f"idle_watts: found 10.0, needs 11.0, the mean of idle_watts_before and idle_watts_after; {REMOVE}",
+        ),
+        (
+            {"seconds": {"zip": 4.0}},
+            "seconds.zip: found 4.0, needs a list of 2, one for each clock; give one",
+        ),
+        ({"watts": {"zip": [25.0]}}, "watts.zip: found a list of 1, needs a list of 2, one for each clock"),
+        (
+            {"frequencies_mhz": [3400, 3400.001]},
+            "frequencies_mhz[1]: found 3400.001 after 3400.0, needs clocks from fast to slow that differ",
+        ),
+    ],
+)
+def test_columns_must_be_what_the_evidence_says(changes, sentence):
+    (found,) = faults_of(told(MEASURED, **changes))
+    assert found.startswith(sentence)
+
+
+def test_without_clocks_a_column_is_told_by_its_application():
+    evidence = [{"application": "zip", "seconds": {"mean": 12.6}}]
+    (found,) = faults_of(told(measured=evidence))
+    assert found.startswith("seconds.zip: found 12.5, needs 12.6, as measured for 'zip alone'")
+
+
+def test_the_last_digits_may_be_rounded():
+    measurements_from(told(MEASURED, seconds={"zip": [4.0, 6.000000001]}))
+    assert faults_of(told(MEASURED, seconds={"zip": [4.0, 6.0000001]}))
+
+
+def test_a_clock_that_was_dropped_stays_in_the_evidence_only():
+    one = {"frequencies_mhz": [3400], "seconds": {"zip": [4.0]}, "watts": {"zip": [25.0]}}
+    assert len(measurements_from(told(MEASURED, **one)).measured) == 3
+
+
+def test_an_application_that_could_not_be_measured_has_no_column():
+    assert measurements_from(told(seconds={"zip": 1.0})).seconds == {"zip": (1.0,)}
+
+
+def test_all_faults_come_at_once_and_in_file_order():
+    raw = told(name=1, idle_watts_before=3.0, applications=["a", "a"], seconds={"b": 1}, measured=[{}], x=1)
+    assert [each.split(":")[0] for each in faults_of(raw)] == [
+        "name",
+        "applications[1].name",
+        "seconds.b",
+        "measured[0].application",
+        "measured[0].seconds",
+        "x",
+        "idle_watts",  # what is missing comes after what is there
+    ]
+
+
+def test_faulty_names_and_clocks_bring_no_faults_of_tables():
+    raw = told(MEASURED, applications=[{"count": 1}], frequencies_mhz="fast")
+    assert [each.split(":")[0] for each in faults_of(raw)] == ["frequencies_mhz", "applications[0].name"]
+
+
+def test_another_format_is_refused_by_its_name():
+    (found,) = faults_of(told(format="lpsched-bench/1"))
+    assert "needs 'lpsched-measurements/1'; bring a file of this kind, or use 'lpsched measure'" in found
+
+
+def test_the_schema_takes_what_is_written():
+    jsonschema.Draft202012Validator.check_schema(measurements_schema())
+    for raw in (BY_HAND, MEASURED, *(as_dict(measurements_of_seed(seed)) for seed in range(9))):
+        VALIDATOR.validate(raw)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"nmae": "x"},
+        {"seconds": {}},
+        {"applications": []},
+        {"applications": ["memory-companion"]},
+        {"watts": {"zip": -1}},
+        {"failed": [{"application": "zip"}]},
+        {"measured": [{"application": "zip", "seconds": 3}]},
+    ],
+)
+def test_the_schema_refuses_what_the_door_refuses(changes):
+    assert faults_of(told(**changes))
+    assert VALIDATOR.is_valid(told())
+    assert not VALIDATOR.is_valid(told(**changes))
+
+
+JUNK: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    2.5,
+    math.nan,
+    math.inf,
+    10**400,
+    "",
+    "zip",
+    "\0",
+    [],
+    [[]],
+    {},
+    {"": None},
+    {3: 4},
+)
+
+
+def spoilt(value, chance):
+    """Return a value with something in it replaced by junk, taken away or said twice."""
+    if isinstance(value, dict) and value and chance.random() < 0.8:
+        key = chance.choice(list(value))
+        if chance.random() < 0.1:
+            return {each: value[each] for each in value if each != key}
+        return value | {chance.choice([key, key, key, "mean", "beside"]): spoilt(value[key], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        index = chance.randrange(len(value))
+        inner = spoilt(value[index], chance)
+        return [*value[:index], *([inner] * chance.choice([0, 1, 1, 2])), *value[index + 1 :]]
+    return chance.choice([*JUNK, value])
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**64))
+def test_no_junk_crashes_the_door(seed):
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    raw = as_dict(measurements_of_seed(seed))
+    for _ in range(chance.randint(1, 3)):
+        raw = spoilt(raw, chance)
+        if isinstance(raw, dict) and chance.random() < 0.3:
+            raw[chance.choice(KEYS)] = chance.choice(JUNK)
+    with contextlib.suppress(InstanceError):
+        measurements_from(raw)
