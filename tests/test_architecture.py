@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "pipeline": BELOW_PIPELINE | {"display"},
     "auditing": BELOW_FILES | {"files", "verify"},
     "compare": BELOW_PIPELINE | {"pipeline", "auditing", "heuristics", "evolve", "simulation"},
-    "measure": {"errors", "instance", "files"},
+    "measure": {"errors", "instance", "files", "watch"},
     "studies": BELOW_PIPELINE | {"pipeline", "auditing", "heuristics", "evolve", "simulation", "compare"},
     "traces": {"errors", "instance", "schedule", "verify", "files"},
     "reports": {"display", "certificate", "files", "instance", "schedule", "result"},

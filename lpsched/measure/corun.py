@@ -1,0 +1,270 @@
+"""Run a program, alone or beside others, each pinned to its place; tell when it began and ended.
+
+    again      those beside are started first, and again whenever they end, until the measured one has ended:
+               it runs under a load that stays the same
+    not again  all are started at once, and the time is that until the last has ended: a batch
+
+A program beside that fails makes the run fail: its load was not there. So does one so short that, after 100
+runs or more, a third of their time went into starting it: its starts would be the load. A pause between its
+runs would be a load that nobody asked for.
+
+All programs of a run live below a keeper (`keeper.py`), and nothing of them is left when `corun` returns or
+raises; if our own process is killed, the keeper notices and ends them. What a program leaves behind is ended
+too. Out of reach is what another service starts for it: containers of a daemon, processes on other machines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from lpsched.errors import MeasureError
+from lpsched.measure.processes import how_it_ended, last_line, not_started, why_not_startable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lpsched.measure.keeper import Job
+    from lpsched.measure.processes import Program
+    from lpsched.watch import Watch
+
+LOOK_SECONDS: Final = 0.1  # between two looks at the watch
+KEEPER_SECONDS: Final = 20.0  # for a keeper to leave; it needs less than 12
+PACKAGES: Final = str(Path(__file__).parents[2])
+KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.keeper import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended.
+
+    Attributes
+    ----------
+    begin, end
+        When the measured program was started and when it had ended, in a batch the last one, by
+        `time.monotonic`; `None` if the run failed.
+    restarts
+        How often one of those beside was started again.
+    failure
+        Why there is no time, in words.
+    errors
+        The end of what the measured program printed to stderr.
+    left_behind
+        How many processes it, or one beside, left running when the run ended. They were ended; but if
+        the measured program does its work in them, the time is not that of the work.
+    """
+
+    begin: float | None = None
+    end: float | None = None
+    restarts: int = 0
+    failure: str | None = None
+    errors: str = ""
+    left_behind: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        """From begin to end; `None` if the run failed."""
+        return None if self.begin is None or self.end is None else self.end - self.begin
+
+
+def corun(  # noqa: PLR0913 - what runs, where, how, and who is told
+    measured: Program,
+    beside: Sequence[Program],
+    places: Sequence[frozenset[int]],
+    watch: Watch,
+    *,
+    again: bool,
+    wrap: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
+    on_start: Callable[[], object] | None = None,
+    on_end: Callable[[], object] | None = None,
+) -> Ended | None:
+    """Run a program once, on the first place, and others beside it on the next ones.
+
+    Parameters
+    ----------
+    places
+        The numbers of the logical processors of each place; two may be the same.
+    again
+        Whether those beside are started again until the measured one has ended; else all run once.
+    wrap
+        Makes of the measured command one that runs it and counts something.
+    on_start
+        Called when those beside run, just before the measured program is started.
+    on_end
+        Called as soon as the run has ended well.
+
+    Returns
+    -------
+    Ended
+        Also of a failed run; `None` if the watch was over first.
+
+    Raises
+    ------
+    MeasureError
+        If this is not Linux, if there are too few places, or if something could not be ended.
+    """
+    if sys.platform != "linux":
+        raise MeasureError(f"applications can be measured on Linux only, and this is {sys.platform}")
+    programs = (measured, *beside)
+    if len(places) < len(programs):
+        raise MeasureError(f"{len(programs)} programs need as many places, and there are {len(places)}")
+    for index, program in enumerate(programs):
+        if why := why_not_startable(program):
+            return Ended(failure=_named(index, program, why))
+    if wrap is not None:
+        programs = (replace(measured, command=wrap(measured.command)), *beside)
+    with _Keeper(_job(programs, places, again=again)) as keeper:
+        return _follow(keeper, programs, watch, on_start or _nothing, on_end or _nothing)
+
+
+def _follow(
+    keeper: _Keeper,
+    programs: Sequence[Program],
+    watch: Watch,
+    on_start: Callable[[], object],
+    on_end: Callable[[], object],
+) -> Ended | None:
+    ended: Ended | None = None
+    while (said := keeper.listen(watch if ended is None else None)) is not None:
+        if said["event"] == "ready":
+            on_start()
+            keeper.say(b"go\n")
+        elif said["event"] == "gone":
+            if ended is None:  # somebody else ended it
+                raise keeper.lost()
+            _nothing_is_left(said["left"], programs)
+            return replace(ended, restarts=said["restarts"], left_behind=said["left_behind"])
+        elif "failed" in said:
+            errors = said["failed"]["errors"] if said["failed"]["index"] == 0 else ""
+            ended = Ended(failure=_failure(programs, **said["failed"]), errors=errors)
+        else:
+            on_end()
+            ended = Ended(said["begin"], said["end"], errors=said["errors"])
+    return None
+
+
+class _Keeper:
+    """A keeper that keeps one job; it ends, and everything below it, when this is left."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = json.dumps(job).encode() + b"\n"
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-I", "-S", "-c", KEEPER, PACKAGES],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # or Ctrl-C would reach it
+            )
+        except OSError as error:
+            raise MeasureError(
+                f"no process can be started to watch over the applications ({error})"
+            ) from error
+        self._lines: list[bytes] = []
+        self._part = b""
+
+    def __enter__(self) -> Self:
+        self.say(self._job)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.close()  # this is how it learns that all is over
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(KEEPER_SECONDS)
+        finally:
+            process.stdout.close()
+            process.stderr.close()
+
+    def say(self, line: bytes) -> None:
+        """Say something to the keeper."""
+        assert self._process.stdin is not None
+        left = memoryview(line)
+        with contextlib.suppress(BrokenPipeError):  # it is lost, which `listen` tells
+            while left:
+                left = left[self._process.stdin.write(left) or 0 :]
+
+    def listen(self, watch: Watch | None) -> dict[str, Any] | None:
+        """Wait for what the keeper says next; `None` if the watch was over first."""
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while not self._lines:
+            if watch is not None and watch.is_over():
+                return None
+            left = None if watch is None else watch.left()
+            seconds = LOOK_SECONDS if left is None else min(LOOK_SECONDS, left)
+            if select.select([pipe], [], [], seconds)[0]:
+                some = os.read(pipe, 65536)
+                if not some:
+                    raise self.lost()
+                *self._lines, self._part = (self._part + some).split(b"\n")
+        said: dict[str, Any] = json.loads(self._lines.pop(0))
+        return said
+
+    def lost(self) -> MeasureError:
+        """Say that the keeper has left before its time, and how."""
+        assert self._process.stderr is not None
+        why = last_line(self._process.stderr.read(65536).decode("utf-8", "replace"))
+        how = how_it_ended(self._process.wait(), why) or "left"
+        return MeasureError(
+            f"the process that watches over the applications {how}; look for some left running"
+        )
+
+
+def _job(programs: Sequence[Program], places: Sequence[frozenset[int]], *, again: bool) -> Job:
+    return {
+        "again": again,
+        "programs": [
+            {
+                "file": program.file or program.command[0],
+                "command": list(program.command),
+                "folder": str(program.folder),
+                "environment": program.whole_environment,
+                "place": sorted(place),
+                "timeout_seconds": program.timeout_seconds,
+            }
+            for program, place in zip(programs, places, strict=False)
+        ],
+    }
+
+
+def _failure(programs: Sequence[Program], *, index: int, how: str, number: float, errors: str) -> str:
+    program = programs[index]
+    if how == "late":
+        words = f"took longer than {number:g} seconds"
+    elif how == "short":
+        words = f"is so short that {number:.0%} of its time are starts, no constant load; give it more work"
+    elif how == "ended":
+        words = how_it_ended(int(number), errors) or ""
+    else:
+        words = not_started(how, int(number), program)
+    return _named(index, program, words)
+
+
+def _named(index: int, program: Program, words: str) -> str:
+    return words if index == 0 else f"{program.name}, beside it, {words}"
+
+
+def _nothing_is_left(left: Sequence[int], programs: Sequence[Program]) -> None:
+    if left:
+        names = ", ".join(dict.fromkeys(program.name for program in programs))
+        raise MeasureError(
+            f"{len(left)} processes started by {names} could not be ended (process ids "
+            f"{', '.join(map(str, left))}); they would disturb what is measured next: end them first"
+        )
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,137 @@
+"""Ask a small program something: it is started, told nothing, listened to for a while, and gone afterwards.
+
+Whatever the program does, the answer comes within the time limit and in bounded memory: it has a session of
+its own, and all of that is killed when it has ended, has talked too much, or has taken too long.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lpsched.measure.processes import end_group, how_it_ended
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+MOST_BYTES: Final = 65_536
+CHUNK_BYTES: Final = 4096
+LOOK_SECONDS: Final = 0.05  # between two looks at the clock while it is silent
+NAP_SECONDS: Final = 0.005  # likewise when it has closed its pipes: its end is near
+GRACE_SECONDS: Final = 0.1  # for one that is told to end, until it is killed
+PLAIN: Final = {"LC_ALL": "C"}  # numbers with a decimal point, messages in English
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program said.
+
+    Attributes
+    ----------
+    begin, end
+        When it was started and when its answer was complete, by `time.monotonic`.
+    failure
+        Why the answer is not to be used, in words; `None` if the program ended well.
+    """
+
+    output: str
+    errors: str
+    begin: float
+    end: float
+    failure: str | None = None
+
+
+def ask(
+    command: Sequence[str],
+    *,
+    limit_seconds: float,
+    folder: Path | None = None,
+    stop: threading.Event | None = None,
+    plain: bool = True,
+) -> Answer:
+    """Run a program to its end and return what it printed; it is killed when `stop` is set.
+
+    Children that it leaves behind are neither waited for, though they hold its pipes, nor left running.
+    """
+    begin = end = time.monotonic()
+    try:
+        process = start(command, folder=folder, errors=subprocess.PIPE, plain=plain)
+    except OSError as error:
+        return Answer("", "", begin, end, f"it cannot be started ({error.strerror or error})")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    printed = {process.stdout.fileno(): b"", process.stderr.fileno(): b""}
+    failure = None
+    try:
+        with selectors.DefaultSelector() as selector:
+            for pipe in printed:
+                selector.register(pipe, selectors.EVENT_READ)
+            while failure is None:
+                ready = selector.select(LOOK_SECONDS if selector.get_map() else NAP_SECONDS)
+                if not ready and has_ended(process):
+                    break
+                for key, _ in ready:
+                    chunk = os.read(key.fd, MOST_BYTES)
+                    printed[key.fd] += chunk
+                    end = time.monotonic()
+                    if not chunk:
+                        selector.unregister(key.fd)
+                failure = _excess(printed.values(), time.monotonic() - begin, limit_seconds, stop)
+    finally:
+        finish(process)
+    output, errors = (text.decode(errors="replace") for text in printed.values())
+    return Answer(output, errors, begin, end, failure or how_it_failed(process, errors))
+
+
+def start(
+    command: Sequence[str], *, folder: Path | None, errors: int, plain: bool = True
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, with nothing to read and its output in a pipe.
+
+    `plain`: in English, with decimal points.
+    """
+    return subprocess.Popen(  # noqa: S603 - the user's own command
+        command,
+        cwd=folder,
+        env={**os.environ, **(PLAIN if plain else {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Tell whether a program has ended, and leave its remains, so that its number cannot be another's yet."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def finish(process: subprocess.Popen[bytes]) -> None:
+    """End a program and its group, as far as they are still there."""
+    end_group(process, grace_seconds=GRACE_SECONDS)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def how_it_failed(process: subprocess.Popen[bytes], errors: str = "") -> str | None:
+    """Say how a program failed that is finished; `None` if it ended well."""
+    how = how_it_ended(process.returncode, errors)
+    return None if how is None else f"it {how}"
+
+
+def _excess(
+    printed: Iterable[bytes], seconds: float, limit_seconds: float, stop: threading.Event | None
+) -> str | None:
+    if any(len(text) > MOST_BYTES for text in printed):
+        return f"it printed more than {MOST_BYTES} bytes"
+    if seconds > limit_seconds:
+        return f"it took longer than {limit_seconds:g} s"
+    return "it was stopped" if stop is not None and stop.is_set() else None

@@ -1,0 +1,91 @@
+"""An energy meter, and the power of a machine that does nothing.
+
+A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
+everything that it sees; times are those of `time.monotonic`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from lpsched.watch import Watch
+
+LOOK_SECONDS: Final = 0.05  # between two looks at the watch
+MOST_TROUBLES: Final = 20  # a meter that fails in ever new words does not fill memory
+
+
+class EnergyMeter(Protocol):
+    """Something that tells energy, between its `__enter__` and its `__exit__`."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for the file of measurements."""
+
+    @property
+    def covers(self) -> str:
+        """What it sees, where the meter itself knows; else empty."""
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong so far, each sentence once."""
+
+    def __enter__(self) -> Self:
+        """Begin to measure."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End every thread and process of the meter."""
+
+    def mark(self) -> None:
+        """Take a reading now, if the meter can be read at any time; for where an interval begins or ends."""
+
+    def joules(self, begin: float, end: float) -> float | None:
+        """Return the energy from `begin` to `end`, both in the past, or `None` with a new trouble.
+
+        Intervals are asked in the order of their beginnings: what lies before the last one is forgotten.
+        """
+
+
+class Troubles:
+    """Sentences, each of them once.
+
+    >>> troubles = Troubles()
+    >>> troubles.add("it is dark"); troubles.add("it is dark")
+    >>> troubles.told
+    ('it is dark',)
+    """
+
+    def __init__(self) -> None:
+        self._told: dict[str, None] = {}
+
+    def add(self, sentence: str) -> None:
+        """Keep a sentence that is new, up to a number of them."""
+        if len(self._told) < MOST_TROUBLES:
+            self._told[sentence] = None
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that were kept, in order."""
+        return tuple(self._told)
+
+
+def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None:
+    """Return the mean power of the next seconds, in which the bench does nothing.
+
+    `None` if the watch is over before, or if the meter does not tell.
+    """
+    meter.mark()
+    begin = time.monotonic()
+    while (left := begin + seconds - time.monotonic()) > 0:
+        if watch.is_over():
+            return None
+        time.sleep(min(left, LOOK_SECONDS))
+    end = time.monotonic()
+    meter.mark()
+    joules = meter.joules(begin, end)
+    return None if joules is None else joules / (end - begin)
