@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lpsched.cli.import_measurements import import_measurements
 from lpsched.cli.import_slurm import import_slurm
 from lpsched.cli.import_swf import import_swf
 from lpsched.cli.options import Output, TablesOption, form_of
@@ -63,3 +64,4 @@ def import_etc(
 
 import_app.command("swf")(import_swf)
 import_app.command("slurm")(import_slurm)
+import_app.command("measurements")(import_measurements)

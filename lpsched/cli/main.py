@@ -25,6 +25,7 @@ from lpsched.cli.facility import facility
 from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
+from lpsched.cli.measure import measure
 from lpsched.cli.new import new
 from lpsched.cli.patience import StoppedEarly
 from lpsched.cli.price import price
@@ -58,6 +59,7 @@ for command in (
     price,
     validate,
     simulate,
+    measure,
     whatif,
     certify,
     verify,
