@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -52,6 +53,7 @@ def run(command: str, folder: Path) -> str:
 
 
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+NEARLY_EVOLVED: Final = 0.1
 NEARLY: Final = 0.02  # of a number: another processor may end a search for prices elsewhere
 
 
@@ -62,14 +64,35 @@ def taken_apart(line: str) -> tuple[str, list[float]]:
 
 
 def is_as_shown(command: str, printed: str, expected: str) -> bool:
-    """Tell whether a command prints what the page says, but for times; simulated days nearly."""
-    if not command.startswith("lpsched simulate"):
-        return untimed(printed) == untimed(expected)
-    now, then = ([taken_apart(line) for line in without_times(each)] for each in (printed, expected))
-    return [words for words, _ in now] == [words for words, _ in then] and all(
-        numbers == pytest.approx(known, rel=NEARLY)
-        for (_, numbers), (_, known) in zip(now, then, strict=True)
+    """Tell whether a command prints what the page says, but for times; simulated days and evolved fronts nearly.
+
+    Of what was measured on this machine only the words are the same.
+    """
+    if is_measured(command):
+        return is_near(printed.splitlines(), expected.splitlines(), math.inf)
+    if command.startswith("lpsched simulate"):
+        return is_near(without_times(printed), without_times(expected), NEARLY)
+    if "nsga2" in command:  # one other last digit of a processor, and chance goes other ways
+        now, then = (["  ".join(row) for row in untimed(each)] for each in (printed, expected))
+        return is_near(now, then, NEARLY_EVOLVED)
+    return untimed(printed) == untimed(expected)
+
+
+def is_near(printed: list[str], expected: list[str], share: float) -> bool:
+    """Tell whether lines have the same words, and numbers that differ by no more than a share."""
+    now, then = ([taken_apart(line) for line in each] for each in (printed, expected))
+    return [words for words, _ in now] == [words for words, _ in then] and (
+        math.isinf(share)
+        or all(
+            numbers == pytest.approx(known, rel=share)
+            for (_, numbers), (_, known) in zip(now, then, strict=True)
+        )
     )
+
+
+def is_measured(command: str) -> bool:
+    """Tell whether a command measures, or reads what was measured."""
+    return bool(re.search(r"\bnode[-.]", command))
 
 
 def without_times(printed: str) -> list[str]:
@@ -96,7 +119,7 @@ COMMANDS = [pair for kind, block in BLOCKS if kind == "console" for pair in part
 
 def test_the_commands_print_what_the_readme_says(folder):
     plain = [(command, expected) for command, expected in COMMANDS if not command.startswith("scripts/")]
-    assert len(plain) == 28
+    assert len(plain) == 35
     for command, expected in plain:
         assert is_as_shown(command, run(command, folder), expected), command
 
