@@ -13,7 +13,7 @@ says lines of JSON on its stdout:
     the end of stdin: all is over, whatever the run is doing; also when our starter was killed
 
 Times are those of `time.monotonic`, which all processes of a machine share. A process that ends wakes the
-keeper at once; it may be in the middle of starting another one, which takes about a millisecond. Where there
+keeper at once; it may be in the middle of starting another one, which takes some milliseconds. Where there
 are other processors than those of the run, the keeper works there. It is started for each run, so it and what
 it imports do without modules that take long to load.
 """
