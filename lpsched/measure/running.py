@@ -95,7 +95,9 @@ class _Runs:
     repeats: Repeats
     kept: Kept
     samples: dict[Setting, list[Sample]] = field(init=False)
+    missing: dict[Setting, int] = field(init=False)  # how many more runs each setting needs at least
     made: int = 0
+    left: int = 0  # the sum of those missing
 
     def __post_init__(self) -> None:
         self.samples = {setting: [] for setting in self.settings}
@@ -103,22 +105,26 @@ class _Runs:
             if sample.failure is None:  # also of settings that are no longer asked for: they stay evidence
                 self.samples.setdefault(sample.setting, []).append(sample)
                 self.made += 1
+        self.missing = {setting: self._missing(setting) for setting in self.settings}
+        self.left = sum(self.missing.values())
 
     def add(self, sample: Sample) -> None:
         self.kept.add(sample)
         self.samples[sample.setting].append(sample)
         self.made += 1
+        missing = self._missing(sample.setting)
+        self.left += missing - self.missing[sample.setting]
+        self.missing[sample.setting] = missing
 
     def needed(self) -> tuple[Setting, ...]:
         """Return the settings that need another run, in the order of the plan."""
-        return tuple(setting for setting in self.settings if self._missing(setting))
+        return tuple(setting for setting in self.settings if self.missing[setting])
 
     def total(self) -> int:
         """Return how many runs it will be at least."""
-        return self.made + sum(map(self._missing, self.settings))
+        return self.made + self.left
 
     def _missing(self, setting: Setting) -> int:
-        """Return how many more runs a setting needs at least."""
         samples = self.samples[setting]
         if any(sample.seconds is None for sample in samples):
             return 0
