@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from lpsched.measure.meters.energy import Troubles
+from lpsched.measure.meters.own_thread import OwnThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
 ROOT: Final = Path("/sys/class/powercap")
 ZONE: Final = re.compile(r"intel-rapl:\d+(:\d+)*")  # not intel-rapl-mmio
@@ -114,17 +114,16 @@ def _label(zone: str, names: dict[str, str]) -> str:
     return names[zone] if names[zone] != "dram" else f"dram{package.removeprefix('package')}"
 
 
-class RaplMeter:
+class RaplMeter(OwnThread):
     """All zones, read by a thread now and then, and whenever somebody marks a moment."""
 
     def __init__(self, zones: Sequence[Zone], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._zones = tuple(zones)
         self._clock = clock
         self._last: list[int] | None = None
         self._readings: list[tuple[float, int]] = []  # times, and microjoules since the first
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self._troubles = Troubles()
 
     @property
@@ -152,19 +151,8 @@ class RaplMeter:
 
     def __enter__(self) -> Self:
         """Begin to read."""
-        self._stop.clear()
         self.mark()
-        self._thread = threading.Thread(target=self._poll, name=self.name, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the thread."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        return super().__enter__()
 
     def mark(self) -> None:
         """Read all counters now; the reading counts for the middle of the time that it took."""
@@ -209,6 +197,6 @@ class RaplMeter:
         (before, below) = self._readings[k - 1]
         return below + (above - below) * (seconds - before) / (after - before)
 
-    def _poll(self) -> None:
+    def _run(self) -> None:
         while not self._stop.wait(self.poll_seconds):
             self.mark()

@@ -7,17 +7,16 @@ are any.
 from __future__ import annotations
 
 import os
-import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lpsched.measure.meters.energy import Troubles
+from lpsched.measure.meters.own_thread import OwnThread
 from lpsched.measure.meters.power_samples import PowerSamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
 PATIENT_SECONDS: Final = 5.0
 PATIENT_INTERVALS: Final = 3.0
@@ -32,7 +31,7 @@ def longest_gap_seconds(every_seconds: float) -> float:
     return max(PATIENT_SECONDS, PATIENT_INTERVALS * every_seconds)
 
 
-class SampledMeter(ABC):
+class SampledMeter(OwnThread):
     """A program that prints watts, and the samples of it.
 
     Parameters
@@ -58,6 +57,7 @@ class SampledMeter(ABC):
         folder: Path | None = None,
         processors: frozenset[int] = frozenset(),
     ) -> None:
+        super().__init__()
         self.command = tuple(command)
         self.every_seconds = every_seconds
         self.folder = folder
@@ -65,8 +65,6 @@ class SampledMeter(ABC):
         self._processors = processors
         self._failures = Troubles()  # of the program, in its words
         self._gaps = Troubles()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
     @property
     def name(self) -> str:
@@ -79,22 +77,7 @@ class SampledMeter(ABC):
         failed = (f"the power meter ({self.name}) failed: {reason}" for reason in self._failures.told)
         return (*failed, *self._gaps.told)
 
-    def __enter__(self) -> Self:
-        """Begin to collect."""
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the thread and the program."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def mark(self) -> None:  # noqa: B027 - not every meter can be read at any time
+    def mark(self) -> None:
         """Do nothing: watts come when they come."""
 
     def joules(self, begin: float, end: float) -> float | None:
