@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import Floats, Integers, arrays_of
+from lpsched.instance.arrays import Floats, Integers, usable_arrays
 
 if TYPE_CHECKING:
     from lpsched.instance.bag import Bag
@@ -117,7 +117,7 @@ def items_of(
     bag: Bag, *, per_joule: float, wear: bool, income: float | None = None, per_second: float = 0.0
 ) -> Items:
     """Return the items of a bag; a task costs per_joule e (a - b), and what wears off, if that counts."""
-    arrays = arrays_of(bag)
+    arrays = usable_arrays(bag)
     own = np.where(arrays.can_run, arrays.seconds, np.inf)
     costs = np.where(arrays.can_run, 0.0, np.inf)
     if arrays.watts is not None:

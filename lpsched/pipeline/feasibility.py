@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import rounded_down
+from lpsched.certificate.bounds import Prover, Shortest, rounded_down
 from lpsched.display import number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
+from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.pipeline.objectives import Makespan, Relaxed
 
 if TYPE_CHECKING:
-    from lpsched.certificate.bounds import Prover
     from lpsched.lp.program import Solver
     from lpsched.watch import Watch
 
@@ -66,11 +66,19 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
             f"{prover.bag.name}: the power cap leaves {number(left)} W for the machines, which draw "
             f"{number(floor)} W idle, and no tasks draw so much less; raise the cap"
         ) from error
-    proved = rounded_down(prover.makespan(relaxed.multipliers))
-    if deadline is not None and proved > deadline:
+    if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
+        # The proof above is about schedules that meet the deadline; this one is about all.
+        least = rounded_down(
+            Prover(free, None, Shortest(*least_makespan(free))).makespan(relaxed.multipliers)
+        )
+        why = (
+            f"no schedule takes less than {number(least)} s"
+            if least > deadline
+            else "whole tasks take longer"
+        )
         raise InfeasibleError(
-            f"{prover.bag.name}: the deadline is {number(deadline)} s, but no schedule takes less than "
-            f"{number(proved)} s{under}; give it more time, more machines or fewer tasks"
+            f"{prover.bag.name}: the deadline is {number(deadline)} s, but {why}{under}; "
+            "give it more time, more machines or fewer tasks"
         )
     return relaxed

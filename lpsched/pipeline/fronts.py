@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Multipliers, Prover, rounded_down
+from lpsched.certificate.bounds import Multipliers, rounded_down
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.feasibility import require_power, require_time
+from lpsched.pipeline.proving import prover_of
 from lpsched.pipeline.questions import missing_data
 from lpsched.pipeline.recovering import Memory, Recovered, verified_schedule
 from lpsched.pipeline.solvers import default_solver
@@ -18,6 +19,7 @@ from lpsched.result.provenance import provenance_of
 from lpsched.search.frontier import Edge, frontier, sampled
 
 if TYPE_CHECKING:
+    from lpsched.certificate.bounds import Prover
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Point as Split
@@ -74,7 +76,7 @@ def front(
         raise InstanceError("the terms", (fault,))
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = Prover(asked)
+        prover = prover_of(asked)
         require_power(prover)
         require_time(prover, solver)
         found = frontier(asked, solver)

@@ -106,7 +106,7 @@ class Energy:
         return _relaxed_front(bag, front.ENERGY, solver, watch)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
-        return rounded_down(prover.cost(prices, 1.0, 0.0))
+        return rounded_down(prover.energy(prices))
 
     def value(self, measured: Measurement) -> float:  # noqa: D102
         assert measured.energy_joules is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Prover
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms, check_ratio, checked
 from lpsched.pipeline.curve import Curve
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.objectives import Profit
+from lpsched.pipeline.proving import prover_of
 from lpsched.pipeline.questions import energy_cost, missing_data
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
@@ -74,7 +74,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         raise InstanceError(bag.name, faults)
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = Prover(asked)
+        prover = prover_of(asked)
         require_power(prover)
         require_time(prover, solver)
         gamma = _price_of_ratio_one(bag, solver, needed=start is not None or stop is not None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Prover
 from lpsched.display import number
 from lpsched.errors import NotFoundError
 from lpsched.formulations.machine_counts import longest_task
@@ -17,7 +16,7 @@ from lpsched.pipeline.electricity_needs import electricity_need
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.machine_needs import Present, is_large, machine_needs
 from lpsched.pipeline.price_needs import price_need
-from lpsched.pipeline.proving import prove
+from lpsched.pipeline.proving import prove, prover_of
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.solvers import default_solver
@@ -98,7 +97,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     has_price = known or bool(bag.prices.per_task)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
-        prover = Prover(question.bag)
+        prover = prover_of(question.bag)
         require_power(prover)
         require_time(prover, solver)
         revenue = revenue_of(question.bag) if has_price else None

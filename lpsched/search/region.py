@@ -75,7 +75,7 @@ def region(bag: Bag, solver: Solver) -> Region:
         If the solver fails.
     """
     free = bag.without_limits()
-    scales = scales_of(free)
+    scales = scales_of(free, whole=False)
     down = [_point(scales, each) for each in frontier(_without_idling(free, THRIFTY), solver).corners]
     up = [_point(scales, each) for each in frontier(_without_idling(free, WASTEFUL), solver).corners]
     return Region(tuple(_once([*down, *reversed(up)])), scales.idle_floor_watts)
