@@ -146,11 +146,19 @@ class Prover:
         supply, proved = self._supply(prices), self.shortest or Fraction(0)
         if supply > 0:
             proved = max(proved, self._cheapest(prices, Fraction(0)) / supply)
-        return _multiple_above(proved, self._unit)
+        return self.whole_seconds(proved)
 
     def energy(self, prices: Multipliers) -> Fraction:
         """Return the joules that every schedule takes at least."""
-        return _multiple_above(self.cost(prices, 1.0, 0.0), self._joules_unit)
+        return self.whole_joules(self.cost(prices, 1.0, 0.0))
+
+    def whole_seconds(self, proved: Fraction) -> Fraction:
+        """Return the least makespan of whole tasks that is not below one that is proved."""
+        return _multiple_above(proved, self._unit)
+
+    def whole_joules(self, proved: Fraction) -> Fraction:
+        """Return the least energy of whole tasks that is not below one that is proved."""
+        return _multiple_above(proved, self._joules_unit)
 
     def cost(
         self, prices: Multipliers, joules_weight: Number, seconds_weight: Number, *, wear: bool = False

@@ -49,6 +49,7 @@ class Effort(StrEnum):
 
     FAST = "fast"
     BALANCED = "balanced"
+    AUTO = "auto"
     TIGHT = "tight"
 
 

@@ -47,7 +47,7 @@ def solve(
             help="fast: one linear program. balanced: and loads evened out, in milliseconds. "
             "tight: patterns and search, for few tasks a machine."
         ),
-    ] = Effort.FAST,
+    ] = Effort.AUTO,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
     ] = None,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 POLL_SECONDS: Final = 0.05
+RUN: Final = 3e-4  # seconds of work counted for each run,
+ITERATION: Final = 4e-6  # for each iteration of the simplex method,
+CELL: Final = 4e-9  # and for each iteration and coefficient
 
 
 def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> None:
@@ -36,6 +39,9 @@ def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None)
         _run_in_thread(highs, watch)
     else:
         highs.run()
+    if watch is not None:
+        iterations = max(0, highs.getInfo().simplex_iteration_count)
+        watch.count(RUN + iterations * (ITERATION + CELL * len(program.values)))
 
 
 def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:

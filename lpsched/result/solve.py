@@ -33,6 +33,7 @@ class Effort(StrEnum):
 
     FAST = "fast"  # one linear program, rounded
     BALANCED = "balanced"  # and tasks exchanged until the loads of the machines are even
+    AUTO = "auto"  # balanced, and about a second of search where the gap is wide
     TIGHT = "tight"  # patterns and search, for bags with few tasks a machine
 
 
@@ -66,7 +67,7 @@ class Result:
 
     objective: str
     unit: str
-    effort: Effort
+    effort: Effort  # as asked for
     status: Status
     regime: Regime | None
     bound_regime: Regime | None
@@ -80,6 +81,7 @@ class Result:
     worth: Worth | None
     timings: FrozenDict[str, float]
     provenance: Provenance
+    effort_used: Effort = Effort.FAST  # the last of fast, balanced and tight that was at work
     tight_may_help: bool = False  # whether more effort is likely to bring value and bound closer
     risk_asked: bool = False
     risk: Risk | None = None  # if asked for, and anything runs
@@ -89,6 +91,7 @@ class Result:
         return self.provenance.header(FORMAT) | {
             "objective": self.objective,
             "effort": self.effort.value,
+            "effort_used": self.effort_used.value,
             "status": self.status.value,
             "regime": self.regime,
             "bound_regime": self.bound_regime,
