@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest, rounded_up
 from lpsched.errors import NotFoundError
-from lpsched.formulations.machine_counts import longest_task, own_cost
+from lpsched.formulations.machine_counts import own_cost
+from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.instance.fields import MOST
 from lpsched.instance.machine_sets import with_machines
 from lpsched.pipeline.solving import DEFAULT_GAP, answer
@@ -117,8 +118,10 @@ class _ProvedLines:
 
     def __init__(self, bag: Bag, j: int, last: int) -> None:
         self.machine, self.j, self.last = bag.machine_types[j], j, last
-        self._prover = Prover(with_machines(bag, {self.machine.name: self.machine.count + last}))
-        self._income, self._longest = self._prover.income(), Fraction(longest_task(bag))
+        more = with_machines(bag, {self.machine.name: self.machine.count + last})
+        shortest = Shortest(*least_makespan(more))  # with fewer machines no schedule is shorter
+        self._prover, self._shortest = Prover(more, None, shortest), Fraction(shortest.seconds)
+        self._income = self._prover.income()
         self._lines: list[_ProvedLine] = []
 
     def add(self, prices: CountPrices) -> _ProvedLine:
@@ -127,7 +130,7 @@ class _ProvedLines:
         slower = prover.rate(Multipliers(prices.machines, prices.cap), self._income - theta)
         watts = (prover.per_joule + Fraction(prices.cap)) * Fraction(machine.idle_watts)
         slope = Fraction(prices.machines[self.j]) - watts - _depreciation(machine)
-        self._lines.append(_ProvedLine(slower + theta / self._longest, slope, self.last))
+        self._lines.append(_ProvedLine(slower + theta / self._shortest, slope, self.last))
         return self._lines[-1]
 
     def at(self, more: int) -> Fraction:

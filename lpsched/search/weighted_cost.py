@@ -24,16 +24,16 @@ MOST_RESCALED: Final = 3
 
 
 def least_cost(
-    bag: Bag, weights: front.Weights, solver: Solver, *, watch: Watch | None = None
+    bag: Bag, weights: front.Weights, solver: Solver, *, watch: Watch | None = None, whole: bool = True
 ) -> tuple[Scales, LpSolution]:
-    """Return the solution for these weights, and the scales to read it in.
+    """Return the solution for these weights, and the scales to read it in; for `whole` tasks, or split ones.
 
     Raises
     ------
     SolverError
         If the solver fails; to run out of time is no failure.
     """
-    scales = front.scales_for(bag, weights)
+    scales = front.scales_for(bag, weights, whole=whole)
     solution = solver.solve(front.compile_lp(scales, weights), watch=watch)
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
@@ -41,7 +41,7 @@ def least_cost(
         makespan = front.point_of(scales, require_optimal(solution)).makespan_seconds
         if makespan >= SHORT * scales.seconds:
             break
-        shorter = scales_of(bag, seconds=makespan)
+        shorter = scales_of(bag, seconds=makespan, whole=whole)
         again = solver.solve(front.compile_lp(shorter, weights), watch=watch)
         if again.status is not LpStatus.OPTIMAL:  # what there is will do
             break
