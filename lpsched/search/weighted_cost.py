@@ -3,6 +3,9 @@
 The front program counts time in T, the longest makespan that can be of use for its weights. Where far shorter
 ones are best, s = t / T may be so small that the solver's absolute tolerance hides it. Then it is solved
 again with a T as short as the answer.
+
+The row t >= L is added where the answer without it breaks it. Where the two tie, the prices are then those
+of the machines, and not of a row that no machine moves.
 """
 
 from __future__ import annotations
@@ -34,7 +37,12 @@ def least_cost(
         If the solver fails; to run out of time is no failure.
     """
     scales = front.scales_for(bag, weights, whole=whole)
-    solution = solver.solve(front.compile_lp(scales, weights), watch=watch)
+    solution = solver.solve(front.compile_lp(scales.split(), weights), watch=watch)
+    if scales.shortest and solution.status is LpStatus.OPTIMAL:
+        if scales.allows(front.point_of(scales.split(), solution).makespan_seconds):
+            scales = scales.split()
+        else:
+            solution = solver.solve(front.compile_lp(scales, weights), watch=watch)
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break
