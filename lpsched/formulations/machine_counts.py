@@ -15,10 +15,9 @@ Without the last row, types that run everything would pay for ever: two halves o
 would be done in half the time.
 
 Why it bounds: take any prices pi, mu >= 0 of machine seconds and joules above idle, and any theta >= 0. A
-schedule of makespan t >= L with v more machines (L being that of `whole_tasks.py` with the most machines in
-question, no less than l) has by `certificate/bounds.py` at an income of N - theta a rate of at most
-S - K + r_max max(0, N - theta - g), and N brings theta / t <= theta / L more. But for r_max, which matters
-only where prices are off by rounding, and is largest at the largest v, that is a line in v:
+schedule of makespan t >= l with v more machines has by `certificate/bounds.py` at an income of N - theta a
+rate of at most S - K + r_max max(0, N - theta - g), and N brings theta / t <= theta / l more. But for r_max,
+which matters only where prices are off by rounding, and is largest at the largest v, that is a line in v:
 
     slope = pi_j - (c PUE + mu) b_j - purchase_j / life_j.
 

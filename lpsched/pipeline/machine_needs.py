@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest, rounded_up
 from lpsched.errors import NotFoundError
-from lpsched.formulations.machine_counts import own_cost
-from lpsched.formulations.whole_tasks import least_makespan
+from lpsched.formulations.machine_counts import longest_task, own_cost
 from lpsched.instance.fields import MOST
 from lpsched.instance.machine_sets import with_machines
 from lpsched.pipeline.solving import DEFAULT_GAP, answer
@@ -119,8 +118,8 @@ class _ProvedLines:
     def __init__(self, bag: Bag, j: int, last: int) -> None:
         self.machine, self.j, self.last = bag.machine_types[j], j, last
         more = with_machines(bag, {self.machine.name: self.machine.count + last})
-        shortest = Shortest(*least_makespan(more))  # with fewer machines no schedule is shorter
-        self._prover, self._shortest = Prover(more, None, shortest), Fraction(shortest.seconds)
+        longest = _longest(bag)
+        self._prover, self._longest = Prover(more, None, longest), Fraction(longest.seconds)
         self._income = self._prover.income()
         self._lines: list[_ProvedLine] = []
 
@@ -130,7 +129,7 @@ class _ProvedLines:
         slower = prover.rate(Multipliers(prices.machines, prices.cap), self._income - theta)
         watts = (prover.per_joule + Fraction(prices.cap)) * Fraction(machine.idle_watts)
         slope = Fraction(prices.machines[self.j]) - watts - _depreciation(machine)
-        self._lines.append(_ProvedLine(slower + theta / self._shortest, slope, self.last))
+        self._lines.append(_ProvedLine(slower + theta / self._longest, slope, self.last))
         return self._lines[-1]
 
     def at(self, more: int) -> Fraction:
@@ -232,6 +231,15 @@ def _told(
         sure_adds_at_most=None if tried is None else tried.at_most,
         pieces=counts.pieces,
     )
+
+
+def _longest(bag: Bag) -> Shortest:
+    """Return what the longest task proves, whatever the number of machines."""
+    seconds = longest_task(bag)
+    longest = next(
+        i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
+    )
+    return Shortest(seconds, (longest,))
 
 
 def _useful(bag: Bag, j: int) -> int:
