@@ -80,14 +80,18 @@ class Shortest:
 
     def holds(self, bag: Bag) -> bool:
         """Tell whether fewer tasks of these types than there are can be finished in any shorter time."""
-        limit, finished = Fraction(self.seconds), 0
-        chosen = set(self.task_types)
-        for j, machine in enumerate(bag.machine_types):
-            own = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
-            times = [bag.seconds[i, column] for i in chosen for column in own]
-            quickest = min((Fraction(each) for each in times if each is not None), default=None)
-            if quickest is not None and limit > 0:
-                finished += machine.count * (-(-limit // quickest) - 1)
+        limit, chosen = Fraction(self.seconds), set(self.task_types)
+        if not chosen <= set(range(len(bag.task_types))):  # from behind, a type would be counted twice
+            return False
+        quickest: dict[int, float] = {}
+        for i in chosen:
+            for (j, _), seconds in zip(bag.modes, bag.seconds.row(i), strict=True):
+                if seconds is not None:
+                    quickest[j] = min(seconds, quickest.get(j, seconds))
+        finished = sum(
+            bag.machine_types[j].count * (-(-limit // Fraction(seconds)) - 1)
+            for j, seconds in quickest.items()
+        )
         return limit <= 0 or finished < sum(bag.task_types[i].count for i in chosen)
 
 
@@ -323,11 +327,11 @@ class Prover:
         idle = [Fraction(machine.idle_watts) for machine in self.bag.machine_types]
         common = math.lcm(1 << cells.watts_shift, *(each.denominator for each in idle))
         found, scale = 0, common >> cells.watts_shift
+        floor = [int(idle[j] * common) for j in self._machine_of]
         for seconds, watts, columns in zip(cells.seconds, cells.watts, cells.columns, strict=True):
             for e, a, column in zip(seconds, watts, columns, strict=True):
                 if e is not None and a is not None:
-                    above = a * scale - idle[self._machine_of[column]] * common
-                    found = math.gcd(found, e * int(above))
+                    found = math.gcd(found, e * (a * scale - floor[column]))
         drawn = Fraction(found, common << cells.seconds_shift)
         down = math.lcm(drawn.denominator, unit.denominator)
         return Fraction(math.gcd(int(drawn * down), int(unit * down)), down)

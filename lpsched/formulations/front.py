@@ -56,10 +56,10 @@ MAKESPAN: Final = Weights(0.0, 1.0)
 ENERGY: Final = Weights(1.0, 0.0)
 
 
-def scales_for(bag: Bag, weights: Weights) -> Scales:
+def scales_for(bag: Bag, weights: Weights, *, whole: bool = True) -> Scales:
     """Return scales whose T is the longest makespan that can be of use for these weights."""
-    scales = scales_of(bag)
-    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)))
+    scales = scales_of(bag, whole=whole)
+    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)), whole=whole)
 
 
 def longest_useful(scales: Scales, weights: Weights | None = None) -> float:

@@ -22,7 +22,7 @@ passes there; but at a price of 0 the task type would cost nothing, and the cert
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -66,6 +66,14 @@ class Scales:
     cap: CapScale | None
     units: Floats  # u
     shortest: float = 0.0  # L: no schedule takes less; 0 where the programs know
+
+    def allows(self, seconds: float) -> bool:
+        """Tell whether a makespan is none that L forbids, but for rounding."""
+        return seconds >= self.shortest * (1.0 - ROUNDING)
+
+    def split(self) -> Scales:
+        """Return the same scales for split tasks: without L."""
+        return replace(self, shortest=0.0)
 
     @cached_property
     def idle_floor_watts(self) -> float:

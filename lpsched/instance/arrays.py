@@ -68,6 +68,19 @@ def usable_arrays(bag: Bag) -> BagArrays:
     )
 
 
+def usable_bag(bag: Bag) -> Bag:
+    """Return the bag without its deadline, and without the pairs that take longer than that."""
+    free, usable = bag.without_deadline(), usable_arrays(bag).can_run
+    if usable.sum() == arrays_of(bag).can_run.sum():
+        return free
+    watts = None if bag.watts is None else _only(bag.watts, usable)
+    return replace(free, seconds=_only(bag.seconds, usable), watts=watts)
+
+
+def _only(table: Table, usable: Mask) -> Table:
+    return replace(table, packed=np.where(usable, _cells(table), np.nan).tobytes())
+
+
 def _cells(table: Table) -> Floats:
     return np.frombuffer(table.packed).reshape(table.rows, table.columns)
 

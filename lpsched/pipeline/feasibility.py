@@ -8,7 +8,9 @@ from lpsched.certificate.bounds import Prover, Shortest, rounded_down
 from lpsched.display import number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
 from lpsched.formulations.whole_tasks import least_makespan
+from lpsched.instance.arrays import usable_bag
 from lpsched.pipeline.objectives import Makespan, Relaxed
+from lpsched.pipeline.screening import screen_of
 
 if TYPE_CHECKING:
     from lpsched.lp.program import Solver
@@ -55,9 +57,9 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
     deadline = prover.bag.site.deadline_seconds
     if deadline is None and (prover.headroom is None or prover.headroom > 0):
         return None
-    free = prover.bag.without_deadline()
+    usable = usable_bag(prover.bag)
     try:
-        relaxed = Makespan().relax(free, solver, watch)
+        relaxed = Makespan().relax(usable, solver, watch)
     except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
@@ -68,15 +70,14 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
         ) from error
     if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
-        # The proof above is about schedules that meet the deadline; this one is about all.
-        least = rounded_down(
-            Prover(free, None, Shortest(*least_makespan(free))).makespan(relaxed.multipliers)
-        )
-        why = (
-            f"no schedule takes less than {number(least)} s"
-            if least > deadline
-            else "whole tasks take longer"
-        )
+        # That proof is about schedules without a task beyond the deadline; what is told, about all schedules.
+        free = prover.bag.without_deadline()
+        every = Prover(free, screen_of(free), Shortest(*least_makespan(free)))
+        least = rounded_down(every.makespan(Makespan().relax(free, solver, watch).multipliers))
+        why = f"no schedule takes less than {number(least)} s"
+        if least <= deadline:
+            least = rounded_down(prover.makespan(relaxed.multipliers))
+            why = f"on machines that finish a task by then, no schedule takes less than {number(least)} s"
         raise InfeasibleError(
             f"{prover.bag.name}: the deadline is {number(deadline)} s, but {why}{under}; "
             "give it more time, more machines or fewer tasks"

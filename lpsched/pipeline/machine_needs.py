@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest, rounded_up
 from lpsched.errors import NotFoundError
 from lpsched.formulations.machine_counts import longest_task, own_cost
 from lpsched.instance.fields import MOST
@@ -117,8 +117,10 @@ class _ProvedLines:
 
     def __init__(self, bag: Bag, j: int, last: int) -> None:
         self.machine, self.j, self.last = bag.machine_types[j], j, last
-        self._prover = Prover(with_machines(bag, {self.machine.name: self.machine.count + last}))
-        self._income, self._longest = self._prover.income(), Fraction(longest_task(bag))
+        more = with_machines(bag, {self.machine.name: self.machine.count + last})
+        longest = _longest(bag)
+        self._prover, self._longest = Prover(more, None, longest), Fraction(longest.seconds)
+        self._income = self._prover.income()
         self._lines: list[_ProvedLine] = []
 
     def add(self, prices: CountPrices) -> _ProvedLine:
@@ -229,6 +231,15 @@ def _told(
         sure_adds_at_most=None if tried is None else tried.at_most,
         pieces=counts.pieces,
     )
+
+
+def _longest(bag: Bag) -> Shortest:
+    """Return what the longest task proves, whatever the number of machines."""
+    seconds = longest_task(bag)
+    longest = next(
+        i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
+    )
+    return Shortest(seconds, (longest,))
 
 
 def _useful(bag: Bag, j: int) -> int:

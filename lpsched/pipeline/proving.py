@@ -81,6 +81,6 @@ def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | No
             raise
         least = number(fastest.relaxation.makespan_seconds)
         raise NotFoundError(
-            f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of split "
-            f"tasks {least} s; that is too close for the solver to tell; give it a little more time"
+            f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of the "
+            f"relaxation {least} s; that is too close for the solver to tell; give it a little more time"
         ) from error

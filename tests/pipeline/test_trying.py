@@ -12,7 +12,7 @@ from lpsched.pipeline.trying import effort_named, is_worthwhile
 from lpsched.result.solve import Effort, Status
 from lpsched.watch import Watch
 from tests.formulations.middling import middling
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 
 def test_an_unknown_effort_is_refused_with_the_known_ones():
@@ -60,7 +60,7 @@ def test_more_effort_ends_at_once_when_the_watch_is_over():
 
 
 def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
-    bag = simple_bag([[2.0]], [3], [2])  # split tasks take 3 s, whole ones 4 s
+    bag = half_full()  # split tasks take 4 s, whole ones 6 s
     assert solve(bag).tight_may_help
     assert not solve(bag, effort="tight").tight_may_help
     assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
