@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
@@ -210,13 +211,17 @@ class IntervalProver:
         """Return the bound of the objective that a bound of the score means; of energy, in whole units."""
         if self.objective == "profit":
             return SECONDS_PER_HOUR * (score - self.known.standing())
-        if self.objective == "makespan" or self.unit is None:
-            return -score
-        whole = [d for row in self.rows for _, _, d in row]
+        return -score if self.joules is None else math.ceil(-score / self.joules) * self.joules
+
+    @cached_property
+    def joules(self) -> Fraction | None:
+        """The common unit of all d and of I u, where energy is asked for and nothing is gained by waiting."""
+        if self.objective != "energy" or self.unit is None:
+            return None
         idle = self.known.idle_watts * self.unit * self.per_joule_above  # of one u; may be no whole number
-        step = Fraction(math.gcd(*(d * idle.denominator for d in whole), idle.numerator), idle.denominator)
-        step /= self.per_joule_above
-        return math.ceil(-score / step) * step if step else -score
+        above = (d * idle.denominator for row in self.rows for _, _, d in row)
+        common = math.gcd(idle.numerator, *above)
+        return Fraction(common, idle.denominator * self.per_joule_above) if common else None
 
     def _most(self, items: list[tuple[int, int, int]], capacity: int, cells: int) -> int:
         """Return a worth that no pattern exceeds; each item is its time, its worth, and how many there are.
