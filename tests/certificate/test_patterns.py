@@ -139,6 +139,23 @@ def test_a_price_of_the_cap_counts_in_an_interval():
     assert (line.a, line.b) == (280 * 3600, 90)
 
 
+def test_under_a_cap_waiting_may_end_between_units():
+    # 128 W leave 108 W above idle: 270 Wh take 2.5 h, half an hour of it waiting; not 3 h.
+    capped = replace(THREE, site=Site(average_power_cap_watts=128.0))
+    priced = replace(plain(0), cap_price=Fraction(1))
+    assert check(capped, certificate(capped, "makespan", 9000, intervals=[priced])).proved == 9000
+
+
+def test_prices_above_the_idle_floor_are_scaled_down_where_there_is_no_end():
+    # At 40 W for each of two machines, A = 3 x (90 + 40) Wh = 390 Wh and B = 80 W, four times the idle floor; a
+    # schedule of 3 h takes 330 Wh, of 2 h 310 Wh. At 10 W, A = 300 Wh, whatever the makespan.
+    dear = certificate(THREE, "energy", 300 * 3600, intervals=[plain(0, price=40)])
+    assert check(THREE, dear).proved == 300 * 3600
+    # By 4 h they need no scaling: 390 - 60 x 4 = 150 Wh, less than the 270 Wh of the multipliers.
+    late = replace(dear, terms=Terms(deadline_seconds=4 * 3600.0))
+    assert check(THREE, late).proved == 270 * 3600
+
+
 def test_pigeons_and_holes():
     # Four tasks; a machine of 2 s each and one of 3 s each. In less than 6 s they finish 2 and 1. In 6.5 s: 3 and 2.
     bag = simple_bag([[2.0, 3.0]], [4], [1, 1])
