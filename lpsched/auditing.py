@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lpsched.certificate import arrivals, boxes
 from lpsched.certificate.bounds import rounded_down, rounded_up
-from lpsched.certificate.claim import FORMAT, check
+from lpsched.certificate.claim import FORMATS, check
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
@@ -94,7 +94,7 @@ def _checked(bag: Bag, path: Path) -> Checked:
             found = _examined_rows(bag, path, may_wait=may_wait)
         else:
             document = read_document(path)
-            if isinstance(document.value, dict) and document.value.get("format") == FORMAT:
+            if isinstance(document.value, dict) and document.value.get("format") in FORMATS:
                 return _certificate(bag, name, document)
             found = _examined_document(bag, name, document, may_wait=may_wait)
     except InstanceError as error:
