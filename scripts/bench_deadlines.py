@@ -160,12 +160,12 @@ def cp_sat_makespans(bags: list[Bag]) -> list[int] | None:
     return found
 
 
-def tiny_cases(bags: int) -> tuple[list[Bag], str]:
+def tiny_cases(bags: int, *, ask_cp_sat: bool = False) -> tuple[list[Bag], str]:
     """Return tiny bags with deadlines that some schedule meets, and what CP-SAT says of them."""
     rng = np.random.default_rng(23)
     free = [tiny_bag(rng) for _ in range(bags)]
     least = [least_makespan(bag) for bag in free]
-    second = cp_sat_makespans(free)
+    second = cp_sat_makespans(free) if ask_cp_sat else None
     if second is not None:
         agree = (
             abs(Fraction(two, 1000) - one) < Fraction(1, 10**6)
@@ -183,12 +183,12 @@ def tiny_cases(bags: int) -> tuple[list[Bag], str]:
             cap = idle + joules / deadline * float(rng.uniform(1.0, 1.2)) * (1 + 1e-9)
             site = Site(deadline_seconds=deadline, average_power_cap_watts=cap)
         cases.append(replace(bag, site=site))
-    return cases, "CP-SAT is not installed" if second is None else "CP-SAT proves the same least makespans"
+    return cases, "CP-SAT was not asked" if second is None else "CP-SAT proves the same least makespans"
 
 
 def tiny(bags: int) -> None:
     """Print how often nothing is found although there is a schedule."""
-    cases, second = tiny_cases(bags)
+    cases, second = tiny_cases(bags, ask_cp_sat=True)
     for effort in EFFORTS:
         outcomes: Counter[str] = Counter()
         for number, bag in enumerate(cases):

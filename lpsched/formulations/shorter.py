@@ -7,19 +7,18 @@ Data       n_i    tasks of type i                m_j    machines of type j
            e_ijk  seconds in P-state k           d_ijk  joules above idle
            D      deadline                       H      P - I, what the power cap leaves above the idle floor
            kappa  what a task costs: money, joules or nothing, as the objective counts
-           f, g   the shares of the deadline and of the joules under the cap that may be used
+           f_j, g the shares of the deadline and of the joules under the cap that may be used
 Variables  x_ijk  tasks of type i that run on machine type j in P-state k, 0 where e_ijk > D
-           t      the time that machines are used
 
     min   kappa x
     s.t.  sum_jk x_ijk        =  n_i          for each task type i      (demand)
-          sum_ik e_ijk x_ijk  <= m_j t        for each machine type j   (capacity)
+          sum_ik e_ijk x_ijk  <= m_j f_j D    for each machine type j   (capacity)
           sum d_ijk x_ijk     <= g H D                                  (cap)
-          x >= 0,  0 <= t <= f D
+          x >= 0
 
-With the costs 0 of x and 1 of t it is the fastest way under the same limits. Only limits change from one f to
-the next, so each solve starts from the basis of the last one. A whole task may be longer than f D as long as
-it is not longer than D: that is why this is not the program of a bag with a shorter deadline.
+The fastest way has t in place of f_j D, and is the least t. Only limits change from one f to the next, so
+each solve starts from the basis of the last one. A whole task may be longer than f_j D as long as it is not
+longer than D: that is why this is not the program of a bag with a shorter deadline.
 
 Nothing is proved by it: it only suggests schedules. A cap below the idle floor (H < 0) is stricter the longer
 a schedule takes; there g is the longest share of the deadline that the schedule may end at.
@@ -79,27 +78,12 @@ class ShorterDeadlines:
     costs: Floats  # of one task of each type in each column; infinite where it cannot run by the deadline
     _master: Master | None = None
 
-    @property
-    def takes(self) -> Floats:
-        """What a task takes of each machine type's time up to the deadline, and of the cap's joules.
-
-        Limits x task types x columns.
-        """
-        scales, arrays = self.scales, self.scales.arrays
-        one = scales.loads / arrays.task_counts[:, np.newaxis]
-        own = np.arange(len(arrays.machine_counts))[:, np.newaxis, np.newaxis] == arrays.machine_of
-        takes: Floats = np.where(own, one, 0.0)
-        if scales.cap is None:
-            return takes
-        return np.concatenate([takes, scales.cap.loads[np.newaxis] / arrays.task_counts[:, np.newaxis]])
-
-    def limits(self, time_share: float, cap_share: float) -> Floats:
-        """Return the shares of time and joules that may be taken."""
-        times = np.full(len(self.scales.arrays.machine_counts), time_share)
+    def limits(self, shares: Floats) -> Floats:
+        """Return what may be taken of each limit: shares of the machine types' time, and last of the cap."""
         cap = self.scales.cap
-        return times if cap is None else np.append(times, cap.headroom * cap_share)
+        return shares[:-1] if cap is None else np.append(shares[:-1], cap.headroom * shares[-1])
 
-    def cheapest(self, time_share: float, cap_share: float) -> Shortened | None:
+    def cheapest(self, shares: Floats) -> Shortened | None:
         """Return the cheapest way within these shares of deadline and cap; `None` if there is none.
 
         Raises
@@ -111,9 +95,8 @@ class ShorterDeadlines:
         if self._master is None:
             self._master = self.solver.master(program)
         upper, row_upper = program.upper.copy(), program.row_upper.copy()
-        upper[-1] = time_share
-        if self.scales.cap is not None:
-            row_upper[-1] = self.scales.cap.headroom * cap_share
+        upper[-1] = 0.0
+        row_upper[self.costs.shape[0] :] = self.limits(shares)
         self._master.change_limits(upper, program.row_lower, row_upper)
         solution = self._master.solve()
         if not is_sound(solution):  # as infeasible ones are; hot starts have been seen to go wrong as well
@@ -141,13 +124,14 @@ class ShorterDeadlines:
         shares = scales.shares_of(solution["y"])
         makespan = scales.makespan_of(shares)
         prices = np.maximum(-y[types:], 0.0)
-        extra = (prices[:, np.newaxis, np.newaxis] * self.takes).sum(axis=0)
-        demand = (y[:types] / arrays.task_counts)[:, np.newaxis]
+        own = self.costs * arrays.task_counts[:, np.newaxis] + prices[arrays.machine_of] * scales.loads
+        if scales.cap is not None:
+            own += prices[-1] * scales.cap.loads
         return Shortened(
             shares,
             makespan,
             scales.energy_of(shares, makespan),
-            reduced_costs=self.costs + extra - demand,
+            reduced_costs=(own - y[:types, np.newaxis]) / arrays.task_counts[:, np.newaxis],
             machine_prices=tuple(prices[:machines].tolist()),
             weight=OVERLOAD * (float(prices.max(initial=0.0)) or 1.0),
         )
@@ -181,7 +165,7 @@ def _costs(scales: Scales, objective: str) -> Floats:
 
 
 def _compile(scales: Scales, costs: Floats, usable: Mask) -> LinearProgram:
-    """Return the program above with f = g = 1; its time t is counted in deadlines, its x in units u of n."""
+    """Return the program above with t up to D in place of f D; t is counted in D, x in units u of n."""
     bag, arrays = scales.bag, scales.arrays
     lp = LpBuilder(NAME)
     y = lp.variables("y", upper=np.where(usable, SLACK / scales.units, 0.0))

@@ -5,14 +5,14 @@ schedule is found that meets it:
 
     relaxation   rounded and placed; if that is too late, its loads evened out (`recovery/levelling.py`),
                  then single tasks exchanged between machines of all types (`recovery/exchange.py`)
-    ladder       the same for relaxations of shorter deadlines (`formulations/shorter.py`), first by half of
-                 what the schedule was too late, then each time twice as much; once one is in time, the
-                 shares between it and the last miss are bisected
+    ladder       the same for relaxations that give a machine type which is too late so much less time
+                 (`formulations/shorter.py`), again and again; once a schedule is in time, the times between
+                 those of the last two are bisected
     fastest      the same for the fastest relaxation
     search       where tasks are few, assignments one by one (`recovery/within_deadline.py`)
 
-What a relaxation costs rises as its deadline gets shorter, so the longest share that is in time is nearly
-the best; all that were in time are compared. All work is counted, none is timed.
+What a relaxation costs rises as times get shorter, so the longest ones in time are nearly the best; all that
+were in time are compared. All work is counted, none is timed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from lpsched.formulations.profit import energy_price
 from lpsched.formulations.shorter import shorter_deadlines
 from lpsched.instance.items import items_of
 from lpsched.instance.p_states import column_numbers
-from lpsched.pipeline.objectives import Makespan
+from lpsched.pipeline.objectives import Energy, Makespan
 from lpsched.recovery.exchange import Exchange
 from lpsched.recovery.levelling import levelled
 from lpsched.recovery.lpt import place
 from lpsched.recovery.plans import plan_of_schedule
-from lpsched.recovery.rounding import ease, moves_of, round_shares, taken
+from lpsched.recovery.rounding import Takes, ease, moves_of, round_shares
 from lpsched.recovery.waiting import ended
-from lpsched.recovery.within_deadline import DeadlineSearch
+from lpsched.recovery.within_deadline import search
 from lpsched.schedule.bag import NOTHING, Schedule
 from lpsched.schedule.task_counts import task_counts
 from lpsched.verify.bag import Examined, Measurement, Tables, examine
@@ -47,8 +47,10 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.formulations.scales import Scales
     from lpsched.formulations.shorter import Shortened, ShorterDeadlines
     from lpsched.instance import Bag
+    from lpsched.instance.arrays import Floats
     from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Objective
@@ -58,14 +60,14 @@ if TYPE_CHECKING:
 
 LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
 MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks
-FIRST_STEP: Final = 1e-5  # of the deadline, at least: by how much the first rung is shorter
-FIRST_SHARE: Final = 0.25  # of what the first schedule was too late
+LEAST_CUT: Final = 1e-5  # of the deadline, beyond what a machine type was too late
 OVERLOAD: Final = 40.0  # times what a machine costs a second: one above the limit
 ROUNDING: Final = 1e-9
 LITTLE: Final = 1e-3
-MOST_RUNGS: Final = 20  # each twice as far from the deadline as the last
-LAST_STEP: Final = 0.5
+MOST_RUNGS: Final = 16
+EVEN_RUNGS: Final = 6  # from then on, more is cut each time
 BISECTIONS: Final = 3
+FAR_BISECTIONS: Final = 8  # where the last cut was too much for any way
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,23 @@ def verified_schedule(
     return examined_schedule(bag, schedule, memory.tables)
 
 
+def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> Recovered | str:
+    """Return the schedule of a vertex of the energy/makespan front, or the limit that it misses.
+
+    Where it misses a deadline, the one with the least energy of those that were found within it.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
+    own = verified_schedule(bag, vertex, memory=memory)
+    if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
+        return own
+    found = _within_deadline(bag, Energy(), vertex, solver)
+    return own if isinstance(found, _Missed) else best_of(Energy(), found)
+
+
 def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
     """Return a schedule with its measurement, or the limit that it misses.
 
@@ -204,12 +223,12 @@ class _Attempts:
     found: list[Recovered] = field(default_factory=list)
     missed: str = ""
     shortest: float = math.inf  # the makespan that came nearest
-    missing: Schedule | None = None  # the last schedule that was too late, and by how much of the deadline
-    overload: float = 0.0
-    overdraw: float = 0.0  # likewise by waiting for the power cap
+    missing: Schedule | None = None  # the last schedule that was too late
+    excess: Floats = field(init=False)  # of the last one, by machine type and last by waiting for the cap
 
     def __post_init__(self) -> None:
         """Read the seconds by names."""
+        self.excess = np.zeros(len(self.bag.machine_types) + 1)
         column = column_numbers(self.bag.machine_types)
         self._seconds = {
             (task.name, *key): self.bag.seconds[i, number] or 0.0
@@ -221,14 +240,14 @@ class _Attempts:
         """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
         bag = self.bag
         schedule = place(bag, counts, self.memory.placed)
-        if self._longest(schedule) > self.deadline:
+        if max(self._loads(schedule)) > self.deadline:
             schedule = levelled(bag, schedule, self.deadline)
         return self.keep(schedule)
 
     def exchange(self, limit: float) -> bool:
         """Exchange single tasks of the last schedule that was too late; tell whether it then is in time."""
         bag, schedule = self.bag, self.missing
-        if schedule is None or not self.overload or not fits_exchanges(bag):
+        if schedule is None or not self.excess[:-1].any() or not fits_exchanges(bag):
             return False
         plan = plan_of_schedule(bag, self.items, schedule)
         second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
@@ -236,11 +255,11 @@ class _Attempts:
 
     def keep(self, schedule: Schedule) -> bool:
         """Verify a schedule with its endings, and keep those in time; tell whether there is one."""
-        longest = self._longest(schedule)
-        self.overload = max(0.0, longest / self.deadline - 1.0)
-        self.overdraw = 0.0
+        loads = self._loads(schedule)
+        longest = max(loads)
+        self.excess = np.maximum(0.0, np.append(loads, 0.0) / self.deadline - 1.0)
         capped = self.bag.site.average_power_cap_watts is not None
-        if self.overload > ROUNDING and self.missed and not capped:  # no need to look exactly
+        if self.excess.max() > ROUNDING and self.missed and not capped:  # no need to look exactly
             self.missing, self.shortest = schedule, min(self.shortest, longest)
             return False
         counts = task_counts(self.bag, schedule)
@@ -253,20 +272,19 @@ class _Attempts:
                 kept = True
             elif not kept and not late:
                 end = ending.makespan_seconds or longest
-                self.overdraw = max(0.0, end / self.deadline - 1.0) if end > longest else 0.0
+                self.excess[-1] = max(0.0, end / self.deadline - 1.0) if end > longest else 0.0
                 self.missed = self.missed or examined
                 self.missing, self.shortest = schedule, min(self.shortest, end)
         return kept
 
-    def _longest(self, schedule: Schedule) -> float:
-        """Return the largest load, in doubles."""
-        return max(
-            sum(
-                run.count * self._seconds[run.task_type, group.machine_type, run.p_state]
-                for run in group.runs
-            )
-            for group in schedule.groups
-        )
+    def _loads(self, schedule: Schedule) -> list[float]:
+        """Return the largest load of each machine type, in doubles."""
+        largest = {machine.name: 0.0 for machine in self.bag.machine_types}
+        for group in schedule.groups:
+            name = group.machine_type
+            load = sum(run.count * self._seconds[run.task_type, name, run.p_state] for run in group.runs)
+            largest[name] = max(load, largest[name])
+        return list(largest.values())
 
 
 def repaired(bag: Bag, plan: Plan, limit: float, weight: float) -> Schedule:
@@ -285,7 +303,7 @@ def fits_exchanges(bag: Bag) -> bool:
 
 
 def _within_deadline(
-    bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver
+    bag: Bag, objective: Objective, relaxation: Point, solver: Solver
 ) -> list[Recovered] | _Missed:
     """Return verified schedules that meet the deadline, or how they missed it."""
     deadline = bag.site.deadline_seconds
@@ -309,57 +327,64 @@ def _within_deadline(
     costs = np.zeros((bag.seconds.rows, bag.seconds.columns)) if shorter is None else shorter.costs
     prices = np.ones(len(bag.machine_types)) if fastest is None else np.array(fastest.machine_prices)
     per_machine = prices / [machine.count for machine in bag.machine_types]
-    searched = DeadlineSearch(bag, costs, (per_machine + LITTLE * per_machine.max()).tolist()).run()
+    searched = search(bag, costs, (per_machine + LITTLE * per_machine.max()).tolist())
     for schedule in searched.schedules:
         attempts.keep(schedule)
     return attempts.found or _Missed(attempts.missed, attempts.shortest, searched.is_complete)
 
 
 def _climb_down(attempts: _Attempts, shorter: ShorterDeadlines, top: float) -> None:
-    """Try shorter and shorter deadlines, then bisect between the first in time and the last that was not."""
-    step = too_long = 0.0
-    first = FIRST_STEP + FIRST_SHARE * max(attempts.overload, attempts.overdraw)
-    limited = [attempts.overload > 0, attempts.overdraw > 0]
+    """Give the machine types that are too late less time, and again, until none is; then a little more."""
+    cut = too_long = more = np.zeros_like(attempts.excess)
 
-    def is_in_time(step: float) -> bool | None:
+    def is_in_time(cut: Floats) -> bool | None:
         """Tell whether a schedule of so much less time is in time; `None` if the program has no solution."""
-        time, cap = (1.0 - step if each else 1.0 for each in limited)
-        point = shorter.cheapest(top * time, cap)
-        if point is None:
-            return None
-        met = attempts.attempt(_eased(attempts.bag, shorter, point, top * time, cap))
-        limited[:] = limited[0] or attempts.overload > 0, limited[1] or attempts.overdraw > 0
-        return met
+        shares = top * (1.0 - cut)
+        point = shorter.cheapest(shares)
+        return None if point is None else attempts.attempt(_eased(attempts.bag, shorter, point, shares))
 
     met: bool | None = False
-    for _ in range(MOST_RUNGS):
-        met = is_in_time(step)
-        if met is not False or step >= LAST_STEP:
+    for rung in range(MOST_RUNGS):
+        met = is_in_time(cut)
+        late = attempts.excess > 0
+        if met is not False or not late.any():
             break
-        too_long, step = step, max(first, 2 * step)
+        # A machine type that stays late, because it is left with the same whole tasks, loses ever more.
+        least = 2.0 * more if rung > EVEN_RUNGS else 0.0
+        more = np.where(late, np.maximum(attempts.excess + LEAST_CUT, least), 0.0)
+        too_long, cut = cut, cut + more
     attempts.exchange(attempts.deadline)
-    for _ in range(BISECTIONS if met and step else 0):
-        between = 0.5 * (step + too_long)
-        if is_in_time(between):
-            step = between
-        else:
+    for _ in range((BISECTIONS if met else FAR_BISECTIONS) if cut.any() else 0):
+        between = 0.5 * (cut + too_long)
+        if is_in_time(between) is False:
             too_long = between
+        else:
+            cut = between
 
 
 def _rounded(bag: Bag, point: Point) -> list[dict[int, int]]:
     return round_shares(point.shares, [task.count for task in bag.task_types])
 
 
-def _eased(
-    bag: Bag, shorter: ShorterDeadlines, point: Shortened, time_share: float, cap_share: float
-) -> list[dict[int, int]]:
+def _eased(bag: Bag, shorter: ShorterDeadlines, point: Shortened, shares: Floats) -> list[dict[int, int]]:
     """Round, then move tasks that cost little to move until no machine type has more than its share."""
-    counts, takes = _rounded(bag, point), shorter.takes
-    excess = taken(counts, takes) - shorter.limits(time_share, cap_share)
+    counts, takes = _rounded(bag, point), _takes(shorter.scales)
+    excess = takes.all_of(counts) - shorter.limits(shares)
     if excess.max() <= 0:
         return counts
-    moves = moves_of(counts, shorter.costs, point.reduced_costs, takes)
-    return ease(counts, moves, excess, point.weight)
+    return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, takes), excess, point.weight)
+
+
+def _takes(scales: Scales) -> Takes:
+    """Return what a task takes of a machine type's time up to the deadline, and of the cap's joules."""
+    arrays, cap = scales.arrays, scales.cap
+    tasks = arrays.task_counts[:, np.newaxis]
+    return Takes(
+        scales.loads / tasks,
+        arrays.machine_of,
+        len(arrays.machine_counts),
+        None if cap is None else cap.loads / tasks,
+    )
 
 
 def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFoundError:

@@ -73,8 +73,39 @@ def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Takes:
+    """What one task of each type takes in each column: of its machine type's time, and of a power cap.
+
+    A sum over all tasks has an entry for each machine type, and under a cap one more.
+    """
+
+    time: Floats  # task types x columns
+    machine_of: Integers  # of each column
+    machines: int
+    under_cap: Floats | None = None  # task types x columns
+
+    def add(self, sums: Floats, i: int, column: int, count: int) -> None:
+        """Add what so many tasks take."""
+        sums[self.machine_of[column]] += count * self.time[i, column]
+        if self.under_cap is not None:
+            sums[-1] += count * self.under_cap[i, column]
+
+    def nothing(self) -> Floats:
+        """Return sums of no tasks."""
+        return np.zeros(self.machines + (self.under_cap is not None))
+
+    def all_of(self, counts: Sequence[dict[int, int]]) -> Floats:
+        """Return what all tasks take."""
+        sums = self.nothing()
+        for i, row in enumerate(counts):
+            for column, count in row.items():
+                self.add(sums, i, column, count)
+        return sums
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
-    """One task of type i that leaves column `a` for column `b`: what that costs, and changes of each sum."""
+    """One task of type i that leaves column `a` for `b`: what that costs, and how it changes the sums."""
 
     i: int
     a: int
@@ -124,12 +155,11 @@ def ease(
 
 
 def moves_of(
-    counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, takes: Floats
+    counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, takes: Takes
 ) -> list[Move]:
     """Return the moves of single tasks whose new column has the least reduced costs: some of them.
 
-    Costs of one task are task types x columns, infinite where none can run; what one takes is limits x task
-    types x columns.
+    Costs are of one task, task types x columns, and infinite where it cannot run.
     """
     held = [(i, a) for i, row in enumerate(counts) for a in row if np.isfinite(costs[i, a])]
     if not held:
@@ -137,23 +167,15 @@ def moves_of(
     rows, columns = np.array(held).T
     order = reduced_costs[rows]
     order[np.arange(len(held)), columns] = np.inf
-    best = np.argsort(order, axis=None, kind="stable")[:MOST_MOVES]
     moves = []
-    for place, b in zip(*np.unravel_index(best, order.shape), strict=True):
+    for number in np.argsort(order, axis=None, kind="stable")[:MOST_MOVES].tolist():
+        place, b = divmod(number, order.shape[1])
         if np.isfinite(order[place, b]):
-            i, a = held[place]
-            change = takes[:, i, b] - takes[:, i, a]
-            moves.append(Move(i, a, int(b), float(costs[i, b] - costs[i, a]), change))
+            (i, a), change = held[place], takes.nothing()
+            takes.add(change, i, b, 1)
+            takes.add(change, i, a, -1)
+            moves.append(Move(i, a, b, float(costs[i, b] - costs[i, a]), change))
     return moves
-
-
-def taken(counts: Sequence[dict[int, int]], takes: Floats) -> Floats:
-    """Return what all tasks take of each limit."""
-    sums = np.zeros(len(takes))
-    for i, row in enumerate(counts):
-        for column, count in row.items():
-            sums += count * takes[:, i, column]
-    return sums
 
 
 @cache

@@ -76,12 +76,27 @@ class _State:
         return (self.joules, self.cost) if capped else (self.cost, 0)
 
 
-class DeadlineSearch:
-    """The search for one bag with a deadline; `costs` are of one task of each type in each column."""
+def search(bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> Searched:
+    """Search a bag with a deadline, unless it is too large; nothing is proved then.
+
+    `costs` are of one task of each type in each column, `machine_prices` of a machine's time of each type.
+    """
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None, "only a deadline can be missed"
+    for row in bag.seconds:
+        if min(each for each in row if each is not None) > deadline:  # it takes longer wherever it runs
+            return Searched([], is_complete=True)
+    if bag.tasks > MOST_TASKS or bag.tasks * bag.machines > MOST_STEPS:
+        return Searched([], is_complete=False)
+    return _Search(bag, costs, machine_prices).run()
+
+
+class _Search:
+    """The search for one bag."""
 
     def __init__(self, bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> None:
         deadline = bag.site.deadline_seconds
-        assert deadline is not None, "only a deadline can be missed"
+        assert deadline is not None
         self.bag = bag
         self.prices = machine_prices
         headroom = _headroom(bag)
@@ -114,12 +129,8 @@ class DeadlineSearch:
         ]
 
     def run(self) -> Searched:
-        """Search, unless tasks are too many; nothing is proved then."""
+        """Assign task after task."""
         bag, cells = self.bag, self.bag.tasks * self.bag.machines
-        if not all(self.options):  # a task takes longer than the deadline wherever it runs
-            return Searched([], is_complete=True)
-        if bag.tasks > MOST_TASKS or cells > MOST_STEPS:
-            return Searched([], is_complete=False)
         shortest = [min(each.seconds for each in row) for row in self.options]
         lightest = [min(each.joules for each in row) for row in self.options]
         order = sorted(range(len(bag.task_types)), key=lambda i: (-shortest[i], i))
