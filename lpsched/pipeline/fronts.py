@@ -11,7 +11,7 @@ from lpsched.instance.terms import Terms
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.proving import prover_of
 from lpsched.pipeline.questions import missing_data
-from lpsched.pipeline.recovering import Memory, Recovered, verified_schedule
+from lpsched.pipeline.recovering import Memory, Recovered, vertex_schedule
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.result.front import FrontResult, HalfPlane, Point
@@ -84,7 +84,7 @@ def front(
         proofs = tuple(_proof(prover, edge) for edge in found.edges)
     with timed(timings, "recover"):
         memory = Memory(asked)
-        tried = [verified_schedule(asked, corner, memory=memory) for corner in found.corners]
+        tried = [vertex_schedule(asked, corner, solver, memory) for corner in found.corners]
     recovered = [each if isinstance(each, Recovered) else None for each in tried]
     return FrontResult(
         vertices=tuple(_vertex(corner) for corner in found.corners),

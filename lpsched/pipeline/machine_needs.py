@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest, rounded_up
-from lpsched.errors import NotFoundError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.machine_counts import longest_task, own_cost
 from lpsched.instance.fields import MOST
 from lpsched.instance.machine_sets import with_machines
@@ -193,7 +193,7 @@ def _tried(
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
         try:
             result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP)
-        except NotFoundError:  # whole tasks miss the deadline
+        except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)

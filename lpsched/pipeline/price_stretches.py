@@ -237,7 +237,13 @@ def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
         return [(0.0, 1.0, None)]
     zero = _Line(NOTHING, Measurement(None, None, 0.0), Measurement(None, None, 0.0))
     cuts = {one.meets(other) for one, other in itertools.combinations([*lines, zero], 2)}
-    places = sorted({0.0, 1.0} | {cut for cut in cuts if cut is not None})
+    places = [0.0]
+    for cut in sorted(cut for cut in cuts if cut is not None):
+        if (
+            cut > places[-1] + ROUNDING
+        ):  # cuts this near are one: where two endings of a schedule earn nothing
+            places.append(cut)
+    places.append(1.0)
     found: list[tuple[float, float, _Line | None]] = []
     for start, stop in itertools.pairwise(places):
         middle = (start + stop) / 2.0

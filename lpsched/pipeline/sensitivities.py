@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.display import number
-from lpsched.errors import NotFoundError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.machine_counts import longest_task
 from lpsched.formulations.profit import revenue_of
 from lpsched.instance.fields import SMALLEST, Amount
@@ -176,5 +176,5 @@ def _recovered(question: Question, proved: Proved, solver: Solver) -> Recovered 
         return waiting(question.bag)
     try:
         return recover(question.bag, question.objective, proved.relaxed.relaxation, solver)
-    except NotFoundError:  # whole tasks miss the deadline
+    except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
         return None

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpsched
-from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, SolverError
 from lpsched.files.bags import read_bag
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.lp.highs import HighsSolver
@@ -113,9 +113,9 @@ def test_a_deadline_shorter_than_the_bound_is_infeasible_and_both_numbers_are_na
         solve(TINY, deadline=11.9)
 
 
-def test_a_deadline_that_only_split_tasks_meet_is_neither_met_nor_called_infeasible():
+def test_a_deadline_that_only_split_tasks_meet_is_infeasible_where_all_assignments_can_be_searched():
     # 4 s if tasks could be split, 6 s as they are.
-    with pytest.raises(NotFoundError, match=r"ends at 6\.0 s, but the deadline is 5\.0 s"):
+    with pytest.raises(InfeasibleError, match=r"deadline is 5 s"):
         solve(half_full(), deadline=5.0)
 
 
