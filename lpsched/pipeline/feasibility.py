@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import rounded_down
-from lpsched.display import number
+from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
 from lpsched.pipeline.objectives import Makespan, Relaxed
 
@@ -71,6 +71,6 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
         under = " under the power cap" if prover.headroom is not None else ""
         raise InfeasibleError(
             f"{prover.bag.name}: the deadline is {number(deadline)} s, but no schedule takes less than "
-            f"{number(proved)} s{under}; give it more time, more machines or fewer tasks"
+            f"{lower_text(proved)} s{under}; give it more time, more machines or fewer tasks"
         )
     return relaxed
