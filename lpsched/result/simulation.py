@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.certificate.bounds import rounded_up
 from lpsched.display import html_table
 from lpsched.result.confidence import estimate_of
 from lpsched.result.policy_columns import COLUMNS, Judged, headers_of, shown
@@ -87,8 +89,12 @@ class Simulation:
 
     @property
     def bound(self) -> Estimate | None:
-        """What no schedule can pass, if it was asked for."""
-        return _estimate(trial.bound for trial in self.trials)
+        """What no schedule can pass, if it was asked for: proved; the mean of several is rounded up."""
+        known = [trial.bound for trial in self.trials if trial.bound is not None]
+        estimate = _estimate(known)
+        if estimate is None:
+            return None
+        return replace(estimate, mean=rounded_up(sum(map(Fraction, known), Fraction()) / len(known)))
 
     @property
     def answered(self) -> bool:
