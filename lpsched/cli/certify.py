@@ -100,7 +100,7 @@ def certify(
 
 def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
     from lpsched.certificate.arrivals import WAITING, objective_of
-    from lpsched.display import number
+    from lpsched.display import lower_text, upper_text
     from lpsched.files.day_certificates import as_dict, write_day_certificate
     from lpsched.instance.day import Day
     from lpsched.pipeline.day_certificates import certify_clusters, certify_day
@@ -113,9 +113,9 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
             made = certify_clusters(instance, time_limit=time_limit, watch=watch)
     write_day_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    told = f"utility {number(float(made.bound))}"
+    told = f"utility {upper_text(made.bound)}"
     if objective_of(instance) == WAITING:
-        told = f"a cost of waiting of at least {number(-float(made.bound))}"
+        told = f"a cost of waiting of at least {lower_text(-made.bound)}"
     claim = f"{told} is proved for {instance.name}"
     talk.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
     leave(watch, valid=True)

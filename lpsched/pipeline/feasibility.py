@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import Prover, Shortest, rounded_down
-from lpsched.display import number
+from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
 from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.instance.arrays import usable_bag
@@ -74,10 +74,10 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
         free = prover.bag.without_deadline()
         every = Prover(free, screen_of(free), Shortest(*least_makespan(free)))
         least = rounded_down(every.makespan(Makespan().relax(free, solver, watch).multipliers))
-        why = f"no schedule takes less than {number(least)} s"
+        why = f"no schedule takes less than {lower_text(least)} s"
         if least <= deadline:
             least = rounded_down(prover.makespan(relaxed.multipliers))
-            why = f"on machines that finish a task by then, no schedule takes less than {number(least)} s"
+            why = f"on machines that finish a task by then, no schedule takes less than {lower_text(least)} s"
         raise InfeasibleError(
             f"{prover.bag.name}: the deadline is {number(deadline)} s, but {why}{under}; "
             "give it more time, more machines or fewer tasks"

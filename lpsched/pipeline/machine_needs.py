@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest, rounded_up
+from lpsched.certificate.bounds import (
+    SECONDS_PER_HOUR,
+    Multipliers,
+    Prover,
+    Shortest,
+    rounded_down,
+    rounded_up,
+)
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.machine_counts import longest_task, own_cost
 from lpsched.instance.fields import MOST
@@ -197,8 +204,9 @@ def _tried(
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
-        at_most = None if present.value is None else bound - present.value
-        tried = _Tried(more, result.value, result.value - present.bound, at_most)
+        at_least = rounded_down(Fraction(result.value) - Fraction(present.bound))
+        at_most = None if present.value is None else rounded_up(Fraction(bound) - Fraction(present.value))
+        tried = _Tried(more, result.value, at_least, at_most)
         if best is not None and tried.value <= best.value and best.at_least > 0:
             break
         best = tried if best is None or tried.value > best.value else best

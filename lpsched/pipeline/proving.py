@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.display import number
+from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleProgramError, NotFoundError
 from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.pipeline.feasibility import require_power, require_time
@@ -79,7 +79,7 @@ def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | No
     except InfeasibleProgramError as error:
         if fastest is None:
             raise
-        least = number(fastest.relaxation.makespan_seconds)
+        least = lower_text(fastest.relaxation.makespan_seconds)
         raise NotFoundError(
             f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of the "
             f"relaxation {least} s; that is too close for the solver to tell; give it a little more time"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import gap_text, html_table, number, upper_text
 from lpsched.result.facility_facts import UNIT, colocated, hottest_inlet, measured_keys, power
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class FacilityResult:
         measured = self.measured
         at = "at these outlet temperatures" if self.fixed_outlets else "at any outlet temperatures"
         rows = [
-            ("bound", f"{number(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
+            ("bound", f"{upper_text(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
             ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
-            ("gap", percent(self.gap), self.status.value),
+            ("gap", gap_text(self.gap), self.status.value),
             power(measured, self.cap_watts),
             hottest_inlet(measured),
             (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import gap_text, html_table, number, upper_text
 from lpsched.result.facility import FORMAT
 from lpsched.result.facility_facts import UNIT, colocated, hottest_inlet, measured_keys, power
 
@@ -83,12 +83,12 @@ class MethodResult:
         rows = []
         if self.bound is not None:
             promise = "proved: no allocation earns more at any outlet temperatures"
-            rows.append(("bound", f"{number(self.bound)} {UNIT}", promise))
+            rows.append(("bound", f"{upper_text(self.bound)} {UNIT}", promise))
         rows.append(("value", f"{number(self.reward_rate)} {UNIT}", f"verified: {self.method}, {self.ended}"))
         if not self.colocation:
             rows.append(colocated(self.measured))
         if self.bound is not None:
-            rows.append(("gap", percent(self.gap), self.status.value))
+            rows.append(("gap", gap_text(self.gap), self.status.value))
         return [*rows, power(self.measured, self.cap_watts), hottest_inlet(self.measured)]
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import gap_text, html_table, number, upper_text
 from lpsched.result.facility_facts import UNIT, hottest_inlet_celsius
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Judged:
         return (
             self.name,
             number(self.measured.reward_rate),
-            percent(self.gap),
+            gap_text(self.gap),
             number(self.measured.plain_reward_rate),
             number(self.measured.total_watts),
             number(hottest_inlet_celsius(self.measured), 5),
@@ -102,7 +102,7 @@ class FacilityValidation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for the bound, and one for each entry."""
-        bound = ("bound", number(self.bound), "proved", "", "", "", "")
+        bound = ("bound", upper_text(self.bound), "proved", "", "", "", "")
         return [bound, *(entry.row() for entry in self.entries)]
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import gap_text, html_table, lower_text, number
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -90,11 +90,11 @@ class FrontResult:
             rows.append(
                 (
                     str(place),
-                    number(vertex.energy_joules),
-                    number(vertex.makespan_seconds),
+                    lower_text(vertex.energy_joules),
+                    lower_text(vertex.makespan_seconds),
                     number(None if point is None else point.energy_joules),
                     number(None if point is None else point.makespan_seconds),
-                    percent(above),
+                    gap_text(above),
                 )
             )
         return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import ROUNDING, html_table, number
+from lpsched.display import ROUNDING, html_table, number, upper_text
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -108,7 +108,7 @@ class PriceCurve:
                 number(piece.from_price),
                 "and up" if piece.to_price is None else number(piece.to_price),
                 piece.regime.value,
-                number(_rounded(piece.bound_at_from, largest)),
+                upper_text(piece.bound_at_from, largest=largest),
                 number(_rounded(piece.value_at_from, largest)),
             )
             for piece in self.pieces

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import ROUNDING, number
+from lpsched.display import lower_text, number, upper_text
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -178,11 +178,13 @@ class Sensitivity:
     def price_rows(self) -> list[tuple[str, str, str]]:
         """Return which price is needed: a name, the amount, what it means."""
         need, money = self.price_need, self.currency
-        rows = [("price needed", f"{number(need.needed)} {money}", "below, no schedule earns (proved)")]
+        rows = [("price needed", f"{lower_text(need.needed)} {money}", "below, no schedule earns (proved)")]
         if need.needed_ratio is not None:
-            rows.append(("as a profit ratio", number(need.needed_ratio), "of what the least energy costs"))
+            rows.append(
+                ("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs")
+            )
         if need.needed_factor is not None:
-            rows.append(("present prices times", number(need.needed_factor), "would be that"))
+            rows.append(("present prices times", lower_text(need.needed_factor), "would be that"))
         rows.append(("price enough", _money(need.enough, money), "from here a verified schedule earns"))
         return rows
 
@@ -193,12 +195,12 @@ class Sensitivity:
             return []
         rows = [("electricity costs", f"{number(need.price_per_kwh)} {money}", "now")]
         if need.earns_up_to is not None:
-            earns = f"{number(need.earns_up_to)} {money}"
+            earns = f"{lower_text(need.earns_up_to)} {money}"
             rows.append(("earns up to", earns, "a verified schedule does"))
         never = "never"
-        stop = never if need.no_profit_from is None else f"{number(need.no_profit_from)} {money}"
+        stop = never if need.no_profit_from is None else f"{upper_text(need.no_profit_from)} {money}"
         rows.append(("no profit from", stop, "no schedule earns (proved)"))
-        wait = never if need.do_not_run_from is None else f"{number(need.do_not_run_from)} {money}"
+        wait = never if need.do_not_run_from is None else f"{upper_text(need.do_not_run_from)} {money}"
         return [*rows, ("do not run from", wait, "waiting is best (proved)")]
 
     def electricity_headers(self) -> tuple[str, ...]:
@@ -214,7 +216,7 @@ class Sensitivity:
                 number(piece.from_price_per_kwh),
                 "and up" if piece.to_price_per_kwh is None else number(piece.to_price_per_kwh),
                 piece.regime.value,
-                number(0.0 if abs(piece.bound_at_from) <= ROUNDING * largest else piece.bound_at_from),
+                upper_text(piece.bound_at_from, largest=largest),
             )
             for piece in pieces
         ]
@@ -245,13 +247,13 @@ class Sensitivity:
             *columns,
             ("buy at most", *(f"{need.most_more:,}" for need in needs)),
             ("surely pay", *(f"{need.sure_more:,}" for need in needs)),
-            (least, *(number(need.sure_adds_at_least) for need in needs)),
-            (most, *(number(need.sure_adds_at_most) for need in needs)),
+            (least, *(lower_text(need.sure_adds_at_least) for need in needs)),
+            (most, *(upper_text(need.sure_adds_at_most) for need in needs)),
         ]
 
 
 def _money(amount: float | None, unit: str) -> str:
-    return "none found" if amount is None else f"{number(amount)} {unit}"
+    return "none found" if amount is None else f"{upper_text(amount)} {unit}"
 
 
 def _plain(need: ElectricityNeed | MachineNeed) -> dict[str, Any]:

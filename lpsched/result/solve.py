@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -109,13 +109,17 @@ class Result:
             **({"risk": None if self.risk is None else self.risk.to_dict()} if self.risk_asked else {}),
         }
 
+    def bound_text(self) -> str:
+        """Write the bound, rounded to the side on which it stays true."""
+        return bound_text(self.bound, upper=self.regime is not None)
+
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         best = "earns more" if self.regime is not None else f"has a smaller {self.objective}"
         rows = [
-            ("bound", f"{number(self.bound)} {self.unit}", f"proved: no schedule {best}"),
+            ("bound", f"{self.bound_text()} {self.unit}", f"proved: no schedule {best}"),
             ("value", f"{number(self.value)} {self.unit}", f"verified: {_this(self)}"),
-            ("gap", percent(self.gap), self.status.value + (TRY_TIGHT if self.tight_may_help else "")),
+            ("gap", gap_text(self.gap), self.status.value + (TRY_TIGHT if self.tight_may_help else "")),
         ]
         if self.regime is not None:
             rows.append(("regime", self.regime.value, _meaning(self)))

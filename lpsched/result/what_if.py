@@ -8,9 +8,11 @@ to be minimised, the other way round.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.certificate.bounds import rounded_down, rounded_up
+from lpsched.display import gap_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -38,9 +40,10 @@ class WhatIf:
     after: Result
 
     def best_changes_by(self) -> tuple[float, float]:
-        """Return between which two numbers the change of the best possible lies: proved."""
-        up, down = self.after.bound - self.before.value, self.after.value - self.before.bound
-        return (min(up, down), max(up, down))
+        """Return between which two numbers the change of the best possible lies: proved, rounded outwards."""
+        up = Fraction(self.after.bound) - Fraction(self.before.value)
+        down = Fraction(self.after.value) - Fraction(self.before.bound)
+        return rounded_down(min(up, down)), rounded_up(max(up, down))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched whatif --json` prints; its keys are stable."""
@@ -62,9 +65,14 @@ class WhatIf:
         """Return the two answers in rows."""
         before, after, unit = self.before, self.after, self.before.unit
         rows = [
-            _compared(f"bound (proved), {unit}", before.bound, after.bound),
+            (
+                f"bound (proved), {unit}",
+                before.bound_text(),
+                after.bound_text(),
+                _signed(number(after.bound - before.bound)),
+            ),
             _compared(f"value (verified), {unit}", before.value, after.value),
-            ("gap", percent(before.gap), percent(after.gap), ""),
+            ("gap", gap_text(before.gap), gap_text(after.gap), ""),
         ]
         if before.regime is not None and after.regime is not None:
             rows.append(("regime", before.regime.value, after.regime.value, ""))
@@ -95,7 +103,8 @@ class WhatIf:
         """Say how much the best possible changes."""
         least, most = self.best_changes_by()
         unit = self.before.unit
-        return f"proved: the best possible changes by {_signed(least)} to {_signed(most)} {unit}"
+        low, high = _signed(lower_text(least)), _signed(upper_text(most))
+        return f"proved: the best possible changes by {low} to {high} {unit}"
 
     def _repr_html_(self) -> str:
         return html_table(HEADERS, self.facts())
@@ -106,9 +115,9 @@ def _worth(result: Result, name: str) -> float | None:
 
 
 def _compared(label: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
-    change = "-" if before is None or after is None else _signed(after - before)
+    change = "-" if before is None or after is None else _signed(number(after - before))
     return (label, number(before), number(after), change)
 
 
-def _signed(change: float) -> str:
-    return f"{'+' if change > 0 else ''}{number(change)}"
+def _signed(change: str) -> str:
+    return change if change.startswith("-") or change == "0" else f"+{change}"
