@@ -1,9 +1,17 @@
-"""How numbers are written, for tables in a terminal and in a notebook."""
+"""How numbers are written, for tables in a terminal, in a notebook and on a page.
+
+number, percent    what was measured, rounded to the nearest
+bound_text         what is proved, rounded to the side on which it stays true (upper_text, lower_text)
+gap_text           a distance from a bound, rounded up
+share_text         a share of a bound, rounded down
+"""
 
 from __future__ import annotations
 
 import html
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,6 +20,8 @@ if TYPE_CHECKING:
 SMALL: Final = 1e-3
 LARGE: Final = 1e15
 ROUNDING: Final = 1e-14
+EXACT_DIGITS: Final = 1_100  # more than any double has, written out
+LEAST_POWER: Final = -4  # of ten, that is written without an exponent: as in Python's format "g"
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -25,8 +35,7 @@ def number(value: float | None, digits: int = 6) -> str:
     if value != 0 and not SMALL <= abs(value) < LARGE:
         return f"{value:.{digits}g}"
     decimals = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
-    plain = f"{value:,.{max(0, decimals)}f}"
-    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return _without_zeros(f"{value:,.{max(0, decimals)}f}")
 
 
 def percent(share: float | None) -> str:
@@ -38,6 +47,69 @@ def percent(share: float | None) -> str:
     if share is None:
         return "-"
     return f"{number(100 * share if abs(share) > ROUNDING else 0.0, 4)} %"
+
+
+def bound_text(value: float | Fraction | None, *, upper: bool, digits: int = 6) -> str:
+    """Write a bound as `number` would, but rounded so that it stays true: an upper one up, a lower one down.
+
+    >>> bound_text(2 / 3, upper=True), bound_text(2 / 3, upper=False), bound_text(-2 / 3, upper=True)
+    ('0.666667', '0.666666', '-0.666666')
+    >>> bound_text(1234567.25, upper=True), bound_text(12.0, upper=True), bound_text(1e-9 / 3, upper=False)
+    ('1,234,568', '12', '3.33333e-10')
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return number(value, digits)
+    rounding = ROUND_CEILING if upper else ROUND_FLOOR
+    ratio = Fraction(value)
+    exact = Context(EXACT_DIGITS, rounding).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    if not exact:
+        return "0"
+    last = exact.adjusted() - digits + 1  # the power of ten of the last digit that is written
+    plain = Decimal(str(SMALL)) <= abs(exact) < Decimal(str(LARGE))
+    shown = exact.quantize(Decimal((0, (1,), min(0, last) if plain else last)), rounding)
+    if plain or LEAST_POWER <= shown.adjusted() < digits:
+        return _without_zeros(f"{shown:,f}" if plain else f"{shown:f}")
+    figures, power = f"{shown:e}".split("e")
+    return f"{_without_zeros(figures)}e{int(power):+03d}"
+
+
+def upper_text(bound: float | Fraction | None, digits: int = 6) -> str:
+    """Write a bound from above."""
+    return bound_text(bound, upper=True, digits=digits)
+
+
+def lower_text(bound: float | Fraction | None, digits: int = 6) -> str:
+    """Write a bound from below."""
+    return bound_text(bound, upper=False, digits=digits)
+
+
+def _without_zeros(plain: str) -> str:
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def gap_text(gap: float | None) -> str:
+    """Write a distance from a bound as a percentage, never smaller than it is.
+
+    What is only the rounding of doubles is none, as in `percent`.
+
+    >>> gap_text(0.012341), gap_text(None), gap_text(0.0), gap_text(2e-16)
+    ('1.235 %', '-', '0 %', '0 %')
+    """
+    if gap is None:
+        return "-"
+    return f"{bound_text(100 * Fraction(gap), upper=True, digits=4) if abs(gap) > ROUNDING else 0} %"
+
+
+def share_text(share: float | None) -> str:
+    """Write a share of a bound as a percentage, never larger than it is.
+
+    >>> share_text(0.99999), share_text(1.0 - 1e-16), share_text(0.5), share_text(None)
+    ('99.99 %', '100 %', '50 %', '-')
+    """
+    if share is None:
+        return "-"
+    exact = Fraction(1 if abs(share - 1.0) <= ROUNDING else share)
+    return f"{bound_text(100 * exact, upper=False, digits=4)} %"
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
