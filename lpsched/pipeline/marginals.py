@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers
 SAME: Final = 1e-6  # relative: two derivatives no further apart are one
+TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program
 
 
 def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth | None:
@@ -90,9 +91,11 @@ def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver) -
     own = [*worth.machine_types.values(), *worth.task_types.values()]
     own += [] if worth.kilowatt_per_hour is None else [worth.kilowatt_per_hour]
     sides = []
-    for value, (low, high), constant in zip(own, ranges, constants, strict=True):
+    sizes = np.abs(directions).max(axis=1).tolist()
+    for value, found, constant, size in zip(own, ranges, constants, sizes, strict=True):
         assert value is not None, "the solver's own multipliers are finite"
-        side = _sides(value, low, high, constant)
+        rounding = SAME * (abs(value) + abs(constant)) + TOLERANCE * size  # multipliers are of the order of 1
+        side = _sides(value, found, constant, rounding)
         if side is None:
             return None
         sides.append(side)
@@ -103,12 +106,12 @@ def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver) -
 
 
 def _sides(
-    value: float, low: float | None, high: float | None, constant: float
+    value: float, found: tuple[float | None, float | None], constant: float, rounding: float
 ) -> tuple[float | None, float | None] | None:
     """Return the least and the most; the solver's value where they agree; `None` if it is not between."""
+    low, high = found
     first = -math.inf if low is None else low + constant
     last = math.inf if high is None else high + constant
-    rounding = SAME * (abs(value) + abs(constant))
     if not first - rounding <= value <= last + rounding:
         return None
     if last - first <= rounding:

@@ -13,7 +13,7 @@ without it and P(q) the best with it, which never falls in q, the break-even pri
     at most   q where a verified schedule with the task earns as much as the bound without it.
 
 Likewise one more machine costs no more than its idle power and depreciation, since it may idle; under a
-power cap that leaves less for the others.
+power cap that leaves less for the others. It brings no more than minus that where no task is left for it.
 """
 
 from __future__ import annotations
@@ -64,6 +64,19 @@ class Marginals(StrEnum):
     LP = "lp"  # marginal values only
     TOP = "top"  # and what is proved about one more of the three types of largest value; profit only
     PROVED = "proved"  # about all types, with the effort of the answer itself
+
+
+def marginals_named(name: str) -> Marginals:
+    """Return the marginals of a name.
+
+    Raises
+    ------
+    ValueError
+        If there are none of that name.
+    """
+    if name not in {each.value for each in Marginals}:
+        raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
+    return Marginals(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +153,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     >>> with_one_more(bag, solve(bag), marginals="proved").one_more.machine_types["cpu"]
     Between(at_least=-6.0, at_most=-6.0)
     """
-    if marginals not in {each.value for each in Marginals}:
-        raise ValueError(f"marginals is {marginals!r}, needs one of {', '.join(Marginals)}")
+    asked = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
     question = ask(
         bag,
@@ -154,7 +166,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     )
     timings = dict(result.timings)
     with timed(timings, "one more"):
-        found = one_more(question, result, solver, marginals=Marginals(marginals), watch=watch, seed=seed)
+        found = one_more(question, result, solver, marginals=asked, watch=watch, seed=seed)
     return result if found is None else replace(result, one_more=found, timings=FrozenDict(timings))
 
 
@@ -255,14 +267,28 @@ def machine_step(question: Question, before: Result, name: str, trying: Trying) 
         return NOTHING_KNOWN
     more = replace(question, bag=with_machines(bag, {name: count + 1}))
     change = _change(more, before, trying)
-    if bag.site.average_power_cap_watts is not None:
+    if change == NOTHING_KNOWN:
         return change
-    if question.objective.maximise:  # it may idle
+    j = [machine.name for machine in bag.machine_types].index(name)
+    capped, useless = bag.site.average_power_cap_watts is not None, useful_machines(bag, j) == 0
+    if question.objective.maximise:
         idle = SECONDS_PER_HOUR * (Prover(bag).standing() - Prover(more.bag).standing())
-        return Between(_larger(change.at_least, rounded_down(idle)), change.at_most)
+        least = change.at_least if capped else _larger(change.at_least, rounded_down(idle))
+        return Between(least, _smaller(change.at_most, rounded_up(idle)) if useless else change.at_most)
     if question.objective.name == "makespan":
-        return Between(change.at_least, _smaller(change.at_most, 0.0))
+        least = _larger(change.at_least, 0.0) if useless else change.at_least
+        return Between(least, change.at_most if capped else _smaller(change.at_most, 0.0))
     return change
+
+
+def useful_machines(bag: Bag, j: int) -> int:
+    """Return how many more machines of type j could have a task each; as many as a file can say, at most."""
+    columns = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
+    tasks = 0
+    for i, task in enumerate(bag.task_types):
+        row = bag.seconds.row(i)
+        tasks += task.count if any(row[column] is not None for column in columns) else 0
+    return max(0, min(tasks - bag.machine_types[j].count, MOST - bag.machines - 1))
 
 
 def _change(more: Question, before: Result, trying: Trying) -> Between:

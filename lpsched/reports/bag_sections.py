@@ -89,7 +89,7 @@ def pieces_section(curve: PriceCurve, found: Sensitivity | None) -> Section:
 
 
 def sensitivity_sections(found: Sensitivity) -> list[Section]:
-    """Show which price is needed, what electricity may cost, and which machines pay."""
+    """Show which price is needed, what electricity may cost, and which machines are worthwhile."""
     sections = [Section("Which price is needed for profit?", (Table(FACTS, tuple(found.price_rows())),))]
     at = (
         ""
@@ -102,10 +102,10 @@ def sensitivity_sections(found: Sensitivity) -> list[Section]:
         sections.append(Section("What may electricity cost?", (Paragraph(at), *drawn, facts)))
     if found.machines:
         rows = _cut(found.machine_headers(), found.machine_rows())
-        words = "The most profit over the number of machines of each type of which more may pay."
+        words = "The bound on profit over the number of machines of each type of which more raise it."
         drawn = _drawn(replace(found, electricity=None), words)
-        told = Paragraph(f"{at} {MORE}".strip())
-        sections.append(Section("How many more machines pay?", (told, *drawn, rows)))
+        told = Paragraph(" ".join([at, MORE, *found.machine_notes()]).strip())
+        sections.append(Section("How many more machines are worthwhile?", (told, *drawn, rows)))
     if found.notes:
         last = sections.pop()
         notes = tuple(Paragraph(note) for note in found.notes)

@@ -78,17 +78,17 @@ class Worth:
     def machine_text(self, name: str) -> str:
         """Return the marginal value of a machine type; two, where one fewer has another."""
         more, fewer = self.machine_types[name], self.one_fewer
-        return number(more) if fewer is None else _both(more, fewer.machine_types[name])
+        return number(more) if fewer is None else both_sides(more, fewer.machine_types[name])
 
     def task_text(self, name: str) -> str:
         """Return the minimum price of a task type; two, where one fewer has another."""
         more, fewer = self.task_types[name], self.one_fewer
-        return number(more) if fewer is None else _both(more, fewer.task_types[name])
+        return number(more) if fewer is None else both_sides(more, fewer.task_types[name])
 
     def kilowatt_text(self) -> str:
         """Return the marginal value of a kilowatt; two, where one fewer has another."""
         more, fewer = self.kilowatt_per_hour, self.one_fewer
-        return number(more) if fewer is None else _both(more, fewer.kilowatt_per_hour)
+        return number(more) if fewer is None else both_sides(more, fewer.kilowatt_per_hour)
 
     @property
     def is_two_sided(self) -> bool:
@@ -105,10 +105,10 @@ def _plain(worth: Worth) -> dict[str, Any]:
     }
 
 
-def _both(more: float | None, fewer: float | None) -> str:
+def both_sides(more: float | None, fewer: float | None) -> str:
     """Return one number, or two that differ.
 
-    >>> _both(1.0, 1.0 + 1e-9), _both(1.0, 2.0), _both(1.0, None)
+    >>> both_sides(1.0, 1.0 + 1e-9), both_sides(1.0, 2.0), both_sides(1.0, None)
     ('1', '1 / 2', '1 / -')
     """
     if more == fewer:
