@@ -269,7 +269,7 @@ class Sensitivity:
         short = f"{self.currency}/h"
         if any(need.step_at_most is not None or need.step_at_least is not None for need in needs):
             steps = [Between(need.step_at_least, need.step_at_most).texts() for need in needs]
-            heading = f"one more changes the best possible by at least (proved), {short}"
+            heading = f"one more adds at least (proved), {short}"
             columns.append((heading, *(low for low, _ in steps)))
             columns.append(("at most", *(high for _, high in steps)))
         if any(need.purchase_price for need in needs):

@@ -113,15 +113,15 @@ def false_steps(
         change = None if best is None else times * (best - now)
         false += _outside(f"machine {name}", step.at_least, step.at_most, change)
     for i, task in enumerate(bag.task_types):
-        step = found.task_types.get(task.name)
-        if step is None:
+        price = found.task_types.get(task.name)
+        if price is None:
             continue
         case, what = case_of(with_tasks(bag, i)), f"task {task.name}"
         if objective == "profit":
-            false += _false_price(what, bag, case, step, now)
+            false += _false_price(what, bag, case, price, now)
             continue
         best = case.best(objective)
-        false += _outside(what, step.at_least, step.at_most, None if best is None else best - now)
+        false += _outside(what, price.at_least, price.at_most, None if best is None else best - now)
     return false
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from lpsched.instance import Prices
+from lpsched.pipeline.steps import with_one_more
 from lpsched.result.marginals import Between
 from tests.property import claims
 from tests.property.claims import drawn_bag, false_counts, false_prices, false_steps
@@ -51,10 +52,10 @@ def test_a_wrong_step_is_found(monkeypatch):
         prices=Prices(per_bag=60.0, electricity_per_kwh=0.2),
     )
     assert false_steps(bag) == []
-    honest = claims.with_one_more
 
     def wrong(bag, result, **options):
-        found = honest(bag, result, **options)
+        found = with_one_more(bag, result, **options)
+        assert found.one_more is not None
         most = {name: Between(None, value) for name, value in result.worth.machine_types.items()}
         return replace(
             found, one_more=replace(found.one_more, machine_types=type(found.one_more.machine_types)(most))

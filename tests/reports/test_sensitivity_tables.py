@@ -41,7 +41,7 @@ def test_every_question_and_its_answer_are_printed(found):
         "do not run from    13.3334 USD/kWh",  # 72 / 5.4, rounded up: there it is proved
         "tiny: how many more machines of a type are worthwhile at a price of 0.02 USD, all others as now?",
         "marginal value of one more (LP), USD/h",
-        "one more changes the best possible by at least (proved), USD/h",
+        "one more adds at least (proved), USD/h",
         "worthwhile at most (proved)",
         "at least (verified)",
     ):
