@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from lpsched.pipeline.regions import feasible_region
     from lpsched.pipeline.risks import risk_of
     from lpsched.pipeline.sensitivities import sensitivity
+    from lpsched.pipeline.steps import with_one_more
     from lpsched.relaxation import Regime
     from lpsched.result import (
         FacilityResult,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         FacilityWorth,
         FrontResult,
         MethodResult,
+        OneMore,
         PriceCurve,
         Result,
         Status,
@@ -136,6 +138,7 @@ _PLACES: Final = {
     "MethodResult": "result",
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
+    "OneMore": "result",
     "OutputError": "errors",
     "PlacedOnNodes": "schedule.clusters",
     "PlacedTask": "schedule.day",
@@ -201,6 +204,7 @@ _PLACES: Final = {
     "validate_day": "compare.days",
     "validate_facility": "compare.allocations",
     "what_if": "pipeline",
+    "with_one_more": "pipeline.steps",
     "write": "files.instances:write_instance",
     "write_allocation": "files.allocations",
     "write_certificate": "files.certificates",
@@ -245,6 +249,7 @@ __all__ = [
     "MethodResult",
     "MissingExtraError",
     "NotFoundError",
+    "OneMore",
     "OutputError",
     "PlacedOnNodes",
     "PlacedTask",
@@ -310,6 +315,7 @@ __all__ = [
     "validate_day",
     "validate_facility",
     "what_if",
+    "with_one_more",
     "write",
     "write_allocation",
     "write_certificate",

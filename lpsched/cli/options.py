@@ -53,6 +53,14 @@ class Effort(StrEnum):
     TIGHT = "tight"
 
 
+class Marginals(StrEnum):
+    """What to say about one more; the names of `lpsched.pipeline.steps.Marginals`, without loading it."""
+
+    LP = "lp"
+    TOP = "top"
+    PROVED = "proved"
+
+
 class Device(StrEnum):
     """Where huge bags are looked through; the names of `lpsched.lp.devices.Device`, without loading it."""
 
@@ -89,6 +97,14 @@ PowerCap = Annotated[
 ]
 Deadline = Annotated[
     float | None, typer.Option("--deadline", help="Seconds by which all must be done: forces the work.")
+]
+MarginalsOption = Annotated[
+    Marginals,
+    typer.Option(
+        "--marginals",
+        help="lp: marginal values of the linear program. top: and what one more machine or task changes, "
+        "proved, of the three types of largest value. proved: of all types.",
+    ),
 ]
 SolverName = Annotated[
     str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from lpsched.cli.looks import Asked, require_looks, write_page
-from lpsched.cli.options import BagFile, Deadline, Figure, PowerCap, Report, SolverName
+from lpsched.cli.options import (
+    BagFile,
+    Deadline,
+    Figure,
+    Marginals,
+    MarginalsOption,
+    PowerCap,
+    Report,
+    SolverName,
+)
 from lpsched.cli.talk import talk_of
 
 ENDS = 2  # points that a picture needs: it shows where the last piece goes
@@ -32,6 +41,7 @@ def price(
     lifetime_hours: Annotated[
         float | None, typer.Option(help="How long a machine lasts whose type does not say.")
     ] = None,
+    marginals: MarginalsOption = Marginals.TOP,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     figure: Figure = None,
@@ -41,7 +51,7 @@ def price(
     """Find the whole profit curve over the price, piece by piece.
 
     The profit ratio is the price as a multiple of what the least energy of the bag costs. Also: which price
-    is needed for profit, what electricity may cost, and how many more machines pay for themselves.
+    is needed for profit, what electricity may cost, and how many more machines are worthwhile.
     """
     from lpsched.files.bags import read_bag
     from lpsched.files.pictures import write_picture
@@ -69,6 +79,7 @@ def price(
         power_cap=power_cap,
         deadline=deadline,
         lifetime_hours=lifetime_hours,
+        marginals=marginals.value,
         solver=solves,
     )
     if figure is not None:

@@ -14,6 +14,8 @@ from lpsched.cli.options import (
     Device,
     Effort,
     Figure,
+    Marginals,
+    MarginalsOption,
     ObjectiveOption,
     PowerCap,
     Price,
@@ -54,6 +56,7 @@ def solve(
     seed: Annotated[
         int, typer.Option(help="Of the search that --effort tight makes, and of what --risk draws.", min=0)
     ] = 0,
+    marginals: MarginalsOption = Marginals.TOP,
     risk: RiskOption = None,
     solver: SolverName = "highs",
     device: Annotated[
@@ -70,6 +73,7 @@ def solve(
     from lpsched.files.schedules import write_schedule
     from lpsched.pipeline import solve as solve_bag
     from lpsched.pipeline import solver_named
+    from lpsched.pipeline.steps import with_one_more
     from lpsched.reports.answers import result_tables
 
     sampled = risk_asked(risk)
@@ -93,6 +97,19 @@ def solve(
             risk=sampled,
             solver=solver_named(solver, device.value),
         )
+        if marginals is not Marginals.LP:
+            result = with_one_more(
+                read,
+                result,
+                marginals=marginals.value,
+                price=price,
+                profit_ratio=profit_ratio,
+                power_cap=power_cap,
+                deadline=deadline,
+                watch=watch,
+                seed=seed,
+                solver=solver_named(solver, device.value),
+            )
     if output is not None:
         write_schedule(result.schedule, read, output, result.provenance.lpsched)
     if figure is not None:

@@ -84,6 +84,10 @@ class LinearProgram:
         reduced = (self.costs if costs is None else costs) - self._matrix.transposed_times(y)
         return float(self.offset + y @ sides + self.upper @ np.minimum(0.0, reduced))
 
+    def rows_by_columns(self) -> _Matrix:
+        """Return what multiplies by A."""
+        return self._matrix
+
     @property
     def _matrix(self) -> _Matrix:
         if "matrix" not in self.cache:

@@ -49,12 +49,14 @@ def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> Elec
         at = with_electricity(bag, answer.even)
         found = choices(at, Profit(), answer.last_to_earn, solver)
         tried += [] if isinstance(found, str) else [each.schedule for each in found]
+    waits_from, waits_to = answer.do_not_run()
     return ElectricityNeed(
         price_per_kwh=bag.prices.electricity_per_kwh or 0.0,
         earns_up_to=_earns_up_to(bag, [each for each in tried if each != NOTHING]),
         no_profit_from=answer.no_profit_from(),
-        do_not_run_from=answer.do_not_run_from(),
+        do_not_run_from=waits_from,
         pieces=tuple(answer.pieces),
+        do_not_run_to=waits_to,
     )
 
 
@@ -92,17 +94,30 @@ class _Answer:
             self._add(even, stop, Regime.LOSS, self.search.at(even))
 
     def no_profit_from(self) -> float | None:
-        """Return a price hardly above the one where the best way breaks even: there, none earns (proved)."""
+        """Return a price hardly above the one where the best way breaks even: there, none earns (proved).
+
+        Nor does any at a price above: no schedule uses less than no energy, so that none earns more.
+        """
         if self.even is None:
             return None
         return nearby(self.even, lambda price: min(self._bounds(price)) <= 0)
 
-    def do_not_run_from(self) -> float | None:
-        """Return a price hardly above the first at which waiting is best: there, it is proved."""
+    def do_not_run(self) -> tuple[float | None, float | None]:
+        """Return the first and the last price at which waiting is proved best; no last one: it has no end.
+
+        The least running cost, sum_i n_i min_jk kappa_ijk, is a sum of least lines in the price of a joule:
+        concave, so that it covers the income between any two prices at which it does. It never falls again if
+        the least joules above idle are not negative; that is its slope at the highest prices.
+        """
         for piece in self.pieces:
             if piece.regime is Regime.DO_NOT_RUN:
-                return nearby(piece.from_price_per_kwh, self._waits)
-        return None
+                first = nearby(piece.from_price_per_kwh, self._waits)
+                if first is None or self.prover.least_joules_above_idle() >= 0:
+                    return first, None
+                last = piece.to_price_per_kwh
+                end = None if last is None else nearby(last, self._waits, upwards=False)
+                return first, first if end is None else max(first, end)
+        return None, None
 
     def _breaks_even_at(self, piece: PowerPiece) -> float:
         """Return the price of a kilowatt-hour at which a way earns nothing; infinite if it draws nothing."""

@@ -1,14 +1,20 @@
-"""How many more machines of which type pay for themselves? Lines of the relaxation, proved, type by type.
+"""How many more machines of which type are worthwhile? Lines of the relaxation, proved, type by type.
 
 Each type is asked alone, with the others as they are. A line F + s v, found in doubles, is proved in exact
 arithmetic at the largest v of interest (`formulations/machine_counts.py` has the formula); with the exact
-slope of its prices it then holds for all smaller v. What v more machines bring at most is the least line; the
-best whole v is one of the two around the best number. No machine is of use that could not have a task.
+slope of its prices it then holds for all smaller v. What v more machines bring at most is the least line,
+concave in v.
+
+Where the bound is highest says nothing about schedules: a smaller number may earn as much, a larger one more
+than that. But if u machines earn V by a verified schedule, and a falling line is at V or below from some v
+>= u on, then more than v cannot earn more than u do. Nor is a machine of use that could not have a task:
+without it, the same schedule costs less. The least such v that is found is the most that may be worthwhile.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -21,20 +27,23 @@ from lpsched.certificate.bounds import (
     rounded_down,
     rounded_up,
 )
-from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.formulations.machine_counts import longest_task, own_cost
+from lpsched.errors import InfeasibleError, NotFoundError, SolverError
+from lpsched.formulations.machine_counts import longest_task
 from lpsched.instance.fields import MOST
 from lpsched.instance.machine_sets import with_machines
+from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.solving import DEFAULT_GAP, answer
+from lpsched.pipeline.steps import Marginals, largest, machine_step, trying_of, useful_machines
+from lpsched.result.marginals import Between, Worth
 from lpsched.result.sensitivity import MachineNeed, MachinePiece
+from lpsched.result.solve import Effort
 from lpsched.search.machine_counts import CountSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lpsched.instance import Bag, MachineType
     from lpsched.lp.program import Solver
     from lpsched.pipeline.questions import Question
+    from lpsched.result.solve import Result
     from lpsched.search.machine_counts import CountPrices
 
 LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding
@@ -43,23 +52,40 @@ LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rou
 MANY: Final = 1_000  # pairs: with more, only the best number is looked for, not every piece
 FEWER, FAST_FEWER = 2, 8  # by what the number of machines is divided for the next try; for large bags
 SURE: Final = 0.5  # of what they add at most: so many verified machines need no further try
+TANGENTS: Final = 8  # lines tried for the most that may be worthwhile
+TRIED: Final = Effort.BALANCED  # milliseconds for each number of machines
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What the machines there are earn: proved and verified; and the relaxation's makespan, if any runs."""
+    """What the machines there are earn: proved and verified; and the relaxation's makespan, if any runs.
+
+    No result where no schedule was found that keeps the deadline.
+    """
 
     bound: float
-    value: float | None
+    result: Result | None
+    worth: Worth | None
     makespan_seconds: float | None
+
+    @property
+    def value(self) -> float | None:
+        """What the verified schedule earns."""
+        return None if self.result is None else self.result.value
 
 
 def machine_needs(
-    question: Question, present: Present, solver: Solver, *, lifetime_hours: float | None = None
+    question: Question,
+    present: Present,
+    solver: Solver,
+    *,
+    lifetime_hours: float | None = None,
+    marginals: Marginals = Marginals.TOP,
 ) -> tuple[MachineNeed, ...]:
     """Return what more machines of each type are worth.
 
-    `lifetime_hours` is how long machines last whose type does not say.
+    `lifetime_hours` is how long machines last whose type does not say; `marginals`, of which types one whole
+    machine more is looked at.
 
     Raises
     ------
@@ -71,26 +97,74 @@ def machine_needs(
     bag, found, search = question.bag, [], None
     if present.makespan_seconds is not None:
         search = CountSearch(bag, solver, seconds=present.makespan_seconds)
+    asked = _asked(bag, present, marginals)
     for j, machine in enumerate(bag.machine_types):
-        useful = _useful(bag, j)
+        useful, known = useful_machines(bag, j), present.worth
+        life = machine.mean_hours_to_failure or lifetime_hours
+        worth = (None, None) if known is None else _sides(known, machine.name)
+        step = Between(None, None)
+        if machine.name in asked and present.result is not None:
+            trying = trying_of(bag, present.result, solver, marginals=marginals, watch=None, seed=0)
+            step = machine_step(question, present.result, machine.name, trying)
         if search is None or not useful:  # where waiting is best, it is with any number of machines
-            own = SECONDS_PER_HOUR * own_cost(bag, machine)
-            found.append(_told(machine, _Counts(0, 0.0 - own, present.bound), None, lifetime_hours))
+            counts = _Counts(0, None, present.bound)
+            found.append(_told(machine, counts, _Told(worth, step, 0, None, life)))
             continue
         lines, counts = _counted(bag, search, j, useful)
-        tried = _tried(question, present, solver, lines, counts.best_more)
-        found.append(_told(machine, counts, tried, lifetime_hours))
+        if counts.next_bound is not None and present.value is not None and step.at_most is not None:
+            next_adds = rounded_up(Fraction(counts.next_bound) - Fraction(present.value))
+            step = Between(step.at_least, min(step.at_most, next_adds))
+        tries = _tries(question, present, solver, lines, counts.best_more)
+        if present.result is not None and _has_none(bag, machine, counts.none_from, solver):
+            useful = counts.best_more
+        best = max(
+            [(0, present.value), *((each.more, each.value) for each in tries)],
+            key=lambda pair: (-math.inf if pair[1] is None else pair[1], -pair[0]),
+        )
+        limit: int | None = _limit(bag, search, j, useful, counts, best)
+        if limit == useful and bag.machines + useful + 1 >= MOST:
+            limit = None  # a file can say no more, but they might be of use
+        sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
+        found.append(_told(machine, counts, _Told(worth, step, limit, sure, life)))
     return tuple(found)
+
+
+def _asked(bag: Bag, present: Present, marginals: Marginals) -> list[str]:
+    """Return the machine types of which one whole machine more is looked at."""
+    if marginals is Marginals.LP or present.worth is None:
+        return []
+    if marginals is Marginals.TOP:
+        return largest(present.worth.machine_types)
+    return [machine.name for machine in bag.machine_types]
+
+
+def _sides(worth: Worth, name: str) -> tuple[float | None, float | None]:
+    """Return the marginal values of one more and one fewer; the same, if only one is known."""
+    more, fewer = worth.machine_types[name], worth.one_fewer
+    return more, more if fewer is None else fewer.machine_types[name]
 
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """How many more are best, and what the proved lines say; money per hour."""
+    """With how many more the bound is highest, and what the proved lines say; money per hour."""
 
     best_more: int
-    next_adds: float | None
+    next_bound: float | None
     bound_at_best: float
     pieces: tuple[MachinePiece, ...] = ()
+    prices: tuple[CountPrices, ...] = ()
+    none_from: int | None = None  # with so many more the program has no solution
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known of a type: marginal values, one step, how many are worthwhile, how long one lasts."""
+
+    worth: tuple[float | None, float | None]
+    step: Between
+    most: int | None
+    sure: _Tried | None
+    life: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +192,14 @@ class _ProvedLine:
     def at(self, more: Fraction | int) -> Fraction:
         return self.at_last - self.slope * (self.last - more)
 
+    def last_above(self, target: Fraction) -> int:
+        """Return the last whole number where it is above an amount, and then no more; -1 if there is none."""
+        if self.at_last > target:
+            return self.last
+        if self.slope >= 0:
+            return -1
+        return max(-1, math.ceil(self.last - (self.at_last - target) / self.slope) - 1)
+
 
 class _ProvedLines:
     """Lines that hold for up to `last` more machines of type j."""
@@ -142,6 +224,10 @@ class _ProvedLines:
     def at(self, more: int) -> Fraction:
         """Return the least of the lines."""
         return min(line.at(more) for line in self._lines)
+
+    def last_above(self, target: Fraction) -> int:
+        """Return the last number after which the least of the lines stays at or below an amount; or -1."""
+        return min(line.last_above(target) for line in self._lines)
 
 
 def is_large(bag: Bag) -> bool:
@@ -169,11 +255,11 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
     now, *_ = [lines.add(prices) for prices in others]
     more_pays = lines.at(low + 1) - lines.at(low) > LEVEL * abs(now.slope)
     best = low + 1 if after is not None and more_pays else low
-    adds = lines.at(1) - lines.at(0) if low or after is not None else None
+    one = lines.at(1) if low or after is not None else None
     count = bag.machine_types[j].count
     return lines, _Counts(
         best_more=best,
-        next_adds=None if adds is None else rounded_up(SECONDS_PER_HOUR * adds),
+        next_bound=None if one is None else rounded_up(SECONDS_PER_HOUR * one),
         bound_at_best=rounded_up(SECONDS_PER_HOUR * lines.at(best)),
         pieces=tuple(
             MachinePiece(
@@ -184,60 +270,115 @@ def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_Prove
             )
             for piece, line in zip(pieces, own, strict=True)
         ),
+        prices=(*(piece.prices for piece in pieces[-1:]), *others),
+        none_from=low + 1 if low < useful and after is None else None,
     )
 
 
-def _tried(
+def _has_none(bag: Bag, machine: MachineType, more: int | None, solver: Solver) -> bool:
+    """Return whether it is proved that so many more machines leave no schedule under the cap.
+
+    Nor do still more, if there is one now: what proves it, g <= S t, is linear in the number of machines,
+    holds now, and does not with so many.
+    """
+    if more is None:
+        return False
+    prover = Prover(with_machines(bag, {machine.name: machine.count + more}))
+    try:
+        require_power(prover)
+        require_time(prover, solver)
+    except InfeasibleError:
+        return True
+    except SolverError:
+        pass
+    return False
+
+
+def _limit(  # noqa: PLR0913, PLR0917 - what is known of one type
+    bag: Bag, search: CountSearch, j: int, useful: int, counts: _Counts, best: tuple[int, float | None]
+) -> int:
+    """Return the most that may be worthwhile: from there on, a falling line is below what is verified.
+
+    `best` is how many more earn how much. The bound is concave, so that from where it touches the bound each
+    line crosses later than the bound does; the next one is drawn where the last one crosses (Newton's rule).
+    """
+    more, value = best
+    if value is None:
+        return useful
+    lines, target = _ProvedLines(bag, j, useful), Fraction(value) / SECONDS_PER_HOUR
+    for prices in counts.prices:
+        lines.add(prices)
+    most = lines.last_above(target)
+    for _ in range(TANGENTS):
+        if most <= more:
+            break
+        with suppress(SolverError):
+            prices_there = search.prices_at(j, float(most))
+            if prices_there is not None:
+                lines.add(prices_there)
+        nearer = lines.last_above(target)
+        if nearer >= most:
+            break
+        most = nearer
+    return max(more, most)
+
+
+def _tries(
     question: Question, present: Present, solver: Solver, lines: _ProvedLines, best_more: int
-) -> _Tried | None:
+) -> list[_Tried]:
     """Return what verified schedules add with the best number of machines, or a half, a quarter... of it.
 
     The bound trusts that tasks can be split, which means most with most machines: so fewer may earn more.
     """
+    tries: list[_Tried] = []
     best, more = None, best_more
     fewer = FAST_FEWER if is_large(question.bag) else FEWER
     while more:
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
         try:
-            result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP)
+            result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP, effort=TRIED)
         except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
+        at_most = None
+        if present.value is not None:
+            at_most = rounded_up(Fraction(bound) - Fraction(present.value))
         at_least = rounded_down(Fraction(result.value) - Fraction(present.bound))
-        at_most = None if present.value is None else rounded_up(Fraction(bound) - Fraction(present.value))
         tried = _Tried(more, result.value, at_least, at_most)
+        tries.append(tried)
         if best is not None and tried.value <= best.value and best.at_least > 0:
             break
         best = tried if best is None or tried.value > best.value else best
         if tried.is_sure:
             break
         more //= fewer
-    return best if best is not None and best.at_least > 0 else None
+    return tries
 
 
-def _told(
-    machine: MachineType, counts: _Counts, tried: _Tried | None, lifetime_hours: float | None
-) -> MachineNeed:
+def _told(machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
     """Return the answer for a machine type."""
     lost = float(_depreciation(machine)) * SECONDS_PER_HOUR
-    life = machine.mean_hours_to_failure or lifetime_hours
-    earns = None if counts.next_adds is None else max(0.0, counts.next_adds + lost)
+    life, tried, (adds, fewer) = told.life, told.sure, told.worth
+    earns = None if adds is None else max(0.0, adds + lost)
     return MachineNeed(
         name=machine.name,
         count=machine.count,
         purchase_price=machine.purchase_price,
         mean_hours_to_failure=life,
-        adds_per_hour=counts.next_adds,
+        adds_per_hour=adds,
         pays_back_hours=machine.purchase_price / earns if earns and machine.purchase_price else None,
         pays_up_to=None if earns is None or life is None else earns * life,
-        most_more=counts.best_more,
+        most_more=told.most,
         bound_at_most=counts.bound_at_best,
         sure_more=0 if tried is None else tried.more,
         value_at_sure=None if tried is None else tried.value,
         sure_adds_at_least=None if tried is None else tried.at_least,
         sure_adds_at_most=None if tried is None else tried.at_most,
         pieces=counts.pieces,
+        fewer_adds_per_hour=fewer,
+        step_at_least=told.step.at_least,
+        step_at_most=told.step.at_most,
     )
 
 
@@ -248,17 +389,6 @@ def _longest(bag: Bag) -> Shortest:
         i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
     )
     return Shortest(seconds, (longest,))
-
-
-def _useful(bag: Bag, j: int) -> int:
-    """Return how many more machines of type j could have a task each."""
-    columns = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
-    tasks = sum(task.count for i, task in enumerate(bag.task_types) if _runs(bag.seconds.row(i), columns))
-    return max(0, min(tasks - bag.machine_types[j].count, MOST - bag.machines - 1))
-
-
-def _runs(seconds: Sequence[float | None], columns: list[int]) -> bool:
-    return any(seconds[column] is not None for column in columns)
 
 
 def _depreciation(machine: MachineType) -> Fraction:

@@ -5,15 +5,15 @@ it, at every price the same. A schedule that takes t and costs a earns (p - a) /
 any case: a line in the price p, and so is what waiting costs, at slope 0. The best value on the piece is the
 upper envelope of these lines; it bends where one overtakes another, and changes its regime where it passes 0.
 
-The relaxation is solved at two prices inside the piece, because at its ends two corners tie. The prices of
-machines and tasks are those of one basis, lines in p as well; through the two inner points they are drawn to
-the ends. Everything is measured by the verifier or proved:
+The relaxation is solved at two prices inside the piece, because at its ends two corners tie. Marginal values
+of machines and tasks are lines in p where the multipliers are unique; through the two inner points they are
+drawn to the ends. Where the program is degenerate they may bend inside the piece: a third price shows that,
+and those that do are left out. Everything else is measured by the verifier or proved:
 
     value   measured at both ends of a stretch
     bound   proved at both ends of a piece; being convex, it is below the line between them
 
-Where a piece has several best corners, or two meet at a breakpoint, `solve` may come to another schedule, and
-where several sets of prices prove the same bound, to other worths.
+Where a piece has several best corners, or two meet at a breakpoint, `solve` may come to another schedule.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import Multipliers
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.curve import BEYOND, on_line
-from lpsched.pipeline.objectives import Profit
+from lpsched.pipeline.marginals import marginal_values
+from lpsched.pipeline.objectives import Profit, Relaxed
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.recovering import choices
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import regime_of, worth_of
+from lpsched.pipeline.solving import regime_of
 from lpsched.relaxation import Regime
+from lpsched.result.marginals import Worth
 from lpsched.result.price_stretch import PriceStretch
-from lpsched.result.solve import Worth
 from lpsched.schedule.bag import NOTHING, Schedule
 from lpsched.search.price_curve import PriceSearch
 from lpsched.verify.bag import Measurement, Tables, examine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 INSIDE: Final = (0.25, 0.75)  # where a piece is looked into
 ROUNDING: Final = 1e-9  # as a share of a piece: what is no wider is no stretch
 MOST_COLD: Final = 1_000  # pairs; larger programs start from the one before
+STRAIGHT: Final = 1e-6  # relative: what is nearer to a line lies on it
 SAME_SHARES: Final = 1e-9  # two relaxations this near are one
 
 
@@ -135,8 +136,11 @@ class _Walk:
         low, high = piece.from_price, piece.to_price
         assert high is not None, "a piece that ends"
         runs = piece.regime is not Regime.DO_NOT_RUN
-        inner = [self._relaxed(low + share * (high - low)) for share in INSIDE] if runs else []
-        worths = self._worths(inner)
+        prices = [low + share * (high - low) for share in INSIDE]
+        inner = [self._relaxed(price) for price in prices] if runs else []
+        free = marginal_values(self.bag, None, self.solver)
+        assert free is not None
+        worths = self._worths(prices, inner) if runs else (free, free)
         schedules = self._schedules(low, inner)
         lines = [_Line(each, self._measured(each, low), self._measured(each, high)) for each in schedules]
         if not runs:  # nothing is scarce, and only rounding moves the bound
@@ -180,14 +184,19 @@ class _Walk:
             return Profit().relax(self._priced(price), self.solver).relaxation
         return self.search.at(price - self.bag.prices.overhead_per_bag)
 
-    def _worths(self, inner: list[Relaxation]) -> tuple[Worth, Worth]:
-        """Return the worths at both ends of a piece, on the line through those at the two inner prices."""
-        if not inner:
-            free = worth_of(self.bag, Multipliers.zero(self.bag))
-            return free, free
-        one, two = (worth_of(self.bag, Multipliers(each.machine_prices, each.cap_price)) for each in inner)
+    def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
+        """Return the marginal values at both ends, on the line through those at the two inner prices."""
+        one, two = (self._worth(price, each) for price, each in zip(prices, inner, strict=True))
+        if one.is_two_sided or two.is_two_sided:
+            middle = sum(prices) / 2.0
+            one = _straight(one, self._worth(middle, self._relaxed(middle)), two)
         begin, end = INSIDE
         return _mixed(one, two, begin / (begin - end)), _mixed(one, two, (1.0 - begin) / (end - begin))
+
+    def _worth(self, price: float, relaxation: Relaxation) -> Worth:
+        worth = marginal_values(self._priced(price), Relaxed(relaxation), self.solver)
+        assert worth is not None, "the search solves its programs to the end"
+        return worth
 
     def _schedules(self, price: float, inner: list[Relaxation]) -> list[Schedule]:
         """Return what may be best on a piece: what comes of its relaxation; last, waiting."""
@@ -256,17 +265,37 @@ def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
 
 
 def _mixed(one: Worth, two: Worth, share: float) -> Worth:
-    """Return the worths at a share of the way from one to two, on their line; also beyond it."""
+    """Return the marginal values at a share of the way from one to two, on their line; also beyond it."""
 
-    def mix(first: float, second: float) -> float:
-        return first if first == second else (1.0 - share) * first + share * second
+    def mix(first: float | None, second: float | None) -> float | None:
+        if first is None or second is None or first == second:
+            return first if first == second else None
+        return (1.0 - share) * first + share * second
 
-    def mix_all(first: FrozenDict[str, float], second: FrozenDict[str, float]) -> FrozenDict[str, float]:
-        return FrozenDict({name: mix(worth, second[name]) for name, worth in first.items()})
+    return _joined(mix, one, two)
 
-    kilowatt = None
-    if one.kilowatt_per_hour is not None and two.kilowatt_per_hour is not None:
-        kilowatt = mix(one.kilowatt_per_hour, two.kilowatt_per_hour)
-    return Worth(
-        mix_all(one.machine_types, two.machine_types), kilowatt, mix_all(one.task_types, two.task_types)
-    )
+
+def _straight(one: Worth, middle: Worth, two: Worth) -> Worth:
+    """Return the first of three, without what does not lie on one line."""
+    line = _mixed(one, two, 0.5)
+
+    def kept(first: float | None, found: float | None, wanted: float | None) -> float | None:
+        if first is None or found is None or wanted is None:
+            return None
+        return first if abs(found - wanted) <= STRAIGHT * max(abs(found), abs(wanted), abs(first)) else None
+
+    return _joined(kept, one, middle, line)
+
+
+def _joined(join: Callable[..., float | None], first: Worth, *others: Worth) -> Worth:
+    """Return what a function makes of the same marginal value in each."""
+    machines = {
+        name: join(value, *(each.machine_types[name] for each in others))
+        for name, value in first.machine_types.items()
+    }
+    tasks = {
+        name: join(value, *(each.task_types[name] for each in others))
+        for name, value in first.task_types.items()
+    }
+    kilowatt = join(first.kilowatt_per_hour, *(each.kilowatt_per_hour for each in others))
+    return Worth(FrozenDict(machines), kilowatt, FrozenDict(tasks))

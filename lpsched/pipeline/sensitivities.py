@@ -1,4 +1,4 @@
-"""Three questions about a bag: the price it needs, what electricity may cost, which machines pay."""
+"""Three questions about a bag: the price it needs, what electricity may cost, how many machines to add."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from lpsched.instance.terms import checked
 from lpsched.pipeline.electricity_needs import electricity_need
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.machine_needs import Present, is_large, machine_needs
+from lpsched.pipeline.marginals import marginal_values
 from lpsched.pipeline.price_needs import price_need
 from lpsched.pipeline.proving import prove, prover_of
 from lpsched.pipeline.questions import ask
-from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import DEFAULT_GAP, answer
+from lpsched.pipeline.steps import marginals_named
 from lpsched.pipeline.timing import timed
+from lpsched.pipeline.trying import effort_named
 from lpsched.result.provenance import provenance_of
 from lpsched.result.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
-    from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
-    from lpsched.pipeline.recovering import Recovered
+    from lpsched.pipeline.steps import Marginals
     from lpsched.result.sensitivity import ElectricityNeed, MachineNeed
+    from lpsched.result.solve import Effort, Result
 
 CHECK_HOURS: Final = Amount("hours", least=SMALLEST)
 MOST_PAIRS: Final = 5_000  # some 200 pieces, each some programs of 0.1 s
@@ -45,9 +48,11 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     power_cap: float | None = None,
     deadline: float | None = None,
     lifetime_hours: float | None = None,
+    effort: str | None = None,
+    marginals: str = "top",
     solver: Solver | None = None,
 ) -> Sensitivity:
-    """Tell which price the bag needs, what electricity may cost, and how many more machines pay.
+    """Return which price the bag needs, what electricity may cost, and how many more machines are worthwhile.
 
     Parameters
     ----------
@@ -58,11 +63,18 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
         Watts and seconds, in place of the site's own.
     lifetime_hours
         How long machines last whose type does not say.
+    effort
+        As in `solve`, for the machines there are; by default as there.
+    marginals
+        `top`: what one whole machine more changes, proved, of the three types of largest marginal value.
+        `proved`: of all types, with that effort. `lp`: of none.
     solver
         Solves the linear programs; HiGHS if not given.
 
     Raises
     ------
+    ValueError
+        If there are no such effort or marginals.
     InstanceError
         If an option is not sound, or the bag lacks watts or the price of electricity.
     InfeasibleError
@@ -83,6 +95,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     (4.0, 2.5, 2)
     """
     solver = solver if solver is not None else default_solver()
+    tried = None if effort is None else effort_named(effort)
+    steps = marginals_named(marginals)
     hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
     known = price is not None or profit_ratio is not None or bag.prices.per_bag is not None
     question = ask(
@@ -105,7 +119,9 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
         ratio = None
         if revenue is not None and needed.needed_ratio:
             ratio = revenue * needed.needed_ratio / needed.needed
-    answers = _at_price(question, solver, hours, timings) if has_price else _AtPrice(notes=(NO_PRICE,))
+    answers = _AtPrice(notes=(NO_PRICE,))
+    if has_price:
+        answers = _at_price(question, solver, _Asked(hours, tried, steps), timings)
     return Sensitivity(
         unit=question.objective.unit(bag),
         price=revenue,
@@ -132,15 +148,22 @@ class _AtPrice:
     notes: tuple[str, ...] = ()
 
 
-def _at_price(
-    question: Question, solver: Solver, lifetime_hours: float | None, timings: dict[str, float]
-) -> _AtPrice:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How long machines last, and how hard to try."""
+
+    lifetime_hours: float | None
+    effort: Effort | None
+    marginals: Marginals
+
+
+def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[str, float]) -> _AtPrice:
     """Return what there is to say about electricity and machines at the bag's price."""
     bag, notes = question.bag, []
     with timed(timings, "present"):
         proved = prove(question, solver)
-        found = _recovered(question, proved, solver)
-    value = None if found is None else found.measured.profit_per_hour
+        found = _answered(question, solver, asked.effort)
+    bound, value = (proved.bound, None) if found is None else (found.bound, found.value)
     electricity = None
     machines: tuple[MachineNeed, ...] = ()
     pairs = len(bag.task_types) * len(bag.modes)
@@ -148,7 +171,7 @@ def _at_price(
         notes.append(
             f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most"
         )
-        return _AtPrice(proved.bound, value, notes=tuple(notes))
+        return _AtPrice(bound, value, notes=tuple(notes))
     if bag.watts is None:
         notes.append("without watts nothing is known about electricity")
     else:
@@ -163,18 +186,20 @@ def _at_price(
     else:
         with timed(timings, "machines"):
             makespan = None if proved.relaxed is None else proved.relaxed.relaxation.makespan_seconds
-            present = Present(proved.bound, value, makespan)
-            machines = machine_needs(question, present, solver, lifetime_hours=lifetime_hours)
+            worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
+            present = Present(bound, found, worth, makespan)
+            hours, steps = asked.lifetime_hours, asked.marginals
+            machines = machine_needs(question, present, solver, lifetime_hours=hours, marginals=steps)
         if is_large(bag):
             notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
-    return _AtPrice(proved.bound, value, electricity, machines, tuple(notes))
+    return _AtPrice(bound, value, electricity, machines, tuple(notes))
 
 
-def _recovered(question: Question, proved: Proved, solver: Solver) -> Recovered | None:
-    """Return the verified schedule at the bag's price, if one is found."""
-    if proved.relaxed is None:
-        return waiting(question.bag)
+def _answered(question: Question, solver: Solver, effort: Effort | None) -> Result | None:
+    """Return what `solve` says at the bag's price, if a schedule is found."""
     try:
-        return recover(question.bag, question.objective, proved.relaxed.relaxation, solver)
+        if effort is None:
+            return answer(question, solver, gap=DEFAULT_GAP)
+        return answer(question, solver, gap=DEFAULT_GAP, effort=effort)
     except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
         return None

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import NotFoundError
-from lpsched.formulations import profit
-from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.balancing import balance
+from lpsched.pipeline.marginals import marginal_values
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.recovering import recover, waiting
@@ -21,11 +20,10 @@ from lpsched.pipeline.timing import timed
 from lpsched.pipeline.trying import AUTO, TIGHT, effort_named, is_worthwhile, try_harder
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import Effort, Result, Status, Worth, relative_gap
+from lpsched.result.solve import Effort, Result, Status, relative_gap
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from lpsched.certificate.bounds import Multipliers
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.pipeline.proving import Proved
@@ -164,7 +162,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         machines=bag.machines,
         measured=found.measured,
         schedule=found.schedule,
-        worth=worth_of(bag, best.proved.prices) if earns else None,
+        worth=marginal_values(bag, relaxed, solver) if earns else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(question.given, solver.name),
         tight_may_help=effort is not Effort.TIGHT and not late and is_worthwhile(question, distance, gap),
@@ -254,16 +252,3 @@ def regime_of(money: float, *, runs: bool) -> Regime:
     if not runs:
         return Regime.DO_NOT_RUN
     return Regime.PROFIT if money > 0 else Regime.LOSS
-
-
-def worth_of(bag: Bag, prices: Multipliers) -> Worth:
-    """Return what one more of anything is worth by these prices."""
-    scales = scales_of(bag)
-    machines, kilowatt, tasks = profit.worths(
-        scales, profit.money_of(scales), [float(each) for each in prices.machines], float(prices.cap)
-    )
-    return Worth(
-        machine_types=FrozenDict(zip((each.name for each in bag.machine_types), machines, strict=True)),
-        kilowatt_per_hour=kilowatt,
-        task_types=FrozenDict(zip((each.name for each in bag.task_types), tasks, strict=True)),
-    )

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lpsched.display import bound_text, lower_text, number, upper_text
 from lpsched.reports.tables import table
-from lpsched.result import audit, front, what_if
+from lpsched.result import audit, front, marginals, what_if
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,20 +26,31 @@ QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds"
 
 
 def result_tables(result: Result) -> list[Table | Text]:
-    """Return value and bound of a solve, the worths, and where the tasks went."""
+    """Return value and bound of a solve, where the tasks went, marginal values, and what one more changes."""
     name = result.provenance.instance_name
     heading = Text(f"{name}: {result.tasks:,} tasks on {result.machines:,} machines")
     facts = table(("", "", ""), result.facts())
     answer: list[Table | Text] = [heading, facts, *risk_tables(result.risk), _machines(result)]
-    if result.worth is None:
-        return answer
-    currency = result.unit.removesuffix("/hour")
-    if result.worth.kilowatt_per_hour is not None:
-        text = f"{number(result.worth.kilowatt_per_hour)} {result.unit}"
-        answer.append(table(("", "", ""), [("one more kilowatt", text, "under the cap adds at most this")]))
-    tasks = [(name, number(worth)) for name, worth in result.worth.task_types.items()]
-    shown = table(("task type", f"one more pays from, {currency}"), tasks[:MOST_ROWS], numbers=(1,))
-    return [*answer, shown, *_cut(tasks)]
+    worth = result.worth
+    if worth is None:
+        unfinished = [Text(marginals.UNFINISHED)] if result.regime is not None else []
+        return [*answer, *unfinished, *_steps(result)]
+    if worth.kilowatt_per_hour is not None:
+        answer.append(table(("", ""), [(marginals.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
+    tasks = [(name, worth.task_text(name)) for name in worth.task_types]
+    shown = table(("task type", marginals.task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
+    two = [Text(marginals.TWO_SIDED)] if worth.is_two_sided else []
+    return [*answer, shown, *_cut(tasks), *two, *_steps(result)]
+
+
+def _steps(result: Result) -> list[Table | Text]:
+    """Return what one whole machine or task more changes, where that was asked."""
+    steps = result.one_more
+    tables: list[Table | Text] = []
+    for headers, rows in () if steps is None else (steps.machine_table(), steps.task_table()):
+        if rows:
+            tables += [table(headers, rows[:MOST_ROWS], numbers=(1, 2)), *_cut(rows)]
+    return tables
 
 
 def risk_tables(risk: Risk | None) -> list[Table | Text]:
@@ -55,7 +66,7 @@ def risk_tables(risk: Risk | None) -> list[Table | Text]:
 
 
 def _machines(result: Result) -> Table:
-    """Return the machine types: how many are used, what they run, what one more is worth."""
+    """Return the machine types: how many are used, what they run, and the marginal value of one more."""
     machines: dict[str, int] = defaultdict(int)
     tasks: dict[str, int] = defaultdict(int)
     for group in result.schedule.groups:
@@ -65,9 +76,12 @@ def _machines(result: Result) -> Table:
     if result.worth is None:
         rows = [(name, f"{machines[name]:,}", f"{tasks[name]:,}") for name in machines]
         return table(headers, rows, numbers=(1, 2))
-    worths = result.worth.machine_types.items()
-    with_worth = [(name, f"{machines[name]:,}", f"{tasks[name]:,}", number(worth)) for name, worth in worths]
-    return table((*headers, f"one more adds at most, {result.unit}"), with_worth, numbers=(1, 2, 3))
+    worth = result.worth
+    with_worth = [
+        (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name))
+        for name in worth.machine_types
+    ]
+    return table((*headers, marginals.machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
 
 
 def front_tables(result: FrontResult) -> list[Table | Text]:
@@ -109,18 +123,17 @@ def price_tables(curve: PriceCurve) -> list[Table | Text]:
 
 
 def what_if_tables(result: WhatIf) -> list[Table | Text]:
-    """Return two answers side by side, and what machines and tasks are worth in both."""
+    """Return two answers side by side, and the marginal values of machines and tasks in both."""
     name, unit = result.before.provenance.instance_name, result.before.unit
     heading = Text(f"{name}: {result.sentence()}")
     tables: list[Table | Text] = [heading, table(what_if.HEADERS, result.facts(), numbers=(1, 2, 3))]
     headers: tuple[str, ...] = ("machine type", "machines before", "after")
     rows = result.machines()
-    if result.before.worth is None:
+    if result.before.worth is None and result.after.worth is None:
         return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
-    headers = (*headers, f"one more adds at most, {unit}: before", "after")
+    headers = (*headers, f"{marginals.machine_heading(unit)}: before", "after")
     prices = result.tasks()
-    currency = unit.removesuffix("/hour")
-    tasks = (f"one more task pays from, {currency}", *what_if.HEADERS[1:])
+    tasks = (marginals.task_heading(unit), *what_if.HEADERS[1:])
     shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
     return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *_cut(prices)]
 

@@ -14,6 +14,7 @@ from lpsched.reports.share_map import share_map, share_spots
 from lpsched.result.front import HEADERS as FRONT_HEADERS
 from lpsched.result.front_comparison import HEADERS as METHOD_HEADERS
 from lpsched.result.front_comparison import FrontComparison
+from lpsched.result.marginals import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
 from lpsched.result.solve import Effort
 
 if TYPE_CHECKING:
@@ -35,7 +36,17 @@ TIGHT: Final = (
     "program each, so that at the same price this one may be better."
 )
 MORE: Final = (
-    "Further ones than 'no more than' cannot pay, proved; so many as 'surely' pay, by a verified schedule."
+    "More machines than the first number cannot earn more than that many or fewer do (proved); with the "
+    "second number a verified schedule earns more than any without them."
+)
+DERIVATIVES: Final = (
+    "Marginal values are derivatives of the bound of the linear program: how it begins to change with one "
+    "more. They promise nothing about schedules, because whole tasks move in steps."
+)
+STEPS: Final = (
+    "One whole machine or task more, from bounds and verified schedules with and without it. Below the first "
+    "price of a task no schedule with it earns more than the best without it; at the second price a verified "
+    "schedule with it earns as much as any without it."
 )
 HARDER: Final = "With --effort tight the answer may come closer to its bound."
 
@@ -78,7 +89,7 @@ def pieces_section(curve: PriceCurve, found: Sensitivity | None) -> Section:
 
 
 def sensitivity_sections(found: Sensitivity) -> list[Section]:
-    """Show which price is needed, what electricity may cost, and which machines pay."""
+    """Show which price is needed, what electricity may cost, and which machines are worthwhile."""
     sections = [Section("Which price is needed for profit?", (Table(FACTS, tuple(found.price_rows())),))]
     at = (
         ""
@@ -91,10 +102,10 @@ def sensitivity_sections(found: Sensitivity) -> list[Section]:
         sections.append(Section("What may electricity cost?", (Paragraph(at), *drawn, facts)))
     if found.machines:
         rows = _cut(found.machine_headers(), found.machine_rows())
-        words = "The most profit over the number of machines of each type of which more may pay."
+        words = "The bound on profit over the number of machines of each type of which more raise it."
         drawn = _drawn(replace(found, electricity=None), words)
-        told = Paragraph(f"{at} {MORE}".strip())
-        sections.append(Section("How many more machines pay?", (told, *drawn, rows)))
+        told = Paragraph(" ".join([at, MORE, *found.machine_notes()]).strip())
+        sections.append(Section("How many more machines are worthwhile?", (told, *drawn, rows)))
     if found.notes:
         last = sections.pop()
         notes = tuple(Paragraph(note) for note in found.notes)
@@ -123,7 +134,9 @@ def vertices_section(found: FrontResult | FrontComparison) -> Section:
 
 def schedule_sections(bag: Bag, schedule: Schedule, result: Result | None = None) -> list[Section]:
     """Show when machines are done, what they take, and which task runs where."""
-    worths = [_worths(result)] if result is not None and result.worth is not None else []
+    worths = []
+    if result is not None and (result.regime is not None or result.one_more is not None):
+        worths.append(_worths(result))
     if not schedule.groups:
         nothing = "Nothing runs: all machines wait."
         return [Section("Machine by machine", (Paragraph(nothing),)), *worths]
@@ -152,10 +165,10 @@ def _machines(bag: Bag, schedule: Schedule, result: Result | None) -> Table:
     loads = {each.name: each for each in bag_loads(bag, schedule, most=len(bag.machine_types)).types}
     busy = busy_shares(bag, schedule)
     energy = any(each.busy_joules is not None for each in loads.values())
-    worth = None if result is None or result.worth is None else result.worth.machine_types
+    worth = None if result is None else result.worth
     headers = ["machine type", "machines", "done after, s", "busy"]
     headers += ["busy, J", "idle, J"] if energy else []
-    headers += [] if worth is None or result is None else [f"one more adds at most, {result.unit}"]
+    headers += [] if worth is None or result is None else [machine_heading(result.unit)]
     rows = []
     for machine in bag.machine_types:
         own = loads[machine.name]
@@ -163,30 +176,30 @@ def _machines(bag: Bag, schedule: Schedule, result: Result | None) -> Table:
         done = number(last) if first == last else f"{number(first)} to {number(last)}"
         row = [machine.name, f"{machine.count:,}", done, percent(busy[machine.name])]
         row += [number(own.busy_joules), number(own.idle_joules)] if energy else []
-        row += [] if worth is None else [number(worth[machine.name])]
+        row += [] if worth is None else [worth.machine_text(machine.name)]
         rows.append(tuple(row))
     return _cut(tuple(headers), rows)
 
 
 def _worths(result: Result) -> Section:
-    """Show what one more of anything is worth."""
-    worth = result.worth
-    assert worth is not None
-    currency = result.unit.removesuffix("/hour")
-    told = (
-        "Shadow prices of the linear program: one more machine or kilowatt adds at most this to the bound, "
-        "one fewer costs at least this, and one more task pays from this price on."
-    )
-    machines = [(name, number(amount)) for name, amount in worth.machine_types.items()]
-    parts: list[Part] = [Paragraph(told)]
-    if worth.kilowatt_per_hour is not None:
-        more = (
-            f"One more kilowatt under the cap adds at most {number(worth.kilowatt_per_hour)} {result.unit}."
-        )
-        parts.append(Paragraph(more))
-    parts.append(_cut(("machine type", f"one more adds at most, {result.unit}"), machines))
-    tasks = [(name, number(amount)) for name, amount in worth.task_types.items()]
-    parts.append(_cut(("task type", f"one more pays from, {currency}"), tasks))
+    """Show the marginal values, and what is proved about one whole machine or task more."""
+    worth, steps = result.worth, result.one_more
+    parts: list[Part] = []
+    if worth is not None:
+        parts += [Paragraph(DERIVATIVES), *([Paragraph(TWO_SIDED)] if worth.is_two_sided else [])]
+        if worth.kilowatt_per_hour is not None:
+            parts.append(Paragraph(f"{KILOWATT}: {worth.kilowatt_text()} {result.unit}."))
+        machines = [(name, worth.machine_text(name)) for name in worth.machine_types]
+        parts.append(_cut(("machine type", machine_heading(result.unit)), machines))
+        tasks = [(name, worth.task_text(name)) for name in worth.task_types]
+        parts.append(_cut(("task type", task_heading(result.unit)), tasks))
+    elif result.regime is not None:
+        parts.append(Paragraph(UNFINISHED))
+    if steps is not None:
+        parts.append(Paragraph(STEPS))
+        parts += [
+            _cut(headers, rows) for headers, rows in (steps.machine_table(), steps.task_table()) if rows
+        ]
     return Section("What one more is worth", tuple(parts))
 
 

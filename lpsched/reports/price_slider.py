@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final
 from lpsched.reports.slider import FollowingTable, Mark, Reading, Slider, Stretch
 from lpsched.result.front import Point
 from lpsched.result.machine_point import machine_loads
+from lpsched.result.marginals import KILOWATT, machine_heading, task_heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance import Bag
     from lpsched.reports.fronts import Frame
+    from lpsched.result.marginals import Worth
     from lpsched.result.price_stretch import PriceStretch
-    from lpsched.result.solve import Worth
     from lpsched.schedule.bag import Schedule
 
 FRONT: Final = "front"  # the picture in which a mark moves
@@ -25,8 +26,8 @@ MOST_CELLS: Final = 30_000  # of tables that follow: some million letters
 EXPLANATION: Final = (
     "Move it, or type a number: everything here is what 'lpsched solve' says at that price. It is exact, "
     "not drawn between samples: between two breakpoints everything is constant or a line. At a breakpoint "
-    "two schedules are equally good. What one more is worth may have several proofs, all of them right: "
-    "then 'lpsched solve' may print another."
+    "two schedules are equally good. Marginal values are derivatives of the LP bound for one more; where "
+    "they bend between two breakpoints, there is a '-', and 'lpsched solve' has them."
 )
 NOTHING_RUNS: Final = Reading("-", "-")
 
@@ -98,7 +99,7 @@ def _is_wide(along: Along, stretch: PriceStretch) -> bool:
 
 
 def _labels(bag: Bag) -> tuple[str, ...]:
-    capped = ("one more kilowatt adds at most",) if bag.site.average_power_cap_watts is not None else ()
+    capped = (KILOWATT,) if bag.site.average_power_cap_watts is not None else ()
     return ("price", "regime", "bound", "value", "gap", "makespan", "energy", "average power", *capped)
 
 
@@ -173,7 +174,7 @@ def _machine_table(bag: Bag) -> FollowingTable:
         "used",
         "tasks",
         "busy",
-        f"one more adds at most, {bag.prices.currency}/hour",
+        machine_heading(f"{bag.prices.currency}/hour"),
     )
     return FollowingTable("Machine types", headers, tuple(each.name for each in bag.machine_types))
 
@@ -217,7 +218,7 @@ def _count(count: int) -> Reading:
 
 
 def _worth(stretch: PriceStretch, kind: str, name: str) -> Reading:
-    def of(worth: Worth) -> float:
+    def of(worth: Worth) -> float | None:
         return worth.machine_types[name] if kind == "machine_types" else worth.task_types[name]
 
     return Reading(of(stretch.worth_at_from), of(stretch.worth_at_to))
@@ -234,7 +235,7 @@ def _task_table(bag: Bag, shown: Sequence[int]) -> FollowingTable:
     all_of_them = len(shown) == len(bag.task_types)
     title = "Task types" if all_of_them else f"The {len(shown):,} largest task types"
     names = tuple(bag.task_types[i].name for i in shown)
-    return FollowingTable(title, ("task type", "tasks", f"one more pays from, {bag.prices.currency}"), names)
+    return FollowingTable(title, ("task type", "tasks", task_heading(f"{bag.prices.currency}/hour")), names)
 
 
 def _task_rows(bag: Bag, stretch: PriceStretch, shown: Sequence[int]) -> tuple[tuple[Reading, ...], ...]:

@@ -3,9 +3,9 @@
     electricity   the bound over the price of a kilowatt-hour: it falls, straight between breakpoints; bands
                   say what is best, lines where that changes
     machines      the bound over the number of machines of a type, all others as they are: it bends down, so
-                  that each more adds less, and ends where more do not pay
+                  that each more adds less, and ends where it is highest
 
-A ring is the bag as it is; a diamond is a verified schedule on so many more machines that they surely pay.
+A ring is the bag as it is; a diamond is a verified schedule with more machines that earns more than any now.
 Panels of machine types stand in the order of what one more adds, with one scale of profit.
 """
 
@@ -70,7 +70,7 @@ def electricity_line(need: ElectricityNeed, bound: float | None) -> Line:
 
 
 def machine_line(need: MachineNeed) -> Line:
-    """Return the bound at the breakpoints of the number of machines of a type, and where more do not pay."""
+    """Return the bound at the breakpoints of the number of machines of a type, and where it is highest."""
     line = [(piece.from_count, piece.bound_at_from) for piece in need.pieces]
     last = need.pieces[-1]
     end = last.bound_at_from + (last.to_count - last.from_count) * last.adds_per_hour
@@ -78,7 +78,7 @@ def machine_line(need: MachineNeed) -> Line:
 
 
 def shown_machines(sensitivity: Sensitivity) -> tuple[MachineNeed, ...]:
-    """Return the machine types that are drawn: those of which more may pay, the best first."""
+    """Return the machine types that are drawn: those of which more raise the bound, the best first."""
     known = [need for need in sensitivity.machines if need.pieces]
     return tuple(sorted(known, key=lambda need: -(need.adds_per_hour or 0.0))[:MOST_PANELS])
 
@@ -137,6 +137,7 @@ def _draw_electricity(axes: Axes, sensitivity: Sensitivity, need: ElectricityNee
     for words, price, style in (
         ("no schedule earns from", need.no_profit_from, "--"),
         ("waiting is best from", need.do_not_run_from, ":"),
+        ("waiting is best to", need.do_not_run_to, ":"),
     ):
         if price is not None:
             label = f"{words} {number(price, 4)} {lettered(sensitivity.currency)}/kWh"
@@ -171,7 +172,7 @@ def _draw_machines(axes: Axes, need: MachineNeed) -> None:
             markeredgecolor=INK,
             markeredgewidth=0.5,
             zorder=4,
-            label="a schedule with more, which surely pay",
+            label="a verified schedule with more, worthwhile",
         )
     axes.set_title(lettered(need.name, LONGEST_NAME), fontsize=SMALL_LETTERS + 1)
     axes.set_xlabel(_more_in_words(need), fontsize=SMALL_LETTERS)
@@ -181,10 +182,12 @@ def _draw_machines(axes: Axes, need: MachineNeed) -> None:
 
 
 def _more_in_words(need: MachineNeed) -> str:
-    """Return how many more machines pay, in words."""
+    """Return how many more machines are worthwhile, in words."""
     if need.sure_more == need.most_more:
-        return f"machines; {need.most_more:,} more pay"
-    return f"machines; {need.sure_more:,} to {need.most_more:,} more pay"
+        return f"machines; worthwhile: {need.most_more:,} more"
+    if need.most_more is None:
+        return f"machines; worthwhile: {need.sure_more:,} more or above"
+    return f"machines; worthwhile: {need.sure_more:,} to {need.most_more:,} more"
 
 
 def _draw_line(axes: Axes, line: Line, label: str) -> None:
@@ -249,7 +252,7 @@ def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
     for panel, need in enumerate(needs, start=len(spots) > 0):
         for place in along(len(need.pieces), max(2, MOST_SPOTS // 2 // len(needs))):
             piece = need.pieces[place]
-            adds = f"one more adds at most {number(piece.adds_per_hour, 4)} {unit}"
+            adds = f"one more adds {number(piece.adds_per_hour, 4)} {unit} to the bound"
             most = f"at most {upper_text(piece.bound_at_from, 5)} {unit}"
             told = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
             spots.append(Spot(piece.from_count, piece.bound_at_from, told, panel))

@@ -32,11 +32,12 @@ def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]
     if result.machines:
         rows = tuple(result.machine_rows())
         answer += [
-            Text(f"{name}: how many more machines of a type pay{_at(result)}, the others as they are?"),
+            Text(f"{name}: how many more machines of a type are worthwhile{_at(result)}, all others as now?"),
             FoldingTable(result.machine_headers(), rows[:MOST_ROWS]),
         ]
         if len(rows) > MOST_ROWS:
             answer.append(Text(f"... and {len(rows) - MOST_ROWS:,} more (--json has all)"))
+        answer += [Text(note) for note in result.machine_notes()]
     return [*answer, *(Text(note) for note in result.notes)]
 
 

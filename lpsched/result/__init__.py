@@ -4,8 +4,9 @@ from lpsched.result.facility import FacilityResult, FacilityWorth
 from lpsched.result.facility_method import MethodResult
 from lpsched.result.facility_validation import FacilityValidation
 from lpsched.result.front import FrontResult
+from lpsched.result.marginals import OneMore, Worth
 from lpsched.result.price_curve import PriceCurve
-from lpsched.result.solve import Result, Status, Worth, relative_gap
+from lpsched.result.solve import Result, Status, relative_gap
 from lpsched.result.validation import Validation
 from lpsched.result.what_if import WhatIf
 
@@ -15,6 +16,7 @@ __all__ = [
     "FacilityWorth",
     "FrontResult",
     "MethodResult",
+    "OneMore",
     "PriceCurve",
     "Result",
     "Status",

@@ -1,8 +1,8 @@
 """Prices between which one schedule stays best: everything about it is a line in the price.
 
 Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved
-at both ends and, being convex, below the line between them; what machines and tasks are worth is a line too,
-between the worths that prove both ends.
+at both ends and, being convex, below the line between them; marginal values of machines and tasks are lines
+too (`None` where they are not).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lpsched.relaxation import Regime
-    from lpsched.result.solve import Worth
+    from lpsched.result.marginals import Worth
     from lpsched.schedule.bag import Schedule
     from lpsched.verify.bag import Measurement
 

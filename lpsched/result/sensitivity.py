@@ -1,8 +1,8 @@
 """What an answer depends on: the price needed, what electricity may cost, how many machines pay.
 
-Each is a function of one number with finitely many breakpoints, all of them exact: the most profit bends
-upwards in the price of the bag and in the price of electricity, and downwards in the number of machines of a
-type. Each is asked alone, with everything else as it is.
+Each is a function of one number with finitely many breakpoints, all of them exact: the LP bound on profit
+bends upwards in the price of the bag and in the price of electricity, and downwards in the number of
+machines of a type. Each is asked alone, with everything else as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import lower_text, number, upper_text
+from lpsched.display import bound_text, lower_text, number, upper_text
+from lpsched.result.marginals import TWO_SIDED, Between, both_sides, machine_heading
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -71,10 +72,13 @@ class ElectricityNeed:
     earns_up_to
         The price up to which a verified schedule loses nothing; `None` if that has no end, or begins nowhere.
     no_profit_from
-        The price from which on no schedule earns anything: proved; `None` if there is none.
-    do_not_run_from
-        The price from which on waiting is best: proved; `None` if that never is. Only where tasks draw less
-        than idle machines may running be best again at a price far above.
+        The price from which on no schedule earns anything: proved there, and so at every price above,
+        because no schedule uses less than no energy; `None` if there is none.
+    do_not_run_from, do_not_run_to
+        The prices between which waiting is best: proved at both ends, and so between them, because the least
+        that the tasks cost above waiting is concave in the price. From `None`: waiting never is best. To
+        `None`: there is no end. There is one only where tasks draw less than idle machines: from some price
+        on running them saves more than it costs.
     """
 
     price_per_kwh: float
@@ -82,18 +86,19 @@ class ElectricityNeed:
     no_profit_from: float | None
     do_not_run_from: float | None
     pieces: tuple[ElectricityPiece, ...]
+    do_not_run_to: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MachinePiece:
-    """Counts of one machine type between which each more adds the same; money per hour, proved.
+    """Counts of one machine type between which each more adds the same to the bound; money per hour, proved.
 
     Counts are exact, and need not be whole.
     """
 
     from_count: float
     to_count: float
-    adds_per_hour: float  # one more, at most: after electricity, wear and depreciation
+    adds_per_hour: float  # to the LP bound: after electricity, wear and depreciation
     bound_at_from: float
 
 
@@ -103,21 +108,29 @@ class MachineNeed:
 
     Attributes
     ----------
-    adds_per_hour
-        By how much one more raises the bound, after all that it costs; `None` if one more leaves no schedule.
+    adds_per_hour, fewer_adds_per_hour
+        The marginal value of one more, as `solve` has it: the derivative of the LP bound, after all that a
+        machine costs, and that for one fewer (`Worth`). No promise about schedules.
+    step_at_least, step_at_most
+        By how much the best possible changes with one whole machine more: proved on both sides; `None` if
+        that was not asked, or one more leaves no schedule.
     pays_back_hours
-        After how many hours one more has earned its purchase price at best; `None` if it has none, or never
-        does.
+        After how many hours one more earns its purchase price at its marginal value; `None` if it has none,
+        or never does.
     pays_up_to
-        The purchase price up to which one more pays within its mean time to failure; `None` without that.
-    most_more, bound_at_most
-        With how many more the bound is highest, and that bound: further ones do not pay. 0 if none does.
+        The purchase price up to which one more pays within its mean time to failure at its marginal value;
+        `None` without that.
+    most_more
+        More than this many cannot earn more than this many or fewer do: proved. `None`: no limit was found.
+    bound_at_most
+        What no number of machines of this type can pass, all others as they are: proved.
     sure_more, value_at_sure
-        How many more surely pay, by a verified schedule that earns so much; 0 if none was found.
+        With how many more a verified schedule earns more than any without them, and what it earns; 0 if none
+        was found.
     sure_adds_at_least, sure_adds_at_most
         How much more than now the best possible earns with `sure_more`: proved on both sides.
     pieces
-        From the machines there are to the best number of them; none for large bags.
+        From the machines there are to the number where the bound is highest; none for large bags.
     """
 
     name: str
@@ -127,13 +140,20 @@ class MachineNeed:
     adds_per_hour: float | None
     pays_back_hours: float | None
     pays_up_to: float | None
-    most_more: int
+    most_more: int | None
     bound_at_most: float
     sure_more: int
     value_at_sure: float | None
     sure_adds_at_least: float | None
     sure_adds_at_most: float | None
     pieces: tuple[MachinePiece, ...]
+    fewer_adds_per_hour: float | None = None
+    step_at_least: float | None = None
+    step_at_most: float | None = None
+
+    def adds_text(self) -> str:
+        """Return the marginal value, and that for one fewer where it is another."""
+        return both_sides(self.adds_per_hour, self.fewer_adds_per_hour)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +220,15 @@ class Sensitivity:
         never = "never"
         stop = never if need.no_profit_from is None else f"{upper_text(need.no_profit_from)} {money}"
         rows.append(("no profit from", stop, "no schedule earns (proved)"))
-        wait = never if need.do_not_run_from is None else f"{upper_text(need.do_not_run_from)} {money}"
-        return [*rows, ("do not run from", wait, "waiting is best (proved)")]
+        return [*rows, ("do not run from", self._waits(need), "waiting is best (proved)")]
+
+    def _waits(self, need: ElectricityNeed) -> str:
+        """Return the prices of electricity between which waiting is best, rounded inwards."""
+        if need.do_not_run_from is None:
+            return "never"
+        first, last = bound_text(need.do_not_run_from, upper=True), need.do_not_run_to
+        to = "" if last is None else f" to {bound_text(last, upper=False)}"
+        return f"{first}{to} {self.currency}/kWh"
 
     def electricity_headers(self) -> tuple[str, ...]:
         """Return the headers of `electricity_pieces`."""
@@ -226,8 +253,12 @@ class Sensitivity:
         return tuple(column[0] for column in self._machine_columns())
 
     def machine_rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each machine type: what one more is worth, and how many more are best."""
+        """Return one row for each machine type: what one more is worth, and how many more are worthwhile."""
         return list(zip(*(column[1:] for column in self._machine_columns()), strict=True))
+
+    def machine_notes(self) -> list[str]:
+        """Return what the cells of `machine_rows` mean, where that does not stand in their headers."""
+        return [TWO_SIDED] if any(" / " in need.adds_text() for need in self.machines) else []
 
     def _machine_columns(self) -> list[tuple[str, ...]]:
         """Return the columns with their headers, but for those about which no machine type says anything."""
@@ -235,21 +266,32 @@ class Sensitivity:
         columns = [
             ("machine type", *(need.name for need in needs)),
             ("count", *(f"{need.count:,}" for need in needs)),
-            (f"one more adds at most, {self.unit}", *(number(need.adds_per_hour) for need in needs)),
+            (machine_heading(self.unit), *(need.adds_text() for need in needs)),
         ]
+        short = f"{self.currency}/h"
+        if any(need.step_at_most is not None or need.step_at_least is not None for need in needs):
+            steps = [Between(need.step_at_least, need.step_at_most).texts() for need in needs]
+            heading = f"one more adds at least (proved), {short}"
+            columns.append((heading, *(low for low, _ in steps)))
+            columns.append(("at most", *(high for _, high in steps)))
         if any(need.purchase_price for need in needs):
-            columns.append(("paid back in, hours", *(number(need.pays_back_hours) for need in needs)))
+            columns.append(("paid back in (LP), hours", *(number(need.pays_back_hours) for need in needs)))
         if any(need.mean_hours_to_failure for need in needs):
-            pays = f"pays up to a price of, {self.currency}"
+            pays = f"pays up to a price of (LP), {self.currency}"
             columns.append((pays, *(number(need.pays_up_to) for need in needs)))
-        least, most = f"which add at least, {self.unit}", "at most"
+        added = [Between(need.sure_adds_at_least, need.sure_adds_at_most).texts() for need in needs]
         return [
             *columns,
-            ("buy at most", *(f"{need.most_more:,}" for need in needs)),
-            ("surely pay", *(f"{need.sure_more:,}" for need in needs)),
-            (least, *(lower_text(need.sure_adds_at_least) for need in needs)),
-            (most, *(upper_text(need.sure_adds_at_most) for need in needs)),
+            ("worthwhile at most (proved)", *(most_text(need) for need in needs)),
+            ("at least (verified)", *(f"{need.sure_more:,}" for need in needs)),
+            (f"which add at least (proved), {short}", *(low for low, _ in added)),
+            ("at most", *(high for _, high in added)),
         ]
+
+
+def most_text(need: MachineNeed) -> str:
+    """Return how many more are worthwhile at most."""
+    return "no limit found" if need.most_more is None else f"{need.most_more:,}"
 
 
 def _money(amount: float | None, unit: str) -> str:

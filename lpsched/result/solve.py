@@ -11,6 +11,7 @@ from lpsched.display import bound_text, gap_text, html_table, number
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
     from lpsched.relaxation import Regime
+    from lpsched.result.marginals import OneMore, Worth
     from lpsched.result.provenance import Provenance
     from lpsched.result.risk import Risk
     from lpsched.schedule.bag import Schedule
@@ -38,30 +39,6 @@ class Effort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
-    """What one more of something is worth, in money: the shadow prices of the linear program.
-
-    One-sided, because the best profit bends only downwards in what there is: one more machine or kilowatt
-    adds *at most* this, one fewer costs *at least* this, and one more task is worth taking *from* this price
-    up.
-    """
-
-    machine_types: FrozenDict[str, float]  # one more machine of a type, per hour
-    kilowatt_per_hour: (
-        float | None
-    )  # one more kilowatt under the cap, where it is measured; None without a cap
-    task_types: FrozenDict[str, float]  # one more task of a type
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the worths as they appear in JSON."""
-        return {
-            "machine_types": dict(self.machine_types),
-            "kilowatt_per_hour": self.kilowatt_per_hour,
-            "task_types": dict(self.task_types),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """A verified schedule, what it was measured to take, and the bound that no schedule can pass."""
 
@@ -85,6 +62,7 @@ class Result:
     tight_may_help: bool = False  # whether more effort is likely to bring value and bound closer
     risk_asked: bool = False
     risk: Risk | None = None  # if asked for, and anything runs
+    one_more: OneMore | None = None  # if asked for: what one whole machine or task more changes
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched solve --json` prints; its keys are stable."""
@@ -105,6 +83,7 @@ class Result:
             "tasks": self.tasks,
             "machines": self.machines,
             "worth": None if self.worth is None else self.worth.to_dict(),
+            "one_more": None if self.one_more is None else self.one_more.to_dict(),
             "timings": dict(self.timings),
             **({"risk": None if self.risk is None else self.risk.to_dict()} if self.risk_asked else {}),
         }

@@ -1,24 +1,19 @@
-"""What other machines would change: two answers side by side, and how far apart the best possible ones are.
-
-The best that is possible lies between value and bound, before and after. So the change of the best is at
-least (the value after) - (the bound before), and at most (the bound after) - (the value before); of something
-to be minimised, the other way round.
-"""
+"""What other machines would change: two answers, and how far apart the best possible ones are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.bounds import rounded_down, rounded_up
 from lpsched.display import gap_text, html_table, lower_text, number, upper_text
+from lpsched.result.marginals import changes_between
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
     from lpsched.result.solve import Result
 
 FORMAT: Final = "lpsched-whatif/1"
+ROUNDING: Final = 1e-12  # relative: numbers this near are the same
 HEADERS: Final = ("", "before", "after", "change")
 
 
@@ -41,9 +36,11 @@ class WhatIf:
 
     def best_changes_by(self) -> tuple[float, float]:
         """Return between which two numbers the change of the best possible lies: proved, rounded outwards."""
-        up = Fraction(self.after.bound) - Fraction(self.before.value)
-        down = Fraction(self.after.value) - Fraction(self.before.bound)
-        return rounded_down(min(up, down)), rounded_up(max(up, down))
+        before, after = self.before, self.after
+        change = changes_between((before.value, before.bound), (after.value, after.bound))
+        assert change.at_least is not None
+        assert change.at_most is not None
+        return change.at_least, change.at_most
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched whatif --json` prints; its keys are stable."""
@@ -84,20 +81,24 @@ class WhatIf:
         return rows
 
     def machines(self) -> list[tuple[str, ...]]:
-        """Return one row for each machine type: how many, and what one more is worth."""
+        """Return one row for each machine type: how many, and the marginal value of one more."""
         rows = []
         for name, count in self.counts_before.items():
             other = self.counts_after[name]
             row: tuple[str, ...] = (name, f"{count:,}", f"{other:,}")
-            rows.append((*row, *(number(_worth(result, name)) for result in (self.before, self.after))))
+            rows.append((*row, *(_worth(result, name) for result in (self.before, self.after))))
         return rows
 
     def tasks(self) -> list[tuple[str, ...]]:
-        """Return one row for each task type: the price from which one more is worth taking."""
+        """Return one row for each task type: the minimum price for one more."""
         if self.before.worth is None or self.after.worth is None:
             return []
-        old, new = self.before.worth.task_types, self.after.worth.task_types
-        return [_compared(name, price, new[name]) for name, price in old.items()]
+        old, new = self.before.worth, self.after.worth
+        rows: list[tuple[str, ...]] = []
+        for name, price in old.task_types.items():
+            change = _compared(name, price, new.task_types[name])[3]
+            rows.append((name, old.task_text(name), new.task_text(name), change))
+        return rows
 
     def sentence(self) -> str:
         """Say how much the best possible changes."""
@@ -110,13 +111,17 @@ class WhatIf:
         return html_table(HEADERS, self.facts())
 
 
-def _worth(result: Result, name: str) -> float | None:
-    return None if result.worth is None else result.worth.machine_types.get(name)
+def _worth(result: Result, name: str) -> str:
+    if result.worth is None or name not in result.worth.machine_types:
+        return "-"
+    return result.worth.machine_text(name)
 
 
 def _compared(label: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
-    change = "-" if before is None or after is None else _signed(number(after - before))
-    return (label, number(before), number(after), change)
+    if before is None or after is None:
+        return (label, number(before), number(after), "-")
+    same = abs(after - before) <= ROUNDING * max(abs(after), abs(before))
+    return (label, number(before), number(after), _signed(number(0.0 if same else after - before)))
 
 
 def _signed(change: str) -> str:

@@ -8,7 +8,9 @@ Let q = c PUE be what a joule at the machines costs. At a fixed income N the bes
 
 over the rows of `formulations/profit.py`, in which no price of energy occurs. So it is convex and piecewise
 linear in q; its pieces are the corners of the chain of (B, -A), its breakpoints the prices at which two
-neighbours tie. It never rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0.
+neighbours tie. It never rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0. Where
+tasks draw less than idle machines, B < 0 at high prices, and doing nothing is best only between two prices,
+if at all.
 """
 
 from __future__ import annotations

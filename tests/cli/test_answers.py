@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,46 @@ INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, VIDEO = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "video-transcoding.yaml")
 
 
-def test_solve_prints_worths_beside_what_the_machines_did(lpsched):
+def test_solve_prints_marginal_values_beside_what_the_machines_did(lpsched):
     code, out, err = lpsched("solve", TINY)
     assert (code, err) == (0, "")
     assert "bound     3.48 USD/hour  proved: no schedule earns more\n" in out
     assert "regime    profit         running pays\n" in out
-    assert "fast                      1      6                              0.6\n" in out
-    assert "print                        0.002\n" in out
+    assert "machine type  machines used  tasks  marginal value of one more (LP), USD/h\n" in out
+    assert re.search(r"^fast +1 +6 +0\.6 / 1\.8$", out, re.MULTILINE)  # one more, and one fewer
+    assert re.search(r"^task type +minimum price for one more task \(LP\), USD$", out, re.MULTILINE)
+    assert re.search(r"^print +0\.002 / 0\.00133333$", out, re.MULTILINE)
+    assert "adds at most" not in out
+
+
+def test_solve_says_what_one_more_changes_unless_only_the_lp_is_asked_for(lpsched):
+    _, out, _ = lpsched("solve", TINY)
+    assert "one more machine  changes the best possible by at least (proved), USD/h" in out
+    assert "one more task  break-even price at least (proved), USD" in out
+    _, short, _ = lpsched("solve", TINY, "--marginals", "lp")
+    assert "one more machine" not in short
+    assert out.startswith(short)
+    _, answer, _ = lpsched("solve", TINY, "--objective", "makespan", "--marginals", "proved", "--json")
+    # A second 'fast' machine: the bound is 48 / 6 = 8 s at the prices in the file, 12 s before.
+    assert answer["one_more"]["machine_types"]["fast"]["best_changes_by_at_least"] >= -4.0
+    _, answer, _ = lpsched("solve", TINY, "--objective", "makespan", "--json")
+    assert answer["one_more"] is None
+
+
+def test_after_an_unfinished_linear_program_there_are_no_marginal_values(lpsched):
+    _, out, _ = lpsched("solve", VIDEO, "--time-limit", "0")
+    assert "No marginal values: the linear program was not solved to the end.\n" in out
+    assert "(LP)" not in out
+    _, answer, _ = lpsched("solve", VIDEO, "--time-limit", "0", "--json")
+    assert (answer["worth"], answer["one_more"]) == (None, None)
 
 
 def test_solve_as_json_tells_regime_and_worths(lpsched):
     _, answer, _ = lpsched("solve", TINY, "--json", "--power-cap", "500")
     assert (answer["regime"], answer["bound_regime"], answer["unit"]) == ("profit", "profit", "USD/hour")
-    assert set(answer["worth"]) == {"machine_types", "kilowatt_per_hour", "task_types"}
+    keys = {"machine_types", "kilowatt_per_hour", "task_types"}
+    assert set(answer["worth"]) == keys | {"one_fewer"}
+    assert set(answer["worth"]["one_fewer"]) == keys
     assert answer["worth"]["kilowatt_per_hour"] > 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -117,6 +118,7 @@ def test_electricity_may_cost_what_the_price_leaves_for_it():
     assert found.earns_up_to == pytest.approx(5.0, rel=1e-12)
     assert found.earns_up_to <= found.no_profit_from
     assert found.do_not_run_from == pytest.approx(60.0 / 10.8, rel=1e-12)
+    assert found.do_not_run_to is None  # tasks draw more than idle machines: waiting stays best
     assert [piece.regime for piece in found.pieces] == [Regime.PROFIT, Regime.LOSS, Regime.DO_NOT_RUN]
     # Free electricity: 60 USD in 6 hours. From 60 / 10.8 on, 0.2 kW are idled away.
     bounds = [piece.bound_at_from for piece in found.pieces]
@@ -191,7 +193,9 @@ def test_tasks_that_save_idle_power_are_run_again_when_electricity_is_dear():
     assert [piece.regime for piece in found.pieces] == [Regime.DO_NOT_RUN, Regime.LOSS]
     assert found.pieces[1].from_price_per_kwh == pytest.approx(3.6, rel=1e-9)
     assert found.no_profit_from == 0.0
-    assert found.do_not_run_from == 0.0
+    assert (found.do_not_run_from, found.do_not_run_to) == pytest.approx((0.0, 3.6), rel=1e-9)
+    cost = Fraction(found.do_not_run_to) * -2 / 3_600_000  # of 2 J less than idle, exactly
+    assert Fraction(3e-6) - Fraction(5e-6) <= cost  # proved there: the price does not cover it
     assert found.earns_up_to is None
 
 
@@ -248,7 +252,9 @@ def test_no_more_machines_are_of_use_than_there_are_tasks():
         task_types=(TaskType(name="render", count=2),), machine_types=(MachineType(name="cpu", count=2),)
     )
     (need,) = sensitivity(bag).machines
-    assert (need.most_more, need.adds_per_hour) == (0, 0.0)
+    assert (need.most_more, need.step_at_least, need.step_at_most) == (0, 0.0, 0.0)
+    # The linear program splits them: 58 USD in 2 / m hours, 29 more an hour. That is no promise.
+    assert need.adds_per_hour == pytest.approx(29.0, rel=1e-9)
 
 
 def test_no_number_of_machines_is_done_before_the_longest_task():
@@ -261,7 +267,7 @@ def test_no_number_of_machines_is_done_before_the_longest_task():
     found = sensitivity(bag)
     (need,) = found.machines
     assert (found.bound, need.bound_at_most) == pytest.approx((28.0, 28.0), rel=1e-9)
-    assert need.adds_per_hour == pytest.approx(-0.1, rel=1e-9)
+    assert (need.step_at_least, need.step_at_most) == pytest.approx((-0.1, -0.1), rel=1e-9)
     assert need.most_more == 0
 
 
@@ -275,7 +281,7 @@ def test_a_slow_machine_without_a_task_is_of_no_use_however_cheap():
         watts=Table.of([[1000.0, 100.0]]),
     )
     slow = sensitivity(bag).machines[1]
-    assert (slow.most_more, slow.adds_per_hour) == (0, 0.0)
+    assert (slow.most_more, slow.step_at_least, slow.step_at_most) == (0, 0.0, 0.0)
 
 
 def test_a_type_that_runs_nothing_better_is_not_worth_its_idle_power():
@@ -308,13 +314,16 @@ def test_a_cap_leaves_room_for_so_many_idle_machines():
     seconds = 10.8 / 2.2
     expected = (60.0 - 12.0 - 0.1 * (3 * seconds - 12)) / seconds
     assert need.bound_at_most == pytest.approx(expected, rel=1e-9)
-    assert need.adds_per_hour == pytest.approx(expected - 8.0, rel=1e-9)
+    assert (need.step_at_least, need.step_at_most) == pytest.approx((expected - 8.0,) * 2, rel=1e-9)
+    assert need.adds_per_hour == pytest.approx(
+        4.0, rel=1e-9
+    )  # 48 USD in 12 / m hours, as long as the cap is wide
 
 
 def test_a_cap_at_the_idle_floor_of_one_more_leaves_no_schedule():
     # Cap 2.2 kW: 0.1 kW idle each; with 23 machines nothing could run. Here the deadline of 6 h needs 2 kW for work.
     (need,) = sensitivity(one_type(), power_cap=2000.0, deadline=6 * HOUR).machines
-    assert need.adds_per_hour is None
+    assert (need.adds_per_hour, need.step_at_least, need.step_at_most) == (None, None, None)
     assert need.most_more == 0
 
 
@@ -332,32 +341,71 @@ def test_the_bound_at_any_number_of_machines_is_that_of_a_single_solve(bag, term
         for one, two in itertools.pairwise(need.pieces):
             assert one.to_count == two.from_count
             assert one.adds_per_hour > two.adds_per_hour  # concave
-        for more in {0, 1, min(need.most_more, 3), need.most_more} if need.most_more < 100 else {0, 1}:
+        end = need.pieces[-1].to_count - need.count if need.pieces else 0.0
+        tried = {0, 1, min(int(end), 3), int(end), int(end) + 1} if end < 100 else {0, 1}
+        for more in tried:
             lines = [
                 p.bound_at_from + p.adds_per_hour * (need.count + more - p.from_count) for p in need.pieces
             ]
-            bound = solve(with_machines(bag, {need.name: need.count + more}), **terms).bound
-            if lines and more <= need.pieces[-1].to_count - need.count:
+            try:
+                bound = solve(with_machines(bag, {need.name: need.count + more}), **terms).bound
+            except InfeasibleError:  # the cap
+                continue
+            if lines and more <= end:
                 assert min(lines) == pytest.approx(bound, rel=1e-7)
-            if more == 1 and need.adds_per_hour is not None:
-                assert found.bound + need.adds_per_hour == pytest.approx(bound, rel=1e-7)
-            if more == need.most_more:
-                assert need.bound_at_most == pytest.approx(bound, rel=1e-7)
+            assert bound <= need.bound_at_most + 1e-7 * abs(need.bound_at_most)
 
 
-def test_the_best_number_is_the_best_of_all_whole_numbers():
+def test_more_than_the_worthwhile_number_cannot_earn_what_that_many_do():
     found = of_video()
     for need in found.machines[2:]:
-        at = range(need.count, need.count + need.most_more + 3)
-        bounds = [solve(with_machines(VIDEO, {need.name: count})).bound for count in at]
-        assert bounds.index(max(bounds)) == need.most_more
+        at = range(need.count, need.count + need.most_more + 4)
+        results = [solve(with_machines(VIDEO, {need.name: count}), effort="balanced") for count in at]
+        verified = max(result.value for result in results[: need.most_more + 1])
+        assert max(result.bound for result in results[need.most_more + 1 :]) <= verified
+        # One fewer would not do: its bound is above what is verified.
+        assert results[need.most_more].bound > max(result.value for result in results[: need.most_more])
+
+
+def test_where_the_bound_is_highest_fewer_may_be_worthwhile_or_more():
+    # Three tasks of an hour on one machine. Split, 2 machines are better than 1 and 3 than 2; whole, 2 machines take
+    # 2 hours and 3 take 1. At 100 W of idle power and 1 USD a kWh: 60 USD less 3 kWh in 3 hours is 19, less the idle
+    # hour of one machine 28.45 in 2 hours, 57 in 1 hour. A fourth has no task.
+    cpu = MachineType(name="cpu", count=1, idle_watts=100.0)
+    bag = one_type(machine_types=(cpu,), task_types=(TaskType(name="render", count=3),))
+    found = sensitivity(bag)
+    (need,) = found.machines
+    assert (need.most_more, need.sure_more) == (2, 2)
+    assert (need.value_at_sure, need.bound_at_most) == pytest.approx((57.0, 57.0), rel=1e-9)
+    assert (need.step_at_least, need.step_at_most) == pytest.approx((28.45 - 19.0, 38.0 - 19.0), rel=1e-9)
+
+
+def test_price_and_solve_show_the_same_marginal_values():
+    found, worth = of_video(), solve(VIDEO).worth
+    assert {need.name: need.adds_per_hour for need in found.machines} == dict(worth.machine_types)
+    assert {need.name: need.fewer_adds_per_hour for need in found.machines} == dict(
+        worth.one_fewer.machine_types
+    )
+    tiny = {need.name: need.adds_text() for need in sensitivity(TINY).machines}
+    assert tiny == {"fast": "0.6 / 1.8", "slow": "0.84 / 1.44"}
+
+
+def test_one_machine_more_is_looked_at_as_far_as_asked():
+    steps = [need.step_at_least for need in of_video().machines]
+    assert [step is None for step in steps] == [True, False, False, False]  # the three of largest value
+    assert all(need.step_at_least is None for need in sensitivity(TINY, marginals="lp").machines)
+    assert all(need.step_at_least is not None for need in sensitivity(TINY, marginals="proved").machines)
+    with pytest.raises(ValueError, match="marginals is 'all', needs one of lp, top, proved"):
+        sensitivity(TINY, marginals="all")
 
 
 def test_what_surely_pays_is_verified():
     found = of_video()
     for need in found.machines:
         assert need.sure_more <= need.most_more
-        result = solve(with_machines(VIDEO, {need.name: need.count + need.sure_more}))
+        assert need.sure_more <= need.most_more
+        more = with_machines(VIDEO, {need.name: need.count + need.sure_more})
+        result = solve(more, effort="balanced")
         assert result.value == need.value_at_sure
         assert need.sure_adds_at_least == pytest.approx(result.value - found.bound, rel=1e-12)
         assert 0 < need.sure_adds_at_least <= need.sure_adds_at_most

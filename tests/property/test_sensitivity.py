@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.instance.machine_sets import with_machines
 from lpsched.instance.terms import Terms
-from lpsched.pipeline import sensitivity
-from models.profit import break_even_price, income, least_running_cost, standing
+from lpsched.pipeline import sensitivity, solve
+from models.profit import break_even_price, income, least_running_cost
 from models.sensitivity import most_of_use, rate_at_electricity, rate_with
 from tests.property.bags import Ranges, priced_bags
 from tests.property.tiny import Case, case_of, cases
@@ -92,8 +92,7 @@ def test_no_schedule_passes_the_bound_with_more_machines(case, more):
             for piece in need.pieces
         ]
         assert all(HOUR * best <= line for line in lines if need.count + more <= need.pieces[-1].to_count)
-        rounding = Fraction(1, 10**12) * abs(Fraction(need.bound_at_most)) if more > need.most_more else 0
-        assert HOUR * best <= Fraction(need.bound_at_most) + rounding  # nor do still more earn more
+        assert HOUR * best <= Fraction(need.bound_at_most)  # whatever their number
         if need.sure_more == more:
             assert HOUR * best >= Fraction(need.value_at_sure)
 
@@ -103,6 +102,10 @@ def test_no_schedule_passes_the_bound_with_more_machines(case, more):
 def test_breakpoints_are_where_the_models_bend(bag, data):
     found = answers(bag)
     size = abs(found.bound) + abs(found.electricity.pieces[0].bound_at_from)
+    assert [need.adds_per_hour for need in found.machines] in (
+        [],
+        list(solve(bag).worth.machine_types.values()),
+    )
     assert found.price_need.needed == pytest.approx(break_even_price(bag), rel=CLOSE)
     piece = data.draw(st.sampled_from(found.electricity.pieces))
     if piece.to_price_per_kwh is not None:
@@ -113,10 +116,9 @@ def test_breakpoints_are_where_the_models_bend(bag, data):
     assume(found.machines)
     need = found.machines[j]
     assume(bag.site.deadline_seconds is not None or income(bag) > least_running_cost(bag))
-    if need.adds_per_hour is not None and most_of_use(bag, j):
-        adds = HOUR * (rate_with(bag, j, 1) - rate_with(bag, j, 0))
-        assert need.adds_per_hour == pytest.approx(adds, rel=CLOSE, abs=CLOSE * (size + HOUR * standing(bag)))
-    if need.most_more:
-        best = HOUR * rate_with(bag, j, need.most_more)
-        assert need.bound_at_most == pytest.approx(best, rel=CLOSE, abs=CLOSE * size)
-        assert HOUR * rate_with(bag, j, need.most_more - 1) <= best + CLOSE * size
+    if need.pieces and most_of_use(bag, j):
+        end = int(need.pieces[-1].to_count - need.count)  # there, or with one more, the bound is highest
+        highest = max(HOUR * rate_with(bag, j, more) for more in {0, end})
+        assert highest <= need.bound_at_most + CLOSE * size
+        if end == need.pieces[-1].to_count - need.count:
+            assert highest == pytest.approx(need.bound_at_most, rel=CLOSE, abs=CLOSE * size)

@@ -139,12 +139,14 @@ class Case:
         types = f"{bag.machine_types!r}, {bag.task_types!r}"
         printer.text(f"case_of(Bag({bag.name!r}, {types}, {tables}, {bag.prices!r}, {bag.site!r}))")
 
-    def best(self, objective: str) -> Fraction | None:
+    def best(self, objective: str, income: Fraction | None = None) -> Fraction | None:
         """Return the best seconds, joules or money per second; `None` if no tasks can run within the limits.
 
-        Without a deadline, doing nothing earns -K.
+        Without a deadline, doing nothing earns -K. `income` is p - overhead, where it is not to be the bag's.
         """
         ledger = Ledger(self.bag)
+        if income is not None:
+            ledger.__dict__["income"] = income
         found = []
         for way in self.ways:
             ends = ledger.ends(way)

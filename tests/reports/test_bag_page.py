@@ -199,7 +199,7 @@ def test_the_page_of_prices_answers_what_the_profit_depends_on():
         "At every price",
         "Which price is needed for profit?",
         "What may electricity cost?",
-        "How many more machines pay?",
+        "How many more machines are worthwhile?",
         "All pieces",
     ]
 

@@ -75,7 +75,7 @@ def test_the_slider_says_what_solve_says(bag, ratios):
         assert [row[-1] for row in task_rows] == tasks
         if result.worth.kilowatt_per_hour is not None:
             kilowatt = f"{number(result.worth.kilowatt_per_hour)} USD/hour"
-            assert said["one more kilowatt adds at most"] == kilowatt
+            assert said["marginal value of one more kilowatt under the cap (LP)"] == kilowatt
 
 
 def test_it_begins_at_the_price_asked_for():

@@ -85,15 +85,15 @@ def test_machine_types_of_which_more_pay_stand_by_what_one_more_adds_on_one_scal
     assert (gpu.get_title(loc="left"), cpu.get_title(loc="left")) == ("gpu", r"\$cpu\$")
     assert spots(cpu, BOUND) == [(3.0, 5.0), (5.0, 8.0), (9.0, 9.0)]  # 8 + 4 * 0.25
     assert gpu.get_ylim() == cpu.get_ylim()
-    assert cpu.get_xlabel() == "machines; 4 to 6 more pay"
-    assert gpu.get_xlabel() == "machines; 0 to 1 more pay"
+    assert cpu.get_xlabel() == "machines; worthwhile: 4 to 6 more"
+    assert gpu.get_xlabel() == "machines; worthwhile: 0 to 1 more"
 
 
 def test_a_verified_schedule_with_more_machines_is_a_diamond_within_the_scale():
     _, gpu, cpu = drawn(ALL)
-    assert spots(cpu, "a schedule with more, which surely pay") == [(7.0, 4.5)]
+    assert spots(cpu, "a verified schedule with more, worthwhile") == [(7.0, 4.5)]
     assert cpu.get_ylim()[0] < 4.5
-    assert "a schedule with more, which surely pay" not in [line.get_label() for line in gpu.lines]
+    assert "a verified schedule with more, worthwhile" not in [line.get_label() for line in gpu.lines]
 
 
 def test_machines_alone_and_electricity_alone_can_be_drawn():
@@ -152,6 +152,6 @@ def test_spots_tell_breakpoints_in_the_panel_that_shows_them():
         (5.0, 2),
     ]
     assert found[1].label == "electricity at 1 USD/kWh: at most 0 USD/hour"
-    assert found[5].label == "5 of $cpu$: at most 8 USD/hour; one more adds at most 0.25 USD/hour"
+    assert found[5].label == "5 of $cpu$: at most 8 USD/hour; one more adds 0.25 USD/hour to the bound"
     alone = sensitivity_spots(replace(ALL, electricity=None))
     assert [spot.axes for spot in alone] == [0, 1, 1]

@@ -38,11 +38,12 @@ def test_every_question_and_its_answer_are_printed(found):
         "present prices times  0.33",
         "tiny: what may electricity cost at a price of 0.02 USD?",
         "no profit from     10.9091 USD/kWh  no schedule earns (proved)",
-        "do not run from    13.3334 USD/kWh",
-        "tiny: how many more machines of a type pay at a price of 0.02 USD, the others as they are?",
-        "one more adds at most, USD/hour",
-        "buy at most",
-        "surely pay",
+        "do not run from    13.3334 USD/kWh",  # 72 / 5.4, rounded up: there it is proved
+        "tiny: how many more machines of a type are worthwhile at a price of 0.02 USD, all others as now?",
+        "marginal value of one more (LP), USD/h",
+        "one more adds at least (proved), USD/h",
+        "worthwhile at most (proved)",
+        "at least (verified)",
     ):
         assert words in text
 
@@ -50,11 +51,11 @@ def test_every_question_and_its_answer_are_printed(found):
 def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(found):
     assert "paid back in" not in printed(found)
     assert "pays up to a price of" not in printed(found)
-    assert "pays up to a price of, USD" in printed(sensitivity(TINY, lifetime_hours=10.0))
+    assert "pays up to a price of (LP), USD" in printed(sensitivity(TINY, lifetime_hours=10.0))
     fast, slow = TINY.machine_types
     bought = fast.model_copy(update={"purchase_price": 1.0, "mean_hours_to_failure": 100.0})
     text = printed(sensitivity(replace(TINY, machine_types=(bought, slow))))
-    assert "paid back in, hours" in text
+    assert "paid back in (LP), hours" in text
 
 
 def test_notes_say_what_is_missing():
