@@ -104,6 +104,7 @@ class IntervalSearch:
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
     standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
+    cells: int = 0  # of the first grid; 0: as many as the tasks of a machine need
     leaves: list[Leaf] = field(default_factory=list)  # those that are done with
     tried: list[float] = field(default_factory=list)
 
@@ -111,7 +112,7 @@ class IntervalSearch:
         """Bound all makespans by one interval."""
         self._heap: list[tuple[float, float, Leaf]] = []
         self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
-        self.cells = int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
+        self.cells = self.cells or int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
         self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
         program = with_columns(self.oracle.master(), self.oracle.pairs())
         self._plain: Master = self.solver.master(program)

@@ -43,7 +43,7 @@ def tightened(bag, objective, seconds=2.0, **terms):
     """Return value and bound of the fast pipeline, and the tighter ones."""
     question, proved, found = fast(bag, objective, **terms)
     rng, watch = np.random.default_rng(0), Watch(seconds)
-    bound, better = tighten(question, proved, found, default_solver(), watch, GAP, rng)
+    bound, better, _ = tighten(question, proved.bound, found, default_solver(), watch, GAP, rng)
     examined = examine(question.bag, better.schedule, may_wait=question.objective.maximise)
     assert examined.measured == better.measured
     value = question.objective.value
@@ -200,7 +200,7 @@ def test_a_stop_signal_ends_the_work_with_what_there_is():
     question, proved, found = fast(medium(3, 10), "profit", profit_ratio=1.5)
     watch = Watch(60.0, listener=lambda _: watch.stop())
     rng = np.random.default_rng(0)
-    bound, better = tighten(question, proved, found, default_solver(), watch, GAP, rng)
+    bound, better, _ = tighten(question, proved.bound, found, default_solver(), watch, GAP, rng)
     assert bound <= proved.bound
     assert better.measured.profit_per_hour >= found.measured.profit_per_hour
     assert watch.is_stopped
