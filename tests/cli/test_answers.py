@@ -159,6 +159,7 @@ def test_certify_proves_the_bound_that_solve_prints(lpsched, tmp_path):
     assert (code, float(made["claim"]["bound"])) == (0, solved["bound"])
     assert solved["bound"] == pytest.approx(4.0, rel=1e-3)
     assert any(each["cells"] for each in made["intervals"])
+    assert len(made["intervals"]) <= 3  # of dozens of leaves
     code, checked, _ = lpsched("verify", str(bag), proof, "--json")
     assert (code, checked["files"][0]["claimed"]) == (0, solved["bound"])
     assert checked["files"][0]["proved"] >= solved["bound"]

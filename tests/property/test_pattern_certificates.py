@@ -189,6 +189,11 @@ def check_written(case: Case, objective: str, steps: int, cells: int) -> None:
     assert verdict.accepted, verdict.reasons
     assert is_true(case, objective, verdict.proved)
     assert made.bound <= bound if profit else made.bound >= bound  # nothing of it is lost
+    more = certificate_of(
+        question, proved, leaves, bound - abs(bound) if profit else 1.1 * bound, search.solver
+    )
+    assert check(case.bag, more).accepted  # of what it proves, where that is less than what was asked for
+    assert more.bound <= bound if profit else more.bound >= bound
     tighter = replace(made, bound=verdict.proved + (-1 if profit else 1) * Fraction(1, 10**9))
     assert not check(case.bag, tighter).accepted
 
