@@ -80,7 +80,7 @@ def upper_text(bound: float | Fraction | None, digits: int = 6, *, largest: floa
     ('0', '3e-16', '0.666667')
     """
     if bound is not None and abs(bound) <= ROUNDING * largest:
-        return bound_text(max(bound, 0), upper=True, digits=1)
+        return bound_text(max(bound, 0.0), upper=True, digits=1)
     return bound_text(bound, upper=True, digits=digits)
 
 

@@ -82,7 +82,7 @@ def _by_machine_type(arrays: BagArrays) -> Floats:
 
 def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
     """Return about the least t of each row in which its count is finished."""
-    high = counts * seconds.min(axis=1)
+    high: Floats = counts * seconds.min(axis=1)
     low = np.zeros_like(high)
     for _ in range(STEPS):
         middle = 0.5 * (low + high)

@@ -38,7 +38,12 @@ def whole_point(
     `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
     """
     highs = highspy.Highs()
-    options: dict[str, bool | float | str] = {"output_flag": False, "mip_rel_gap": gap, "random_seed": 0, "parallel": "off"}
+    options: dict[str, bool | float | str] = {
+        "output_flag": False,
+        "mip_rel_gap": gap,
+        "random_seed": 0,
+        "parallel": "off",
+    }
     for option, value in options.items():
         highs.setOptionValue(option, value)
     pass_program(highs, program)
