@@ -31,18 +31,15 @@ from lpsched.certificate.patterns import (
     TooManyStepsError,
 )
 from lpsched.errors import NotFoundError, SolverError
+from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
 from lpsched.pipeline.screening import screen_of
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import DEFAULT_GAP, answer
-from lpsched.pipeline.tightening import fits_patterns
-from lpsched.pipeline.trying import SECONDS, effort_named
-from lpsched.result.solve import Effort
-from lpsched.search.makespan_intervals import IntervalSearch
+from lpsched.pipeline.solving import DEFAULT_GAP, find
+from lpsched.pipeline.trying import effort_named
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -53,7 +50,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
-    from lpsched.result.solve import Result
     from lpsched.search.makespan_intervals import Leaf
 
 CELLS: Final = (MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
@@ -70,7 +66,7 @@ def certify(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
-    effort: str = "fast",
+    effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
     watch: Watch | None = None,
@@ -95,15 +91,12 @@ def certify(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    proved = prove(question, solver, watch=watch)
-    if tried in {Effort.FAST, Effort.BALANCED}:  # whose bound is that of the linear program
-        return certificate_of(question, proved, ())
     try:
-        answered = answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
+        best = find(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
     except NotFoundError:  # a bound needs no schedule
-        return certificate_of(question, proved, ())
-    leaves = _leaves(question, proved, answered, solver, gap)
-    return certificate_of(question, proved, leaves, answered.bound, solver)
+        return certificate_of(question, prove(question, solver, watch=watch), ())
+    leaves = [] if best.search is None else best.search.all_leaves()
+    return certificate_of(question, best.proved, leaves, best.bound, solver)
 
 
 def certificate_of(
@@ -317,28 +310,10 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
 
 
 def _longest(bag: Bag) -> LeastMakespan:
-    """Return the task type whose tasks take longest, where each is quickest."""
-    seconds = [min(cell for cell in row if cell is not None) for row in bag.seconds]
-    least = max(seconds)
-    return LeastMakespan(Fraction(least), (bag.task_types[seconds.index(least)].name,))
+    """Return the makespan that some task types need, however they run."""
+    seconds, types = least_makespan(bag)
+    return LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
 
 
 def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, Fraction]:
     return FrozenDict(zip(names, (Fraction(each) for each in numbers), strict=True))
-
-
-def _leaves(question: Question, proved: Proved, answered: Result, solver: Solver, gap: float) -> list[Leaf]:
-    """Return leaves that prove the bound of an answer, by a search that knows its value."""
-    if proved.relaxed is None or answered.bound == proved.bound or not fits_patterns(question.bag):
-        return []
-    scoring, bag = scoring_of(question), question.bag
-    prices = Makespan().relax(bag.without_deadline(), solver).multipliers
-    low = rounded_down(max(Prover(bag.without_deadline()).makespan(prices), scoring.prover.longest))
-    high = bag.site.deadline_seconds or math.inf
-    search = IntervalSearch(scoring.items, scoring.prover, solver, low, high, float(scoring.standing))
-    value, watch = scoring.of_value(answered.value), Watch(SECONDS)
-    while search.refine(value, gap, watch) is not None:
-        bound = None if search.bound is None else scoring.to_bound(search.bound)
-        if bound is not None and (bound <= answered.bound if scoring.maximise else bound >= answered.bound):
-            break
-    return search.all_leaves()
