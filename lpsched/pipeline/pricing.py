@@ -13,7 +13,7 @@ from lpsched.pipeline.curve import Curve
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.objectives import Profit
 from lpsched.pipeline.proving import prover_of
-from lpsched.pipeline.questions import energy_cost, missing_data
+from lpsched.pipeline.questions import energy_cost, missing_data, price_at_ratio
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.pipeline.trying import effort_named
@@ -35,6 +35,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     from_ratio: float | None = None,
     to_ratio: float | None = None,
     points: int = 0,
+    price: float | None = None,
+    profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
     effort: str = "auto",
@@ -50,6 +52,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         all prices from 0 up.
     points
         How many points to sample, for drawing.
+    price, profit_ratio
+        Where to search, in place of the bag's own price.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     effort, seed
@@ -93,7 +97,9 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         end = None if stop is None or gamma is None else stop * gamma - overhead
         found = search.pieces(begin, end)
     curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
-    own = _own_price(bag, curve, found)
+    if profit_ratio is not None:
+        price = price_at_ratio(bag, profit_ratio, solver)
+    own = _own_price(Terms(price).applied_to(bag), found)
     with timed(timings, "recover"):
         curve.collect(found, own)
     with timed(timings, "prove"):
@@ -111,12 +117,12 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _own_price(bag: Bag, curve: Curve, pieces: list[Piece]) -> float | None:
-    """Return the bag's own price, if it has one that lies on the curve."""
+def _own_price(bag: Bag, pieces: list[Piece]) -> float | None:
+    """Return the price of a bag, if it has one that lies on the curve."""
     if bag.prices.per_bag is None and not bag.prices.per_task:
         return None
     price, last = revenue_of(bag), pieces[-1].to_income
-    overhead = curve.bag.prices.overhead_per_bag
+    overhead = bag.prices.overhead_per_bag
     begin, end = pieces[0].from_income + overhead, math.inf if last is None else last + overhead
     return price if begin <= price <= end else None
 
