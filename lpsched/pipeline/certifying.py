@@ -244,32 +244,39 @@ class _Choice:
         """Return from where on the bound is proved; `None` if it is nowhere."""
         if line is None or self._holds(line, low, end):
             return low
+        wanted = self._wanted(line)
+        starts = [self._below(end, low)] if wanted is None else [self._double(wanted), self._below(end, low)]
+        fitting = [each for each in starts if each > low and (end is None or each < end)]
+        return min((each for each in fitting if self._holds(line, each, end)), default=None)
+
+    def _wanted(self, line: Line) -> Fraction | None:
+        """Return from where on a line is good enough, if it gets better with the makespan."""
         prover = self.prover
         if prover.objective == "makespan":
-            wanted = -self.score
-        elif prover.objective == "energy":
+            return -self.score
+        if prover.objective == "energy":
             slope = line.b - prover.per_second
-            if slope >= 0:
-                return None
-            wanted = (self.score + line.a) / slope
-        else:
-            left = prover.income - line.a
-            if left <= 0 or self.score <= line.b:
-                return None
-            wanted = left / (self.score - line.b)
-        start = max(low, self._lowered(Fraction(rounded_up(wanted))))
-        if (end is not None and start >= end) or not self._holds(line, start, end):
-            return None
-        return start
+            return (self.score + line.a) / slope if slope < 0 else None
+        left = prover.income - line.a
+        return left / (self.score - line.b) if left > 0 and self.score > line.b else None
 
-    def _lowered(self, start: Fraction) -> Fraction:
-        """Return the first double with no more whole units after it: no schedule ends in between."""
+    def _below(self, end: Fraction | None, low: Fraction) -> Fraction:
+        """Return where the leaf that is cut by an end begins."""
+        starts = [leaf.start for leaf in self.leaves if end is None or leaf.start < end]
+        return max(low, Fraction(max(starts))) if starts else low
+
+    def _double(self, seconds: Fraction) -> Fraction:
+        """Return a double after which schedules end no sooner than after so many seconds.
+
+        Where they end after whole units, that is the first one after the last unit before.
+        """
         unit = self.prover.unit
-        if unit is None:
-            return start
-        before = (math.ceil(start / unit) - 1) * unit
-        after = Fraction(math.nextafter(rounded_up(before), math.inf))
-        return min(start, after)
+        if unit is not None:
+            units = math.ceil(seconds / unit)
+            after = Fraction(math.nextafter(rounded_up((units - 1) * unit), math.inf))
+            if after <= units * unit:
+                return after
+        return Fraction(rounded_up(seconds))
 
     def _holds(self, line: Line, start: Fraction, end: Fraction | None) -> bool:
         score = self.prover.score(line, start, end)
@@ -277,8 +284,7 @@ class _Choice:
 
     def _weaker(self, end: Fraction | None, low: Fraction) -> Fraction | None:
         """Return the best score that can be proved for the leaf below an end; `None` if there is none."""
-        below = [leaf for leaf in self.leaves if end is None or leaf.start < end]
-        start = max(low, Fraction(below[-1].start)) if below else low
+        start = self._below(end, low)
         scores = [self.prover.score(line, start, end) for _, _, line in self._lines(end) if line is not None]
         known = [score for score in scores if score is not None and score > self.score]
         return min(known, default=None)
