@@ -95,10 +95,14 @@ AI: Final = """\
 format: lpsched-bag/1
 name: ai-service
 machine_types:
-  - {name: H100, count: 12, idle_watts: 190, wear_per_busy_hour: 0.05, purchase_price: 34000, mean_hours_to_failure: 35000}
-  - {name: A100, count: 16, idle_watts: 160, wear_per_busy_hour: 0.03, purchase_price: 16000, mean_hours_to_failure: 35000}
-  - {name: L40S, count: 16, idle_watts: 120, wear_per_busy_hour: 0.02, purchase_price: 11000, mean_hours_to_failure: 40000}
-  - {name: CPU, count: 20, idle_watts: 140, wear_per_busy_hour: 0.01, purchase_price: 8000, mean_hours_to_failure: 60000}
+  - {name: H100, count: 12, idle_watts: 190, wear_per_busy_hour: 0.05,
+     purchase_price: 34000, mean_hours_to_failure: 35000}
+  - {name: A100, count: 16, idle_watts: 160, wear_per_busy_hour: 0.03,
+     purchase_price: 16000, mean_hours_to_failure: 35000}
+  - {name: L40S, count: 16, idle_watts: 120, wear_per_busy_hour: 0.02,
+     purchase_price: 11000, mean_hours_to_failure: 40000}
+  - {name: CPU, count: 20, idle_watts: 140, wear_per_busy_hour: 0.01,
+     purchase_price: 8000, mean_hours_to_failure: 60000}
 task_types:
   - {name: fine-tune-70b, count: 2}
   - {name: fine-tune-8b, count: 9}

@@ -16,6 +16,7 @@ from lpsched.files.clusters import read_clusters
 from lpsched.files.days import read_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import read_facility
+from lpsched.formulations.front import MAKESPAN
 from lpsched.generate.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, inlets
@@ -25,7 +26,6 @@ from lpsched.instance.day_schema import day_schema
 from lpsched.instance.facility_arrays import dense, facility_arrays
 from lpsched.instance.facility_schema import facility_schema
 from lpsched.instance.schema import bag_schema
-from lpsched.formulations.front import MAKESPAN
 from lpsched.pipeline import solve
 from lpsched.pipeline.objectives import relaxed_front
 from lpsched.pipeline.solvers import default_solver
