@@ -8,7 +8,8 @@ is the shortest time of any of them there. So every schedule has
 and is no shorter than the least t for which that holds, L_S. For one task type this is at least the time of
 one task where it is done soonest; with more tasks than machines it counts the second, third, ... task of a
 machine (the pigeonhole principle). All task types are tried alone, and all sets of those that take longest
-where they are done soonest. L, the largest L_S, is a row of every program, t >= L.
+where they are done soonest. L, the largest L_S, is a row of every program, t >= L. Which set that is, doubles
+decide; its L_S is then worked out exactly.
 
 The row is redundant where machines run many tasks: sum_i n_i min_jk e_ijk / sum_j m_j is a lower bound of the
 programs as they stand. Where L is no larger, it is not handed to the solver.

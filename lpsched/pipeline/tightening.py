@@ -205,6 +205,8 @@ def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options 
     InvalidScheduleError
         If a schedule breaks a rule other than a limit, which is a bug of ours.
     """
+    if not fits_patterns(question.bag):
+        return bound, found, None
     tightening = Tightening(question, scoring_of(question), bound, found, solver, watch, rng, gap)
     with suppress(SolverError):  # what there is stays true
         tightening.run()

@@ -16,7 +16,7 @@ from tests.support import half_full, simple_bag
 
 
 def test_an_unknown_effort_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, tight"):
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
         solve(simple_bag([[2.0]], [3], [2]), effort="hard")
     assert effort_named("tight") is Effort.TIGHT
 

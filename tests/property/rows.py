@@ -96,7 +96,8 @@ def claims(case: Case, prices: Multipliers) -> Iterator[tuple[str, bool]]:
     bag, limit = case.bag, case.bag.site.deadline_seconds
     seconds, types = least_makespan(bag)
     yield "least makespan", seconds <= min(way.load for way in case.ways)
-    yield "the same by the definition", seconds == shortest(bag)
+    off = shortest(bag) - seconds  # of two sets that tie to the last digits of a double, either may be found
+    yield "that of the definition", 0 <= off <= seconds / 2**50
     beyond = seconds * (1 + Fraction(1, 2**60))
     yield "nothing longer is accepted", not Shortest(beyond, types).holds(bag)
     prover = Prover(bag, None, Shortest(seconds, types))
