@@ -102,6 +102,7 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
         cap_watts=instance.power_cap_watts,
         entries=tuple(_against(best.bound, each) for each in found),
         provenance=provenance_of(instance, solver.name),
+        exactly_proved=best.exactly_proved,
     )
 
 
