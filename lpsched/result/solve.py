@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "lpsched-solve/1"
 TRY_TIGHT: Final = "; --effort tight may close it"
+SEARCHED: Final = " after about 1 s of search"
+CUT: Final = ": cut by the clock, a rerun may differ"
 
 
 class Status(StrEnum):
@@ -98,7 +100,7 @@ class Result:
         rows = [
             ("bound", f"{self.bound_text()} {self.unit}", f"proved: no schedule {best}"),
             ("value", f"{number(self.value)} {self.unit}", f"verified: {_this(self)}"),
-            ("gap", gap_text(self.gap), self.status.value + (TRY_TIGHT if self.tight_may_help else "")),
+            ("gap", gap_text(self.gap), self._how_good()),
         ]
         if self.regime is not None:
             rows.append(("regime", self.regime.value, _meaning(self)))
@@ -110,6 +112,14 @@ class Result:
         if energy is not None:
             rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / 3.6e6)} kWh"))
         return rows
+
+    def _how_good(self) -> str:
+        """Say what was reached, what that took, and what more would do."""
+        if self.status is Status.LIMIT:
+            return self.status.value + CUT
+        searched = self.effort is Effort.AUTO and self.effort_used is Effort.TIGHT
+        after = SEARCHED if searched and self.status is Status.FEASIBLE else ""
+        return self.status.value + after + (TRY_TIGHT if self.tight_may_help else "")
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())

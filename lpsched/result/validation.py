@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import bound_text, gap_text, html_table, number
+from lpsched.result.solve import Effort
 
 if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
@@ -67,6 +68,7 @@ class Validation:
     provenance: Provenance
     currency: str = ""
     seed: int = 0
+    effort: Effort = Effort.AUTO  # of the bound
 
     @property
     def valid(self) -> bool:
@@ -78,6 +80,7 @@ class Validation:
         return self.provenance.header(FORMAT) | {
             "seed": self.seed,
             "objective": self.objective,
+            "effort": self.effort.value,
             "bound": self.bound,
             "unit": self.unit,
             "entries": [entry.to_dict() for entry in self.entries],
