@@ -75,8 +75,8 @@ class Watch:
         return any(watch._stopped for watch in self._chain())  # noqa: SLF001
 
     def left(self) -> float | None:
-        """Return the seconds left, 0 if there are none; `None` without a limit."""
-        if self.is_over():
+        """Return the seconds left on the clock, 0 if there are none; `None` without a limit."""
+        if self.is_cut():
             return 0.0
         ends = [watch._end - time.monotonic() for watch in self._chain() if watch._end is not None]  # noqa: SLF001
         return max(0.0, min(ends)) if ends else None
