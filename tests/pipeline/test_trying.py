@@ -95,7 +95,12 @@ def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
         return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)
 
     first = found()
-    busy = threading.Thread(target=lambda: [sum(range(10_000)) for _ in iter(done.is_set, True)])
+
+    def spin() -> None:
+        while not done.is_set():
+            sum(range(10_000))
+
+    busy = threading.Thread(target=spin)
     busy.start()
     try:
         second = found()
