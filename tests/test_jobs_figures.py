@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from lpsched.files.swf import read_swf
+from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.pipeline.arrivals import cluster_bound
 from lpsched.simulation.clusters.options import PER_RESOURCE, PER_TASK
 from scripts import arriving_days, bench_clusters, parallel_days, parallel_figures
@@ -87,6 +88,7 @@ def test_a_filter_changes_the_case_and_no_constraint_is_none():
 
 def test_small_nodes_have_24_cores_and_the_cores_of_the_paper():
     day = case(5_000, "easy", setting=SMALL_NODES).day
+    assert isinstance(day, MachovecOptions)
     assert {cluster.cores_per_node for cluster in day.clusters} == {24}
     # 4,166 2/3 nodes of 24 cores would be 100,000 cores.
     assert sum(cluster.nodes for cluster in day.clusters) == 4_167
