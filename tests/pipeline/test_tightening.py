@@ -112,7 +112,7 @@ def priced(seconds, watts, tasks, machines, *, idle, price, **site) -> Bag:
     return at_one_a_joule(simple_bag(seconds, tasks, machines, watts, idle), price, **site)
 
 
-def at_one_a_joule(bag, price, **site) -> Bag:
+def at_one_a_joule(bag: Bag, price: float, **site) -> Bag:
     """Return the bag at a price, with electricity that costs 1 a joule."""
     return replace(bag, prices=Prices(per_bag=price, electricity_per_kwh=3.6e6), site=Site(**site))
 
