@@ -89,7 +89,8 @@ def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
         middle = 0.5 * (low + high)
         enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+    limits: Floats = high
+    return limits
 
 
 def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:

@@ -127,9 +127,9 @@ def test_the_least_makespan_counts_in_every_bound():
     bag = replace(bag, prices=Prices(per_bag=2.0, electricity_per_kwh=3600.0))  # 0.001 a joule
     free = Multipliers((0.0,))
     whole, split = Prover(bag, None, Shortest(10.0, (0,))), Prover(bag)
-    assert (whole.makespan(free), split.makespan(free)) == (10, 0)
-    assert (whole.energy(free), split.energy(free)) == (1100, 900)
-    assert (whole.cost(free, 2.0, 3.0), split.cost(free, 2.0, 3.0)) == (2 * 1100 + 3 * 10, 2 * 900)
+    assert [each.makespan(free) for each in (whole, split)] == [10, 0]
+    assert [each.energy(free) for each in (whole, split)] == [1100, 900]
+    assert [each.cost(free, 2.0, 3.0) for each in (whole, split)] == [2 * 1100 + 3 * 10, 2 * 900]
     # (2 - 0.9) / 10 s less 0.02 a second; two halves of a task would be done in 5 s.
     assert whole.rate(free) == Fraction(11, 100) - Fraction(2, 100)
     assert float(split.rate(free)) == pytest.approx(0.22 - 0.02)

@@ -19,25 +19,25 @@ from tests.support import half_full, simple_bag
 def test_no_schedule_is_done_before_its_longest_task():
     # 9,000 s on the faster machine; the 900 short tasks are no matter.
     bag = simple_bag([[9000.0, 20_000.0], [10.0, 30.0]], [1, 900], [2, 8])
-    assert least_makespan(bag) == (9000, (0,))
+    assert least_makespan(bag) == (Fraction(9000), (0,))
 
 
 def test_the_second_and_third_task_of_a_machine_are_counted():
     # 5 tasks of 3 s on 2 machines: one of them runs three.
-    assert least_makespan(simple_bag([[3.0]], [5], [2])) == (9, (0,))
+    assert least_makespan(simple_bag([[3.0]], [5], [2])) == (Fraction(9), (0,))
     # Two machines in 3 s, one in 5 s: 2 tasks after 3 s, 3 after 5 s, 5 after 6 s, 7 after 9 s.
-    assert least_makespan(simple_bag([[3.0, 5.0]], [6], [2, 1])) == (9, (0,))
+    assert least_makespan(simple_bag([[3.0, 5.0]], [6], [2, 1])) == (Fraction(9), (0,))
 
 
 def test_task_types_that_take_long_are_counted_together():
     # 4 s, 4 s and 3 s on two machines: one runs two of them, 6 s or more; alone, no type shows more than 4 s.
-    assert least_makespan(simple_bag([[4.0], [3.0], [0.5]], [2, 1, 4], [2])) == (6, (0, 1))
+    assert least_makespan(simple_bag([[4.0], [3.0], [0.5]], [2, 1, 4], [2])) == (Fraction(6), (0, 1))
 
 
 def test_the_fastest_p_state_counts_and_absent_pairs_finish_nothing():
     machines = (MachineType(name="a", count=1, p_states=("P0", "P1")), MachineType(name="b", count=5))
     bag = Bag("p", machines, (TaskType(name="t", count=3),), Table.of([[4.0, 2.0, None]]))
-    assert least_makespan(bag) == (6, (0,))  # three in a row at 2 s; the five others cannot run it
+    assert least_makespan(bag) == (Fraction(6), (0,))  # three in a row at 2 s; the five others cannot run it
 
 
 @pytest.mark.parametrize("factor", [1e-27, 2.0**-40, 1.0, 1e27])
@@ -55,7 +55,7 @@ def test_huge_counts_are_counted_exactly():
 
 def test_a_bag_of_very_many_pairs_has_its_longest_task_at_least(monkeypatch):
     monkeypatch.setattr(whole_tasks, "MANY", 1)
-    assert least_makespan(simple_bag([[3.0, 4.0]], [5], [1, 1])) == (3, (0,))
+    assert least_makespan(simple_bag([[3.0, 4.0]], [5], [1, 1])) == (Fraction(3), (0,))
 
 
 def test_it_is_that_of_the_definition_for_bags_of_many_types():
