@@ -107,7 +107,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=3)
     >>> result = validate(Bag("b", (cpu,), (render,), Table.of([[3.0]])), heuristics=["mct"])
     >>> result.bound, result.entries[0].value
-    (4.5, 6.0)
+    (6.0, 6.0)
     """
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
     tried = effort_named(effort)
