@@ -196,13 +196,14 @@ def test_every_schedule_is_held_against_the_proofs(monkeypatch):
 
 
 def test_the_corners_of_the_front_belong_to_the_reference():
-    # Five tasks: split, 10 / 3 are fast, 3.33 s and 1,333.3 J; whole, three are, 4 s and 1,300 J.
-    five = simple_bag([[1.0, 2.0]], [5], [1, 1], [[300.0, 100.0]])
-    result = compare_fronts(five, [])
-    assert result.entries[0].points[-1] == Point(1300.0, 4.0)
-    # From 1,000 J (all slow, 10 s) to the corner's 1,333.3 J, and a tenth more.
-    assert result.reference.energy_joules == pytest.approx(4000 / 3 + 100 / 3)
-    assert result.reference.makespan_seconds == pytest.approx(10.0 + 2 / 3)
+    # 3 s of work on one machine, 1 s on the other, and a task of 4 s that takes 1,200 J on the one and 400 J on
+    # the other. Split, a quarter of it is on the one: 4 s and 400 + 300 + 300 J; whole, it ends at 5 s, 800 J.
+    seconds, watts = [[4.0, 4.0], [1.0, None], [None, 1.0]], [[300.0, 100.0], [100.0, None], [None, 100.0]]
+    result = compare_fronts(simple_bag(seconds, [1, 3, 1], [1, 1], watts), [])
+    assert result.entries[0].points[-1] == Point(800.0, 5.0)
+    # From 800 J to the corner's 1,000 J, from 4 s to 5 s, and a tenth more of each.
+    assert result.reference.energy_joules == pytest.approx(1020.0)
+    assert result.reference.makespan_seconds == pytest.approx(5.1)
 
 
 def test_who_is_stopped_runs_nothing_more():

@@ -33,7 +33,7 @@ from lpsched.risk.options import RiskOptions
 from lpsched.schedule.bag import NOTHING
 from lpsched.schedule.tasks import TaskRow, expand
 from lpsched.watch import Watch
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 PAIR = simple_bag([[3.0]], [3], [2], watts=[[100.0]], idle=[10.0])  # three tasks of 3 s on two machines
@@ -290,9 +290,8 @@ def test_what_has_not_begun_when_somebody_says_stop_is_not_run():
 
 
 def test_our_own_failure_is_an_entry_too():
-    # Two tasks of 3 s on one machine and one of 4 s: 5 s are enough for split tasks, not for whole ones.
-    bag = simple_bag([[3.0, 4.0]], [3], [1, 1])
-    due = validate(bag, heuristics=["lp"], objective="makespan", deadline=5.3)
+    # 5 s are enough for split tasks, not for whole ones.
+    due = validate(half_full(), heuristics=["lp"], objective="makespan", deadline=5.0)
     assert [each.code for each in due.entries[0].violations] == ["failed"]
     assert "no schedule was found within the limits" in due.entries[0].violations[0].sentence
 
@@ -327,10 +326,10 @@ def test_a_function_is_timed_and_checked_alone():
 
 
 def test_the_table_tells_what_is_known_and_not_the_objective_twice():
-    result = validate(PAIR, heuristics=["mct"])
+    result = validate(half_full(watts=100.0, idle=10.0), heuristics=["mct"])
     assert result.headers() == ("scheduler", "makespan, seconds", "gap", "energy, joules", "valid", "seconds")
-    assert result.rows()[0] == ("bound", "4.5", "proved", "", "", "")
-    assert result.rows()[1][:5] == ("mct", "6", "33.33 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
+    assert result.rows()[0] == ("bound", "4", "proved", "", "", "")
+    assert result.rows()[1][:5] == ("mct", "6", "50 %", "840", "yes")  # 8 s at 100 W, 4 s at 10 W
     plain = validate(replace(PAIR, watts=None), {"mine": judged(ROWS).schedule})
     assert plain.headers() == ("scheduler", "makespan, seconds", "gap", "valid")
     priced = validate(TINY, heuristics=["mct"], objective="energy")
