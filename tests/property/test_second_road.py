@@ -181,7 +181,9 @@ def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     oracle = PackingOracle(scoring.items, start, start, end, 20_000)
     engine = ColumnGeneration(solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
     prices = oracle.prices(engine.run(gap=1e-9).multipliers)
-    proved = float(scoring.prover.packed(prices, start, end, oracle.cells) - scoring.standing)
+    proved = float(
+        scoring.prover.score(*scoring.prover.line(prices, end, oracle.cells), start, end) - scoring.standing
+    )
     other = best_rate_between(bag, start, end)
     size = abs(other) + standing(bag) + (abs(income(bag)) + 2 * bag.prices.overhead_per_bag) / start
     assert proved >= other - CLOSE * size

@@ -25,10 +25,11 @@ def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 
 
-def reproved(search, proof):
-    if proof.cells:
-        return search.proofs.packed(proof.prices, proof.start, proof.end, proof.cells)
-    return search.proofs.plain(proof.prices, proof.start, proof.end)
+def reproved(search, leaf):
+    proof = leaf.proof
+    line = search.proofs.line(proof.prices, proof.end, proof.cells)
+    assert line == proof.line
+    return search.proofs.score(*line, leaf.start, leaf.end)
 
 
 def check_cover(search, low, high) -> None:
@@ -37,7 +38,7 @@ def check_cover(search, low, high) -> None:
     for leaf in sorted(search.all_leaves(), key=lambda leaf: leaf.start):
         assert leaf.start == at
         assert leaf.proof.start <= leaf.start < leaf.end <= leaf.proof.end
-        assert reproved(search, leaf.proof) == leaf.bound
+        assert reproved(search, leaf) == leaf.bound
         at = leaf.end
     assert at == high
 
