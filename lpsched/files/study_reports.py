@@ -5,8 +5,8 @@ seconds). Unless somebody says by which to go, it is by those that differ from r
 of the outcomes by their names, with dots for what lies deeper (`worth.machine_types.gpu`), and `seconds`,
 that the whole run took; parts of it are `timings.relax` and so on.
 
-Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such bound
-holds for all schedules, whoever found them, so each gap is the distance from that one.
+Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such
+bound holds for all schedules, whoever found them, so each gap is the distance from that one.
 """
 
 from __future__ import annotations

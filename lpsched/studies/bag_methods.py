@@ -3,15 +3,15 @@
     solve     `lpsched solve`, as hard as its parameter `effort` says: `auto` unless another is given
     lp        `lpsched solve --effort fast`: one linear program, rounded: the Profit paper's method
     balanced  `lpsched solve --effort balanced`: then tasks exchanged until the loads are even
-    tight     `lpsched solve --effort tight`: then patterns and search, until the gap is closed or all is tried
+    tight     `lpsched solve --effort tight`: then patterns and search, up to 30 s or the limit given
     front     `lpsched front`: every vertex, and a schedule near each
     price     `lpsched price`: the whole profit curve; `points` of it are read off
     region    every energy and makespan that the bag can take, if tasks could be split
     nsga2     the genetic algorithm; the schedule of its front that is best for what is asked
 
 All others are the heuristics of `lpsched validate` (min-min, random, ...) and those of installed packages.
-Their bound, and the front, are as good as their parameter `effort` says. A report takes, for each question, the
-best bound that a run of the study proved (`files/study_reports.py`).
+Their bound, and the front, are as good as their parameter `effort` says. A report takes, for each question,
+the best bound that a run of the study proved (`files/study_reports.py`).
 """
 
 from __future__ import annotations

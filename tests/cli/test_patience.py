@@ -41,16 +41,20 @@ def long(tmp_path_factory):
     return path
 
 
-def test_fast_says_when_tight_may_help(lpsched, hard):
-    code, answer, _ = lpsched("solve", str(hard), "--json")
+def test_the_gap_says_what_was_tried_and_what_more_would_do(lpsched, hard):
+    code, answer, _ = lpsched("solve", str(hard), "--json", "--effort", "fast")
     assert code == 0
-    assert (answer["effort"], answer["tight_may_help"]) == ("fast", True)
+    assert (answer["effort"], answer["effort_used"], answer["tight_may_help"]) == ("fast", "fast", True)
+    _, text, _ = lpsched("solve", str(hard), "--effort", "balanced")
+    assert " feasible; --effort tight may close it\n" in text
     _, text, _ = lpsched("solve", str(hard))
-    assert "; --effort tight may close it" in text
+    assert " feasible after about 1 s of search; --effort tight may close it\n" in text
+    _, text, _ = lpsched("solve", str(hard), "--effort", "tight", "--time-limit", "0")
+    assert " limit: cut by the clock, a rerun may differ\n" in text
 
 
 def test_tight_is_closer_and_ends_at_the_limit(lpsched, hard):
-    _, fast, _ = lpsched("solve", str(hard), "--json")
+    _, fast, _ = lpsched("solve", str(hard), "--json", "--effort", "fast")
     start = time.monotonic()
     code, tight, _ = lpsched("solve", str(hard), "--json", "--effort", "tight", "--time-limit", "3")
     assert time.monotonic() - start < 30.0

@@ -8,16 +8,23 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lpsched import Prices, audit, certify, read, solve, validate
 from lpsched.files.certificates import write_certificate
 from lpsched.files.schedules import write_schedule
 from lpsched.files.task_rows import write_rows
+from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.schedule.bag import NOTHING
 from lpsched.schedule.tasks import expand
 
 TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
+FEW = cov_bag(
+    "few",
+    np.random.default_rng(4),
+    CovOptions(task_types=6, machines=(1, 2), tasks=8, task_cov=0.6, machine_cov=0.4),
+)
 
 
 @pytest.fixture
@@ -51,6 +58,22 @@ def test_each_schedule_is_measured_against_the_bound(files):
 def test_schedules_may_be_given_by_name():
     result = validate(TINY, {"mine": solve(TINY).schedule}, objective="makespan")
     assert (result.entries[0].name, result.entries[0].value, result.unit) == ("mine", 12.0, "seconds")
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced", "auto", "tight"])
+@pytest.mark.parametrize(("objective", "bag"), [("profit", TINY), ("makespan", FEW)], ids=["tiny", "few"])
+def test_bound_and_schedule_are_those_of_solve_with_the_same_effort(objective, bag, effort):
+    solved = solve(bag, objective=objective, effort=effort, seed=3)
+    result = validate(bag, heuristics=["lp"], objective=objective, effort=effort, seed=3)
+    assert (result.bound, result.entries[0].value) == (solved.bound, solved.value)
+    assert result.entries[0].gap == solved.gap
+    assert result.to_dict()["effort"] == effort
+
+
+def test_auto_is_the_effort_of_a_validation_and_no_other_word_is():
+    assert validate(FEW, heuristics=["lp"]).bound == solve(FEW).bound > solve(FEW, effort="fast").bound
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
+        validate(TINY, heuristics=["lp"], effort="hard")
 
 
 def test_invalid_and_unreadable_schedules_are_entries_with_violations(files):

@@ -3,15 +3,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.study_reports import study_report
+from lpsched.files.study_reports import QUESTION, study_report
 from lpsched.instance.frozen import FrozenDict
 from lpsched.reports.study_page import lead_of, study_page
 from lpsched.reports.study_picture import described, study_picture, study_spots, swept
 from lpsched.reports.study_tables import csv_text, detail_rows, failure_rows, overview_headers, overview_rows
+from lpsched.studies import bag_methods
 from tests.files.test_study_lines import run_of
 
 FILE = FrozenDict({"file": "bag.yaml", "hash": "0"})
@@ -195,3 +197,33 @@ def test_reasons_come_with_the_most_frequent_first(lines):
         ("often", 2),
         ("rare", 1),
     ]
+
+
+def asked_of_a_bag(number, method, value, bound, objective="makespan", hashed="a", **parameters):
+    """Return a run of a bag, with its own bound."""
+    told = {"value": value, "bound": bound, "gap": abs(bound - value) / bound, "unit": "s"}
+    run = a_run(number, method, 0.0, **parameters)
+    return replace(run, kind="bag", instance_hash=hashed, outcome=FrozenDict(told | {"objective": objective}))
+
+
+def test_runs_of_one_question_have_the_best_bound_that_any_of_them_proved(lines):
+    path = lines(
+        asked_of_a_bag(0, "lp", 12.0, 8.0, deadline=30.0),
+        asked_of_a_bag(1, "tight", 11.0, 10.0, deadline=30.0),
+        asked_of_a_bag(2, "lp", 12.0, 9.0, deadline=20.0),  # another question
+        asked_of_a_bag(3, "lp", 12.0, 8.0, deadline=30.0, hashed="b"),  # another bag
+        asked_of_a_bag(4, "lp", 3.0, 5.0, "profit", deadline=30.0),
+        asked_of_a_bag(
+            5, "tight", 3.0, 4.0, "profit", deadline=30.0
+        ),  # of money, the lower bound is the better
+    )
+    report = study_report(path, by=["method", "deadline"])
+    told = {tuple(group.by.values()): dict(group.values) for group in report.groups}
+    assert told["lp", 30.0]["bound"] == (10.0, 8.0, 4.0)
+    assert told["lp", 30.0]["gap"] == pytest.approx((0.2, 0.5, 0.25))  # 2 / 10, 4 / 8, 1 / 4
+    assert told["tight", 30.0]["bound"] == (10.0, 4.0)
+    assert told["lp", 20.0]["bound"] == (9.0,)
+
+
+def test_a_question_is_told_apart_by_all_that_bag_methods_are_asked():
+    assert {*QUESTION, "objective"} == set(bag_methods.QUESTION)

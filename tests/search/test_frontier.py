@@ -12,8 +12,9 @@ import pytest
 from lpsched.errors import InfeasibleError, InstanceError, SolverError
 from lpsched.files.bags import read_bag
 from lpsched.formulations import front as formulation
+from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline import front
+from lpsched.pipeline import front, solve
 from lpsched.search.frontier import frontier
 from tests.support import half_full, simple_bag
 
@@ -50,6 +51,41 @@ def test_a_deadline_cuts_the_front_and_a_cap_moves_it():
     assert only == pytest.approx((110 * 5400 / 70, 5400 / 70))
 
 
+@pytest.mark.parametrize("effort", ["balanced", "auto", "tight"])
+def test_the_ends_of_a_front_are_what_solve_finds_for_energy_and_for_makespan(effort):
+    few = cov_bag("few", np.random.default_rng(4), CovOptions(task_types=6, machines=(1, 2), tasks=8))
+    found, rounded = front(few, effort=effort), front(few, effort="fast")
+    thrifty = solve(few, objective="energy", effort=effort)
+    quick = solve(few, objective="makespan", effort=effort)
+    assert (found.proofs[0].bound, found.proofs[-1].bound) == (thrifty.bound, quick.bound)
+    assert found.measured[0].energy_joules == thrifty.value
+    assert found.measured[-1].makespan_seconds == quick.value
+    assert found.to_dict()["effort"] == effort
+    assert found.vertices == rounded.vertices
+    assert found.proofs[1:-1] == rounded.proofs[1:-1]
+    for now, before in zip(found.measured[1:-1], rounded.measured[1:-1], strict=True):
+        assert now.energy_joules <= before.energy_joules
+        assert now.makespan_seconds <= before.makespan_seconds
+
+
+def test_loads_are_evened_out_at_every_vertex_unless_one_is_told_to_be_fast():
+    fast, even = front(IDLE, effort="fast"), front(IDLE, effort="balanced")
+    above = [
+        [
+            point.makespan_seconds / vertex.makespan_seconds
+            for vertex, point in zip(each.vertices, each.measured)
+        ]
+        for each in (fast, even)
+    ]
+    assert all(after <= before for before, after in zip(*above, strict=True))
+    assert np.mean(above[1]) - 1 < 0.3 * (np.mean(above[0]) - 1)
+
+
+def test_an_effort_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
+        front(TINY, effort="hard")
+
+
 def test_a_front_needs_watts_a_feasible_cap_and_a_feasible_deadline():
     with pytest.raises(InstanceError, match="watts: found none, needs the watts of every pair that can run"):
         front(replace(TINY, watts=None))
@@ -84,7 +120,7 @@ def test_no_sampled_weight_finds_a_point_below_the_exact_front(name):
 
 
 def test_the_front_is_convex_and_its_proofs_are_as_sharp_as_its_edges():
-    result = front(IDLE)
+    result = front(IDLE, effort="fast")
     found = np.array(points(result))
     slopes = np.diff(found[:, 1]) / np.diff(found[:, 0])
     assert np.all(np.diff(found[:, 0]) > 0)

@@ -40,12 +40,16 @@ def bag_of(folder):
     return read_bag(folder / "bag.json")
 
 
-def test_a_run_says_what_solve_says_but_for_the_times(tmp_path):
+@pytest.mark.parametrize(
+    ("method", "effort"),
+    [("solve", "auto"), ({"name": "solve", "effort": "tight"}, "tight"), ("lp", "fast"), ("tight", "tight")],
+)
+def test_a_run_says_what_solve_says_but_for_the_times(tmp_path, method, effort):
     (run,) = made(
-        tmp_path, instances=[{"file": "bag.json"}], methods=["lp"], parameters={"profit_ratio": [1.3]}
+        tmp_path, instances=[{"file": "bag.json"}], methods=[method], parameters={"profit_ratio": [1.3]}
     )
     bag = bag_of(tmp_path)
-    told = solve(bag, profit_ratio=1.3).to_dict()
+    told = solve(bag, profit_ratio=1.3, effort=effort).to_dict()
     assert set(run.outcome) == set(told) - {"format", "lpsched", "solver", "instance", "timings"}
     assert json.loads(json.dumps(told)) | dict(run.outcome) == json.loads(json.dumps(told))
     assert (run.instance_name, run.instance_hash, run.kind) == ("sound", bag.content_hash, "bag")

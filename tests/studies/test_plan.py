@@ -117,19 +117,26 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"methods": ["min-mni"]}, "methods[0]: found 'min-mni', needs one of lp, balanced, tight, front"),
-        ({"methods": ["max-max-upt"]}, "methods[0]: found 'max-max-upt', needs one of lp"),
+        (
+            {"methods": ["min-mni"]},
+            "methods[0]: found 'min-mni', needs one of solve, lp, balanced, tight, front",
+        ),
+        ({"methods": ["max-max-upt"]}, "methods[0]: found 'max-max-upt', needs one of solve"),
         (
             {"parameters": {"profit_ration": [1]}},
             "parameters.profit_ration: found an unknown name, needs a parameter of the methods of this study",
         ),
         (
             {"methods": ["lp", {"name": "front", "price": 3}]},
-            "methods[1].price: found an unknown name, needs a parameter of front: power_cap, deadline, sample",
+            "methods[1].price: found an unknown name, needs a parameter of front: power_cap, deadline, effort, sample",
         ),
         (
             {"parameters": {"objective": ["energy", "enrgy"]}},
             "parameters.objective[1]: found the text 'enrgy', needs one of profit, makespan, energy",
+        ),
+        (
+            {"methods": ["solve"], "parameters": {"effort": "hard"}},
+            "parameters.effort: found the text 'hard', needs one of fast, balanced, auto, tight",
         ),
         ({"parameters": {"power_cap": "high"}}, "parameters.power_cap: found the text 'high', needs watts"),
         ({"parameters": {"gap": 2}}, "parameters.gap: found 2, needs a relative gap: a number from 0 to 1"),
@@ -254,5 +261,5 @@ def test_the_template_is_a_sound_study(tmp_path):
 def test_an_unknown_parameter_is_told_all_that_are_known_and_the_nearest(tmp_path):
     (found,) = faults_of(tmp_path, parameters={"profit_ration": 1})
     assert found.endswith(
-        "objective, price, profit_ratio, power_cap, deadline, gap; did you mean 'profit_ratio'?"
+        "objective, price, profit_ratio, power_cap, deadline, gap, effort; did you mean 'profit_ratio'?"
     )
