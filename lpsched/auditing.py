@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lpsched.certificate import arrivals, boxes
 from lpsched.certificate.bounds import rounded_down, rounded_up
-from lpsched.certificate.claim import FORMAT, check
+from lpsched.certificate.claim import FORMATS, check
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
@@ -94,7 +94,7 @@ def _checked(bag: Bag, path: Path) -> Checked:
             found = _examined_rows(bag, path, may_wait=may_wait)
         else:
             document = read_document(path)
-            if isinstance(document.value, dict) and document.value.get("format") == FORMAT:
+            if isinstance(document.value, dict) and document.value.get("format") in FORMATS:
                 return _certificate(bag, name, document)
             found = _examined_document(bag, name, document, may_wait=may_wait)
     except InstanceError as error:
@@ -108,10 +108,10 @@ def _of_facility(facility: Facility, path: Path) -> Checked:
     name = str(path)
     try:
         document = read_document(path)
-        if isinstance(document.value, dict) and document.value.get("format") == boxes.FORMAT:
+        if isinstance(document.value, dict) and document.value.get("format") in boxes.FORMATS:
             proof = proof_from_dict(document.value, name, document.faults)
             verdict = boxes.check(facility, proof)
-            proved = None if verdict.proved is None else float(verdict.proved)
+            proved = None if verdict.proved is None else rounded_up(verdict.proved)
             return Checked(name, "proof", "reward", REWARD_UNIT, proof.bound, proved, None, verdict.reasons)
         found = facilities.examine(facility, allocation_from_dict(document.value, name, document.faults))
     except InstanceError as error:
@@ -144,7 +144,7 @@ def _day_certificate(instance: Day | Clusters, name: str, document: Document) ->
     verdict = arrivals.check(instance, day_certificate_from_dict(document.value, name, document.faults))
     proved = None if verdict.proved is None else rounded_up(verdict.proved)
     objective = arrivals.objective_of(instance)
-    claimed = float(verdict.claimed)
+    claimed = rounded_up(verdict.claimed)
     return Checked(name, "certificate", objective, None, claimed, proved, None, verdict.reasons)
 
 
@@ -162,7 +162,7 @@ def _certificate(bag: Bag, name: str, document: Document) -> Checked:
         kind="certificate",
         objective=certificate.objective,
         unit=certificate.unit,
-        claimed=float(verdict.claimed),
+        claimed=stays_true(verdict.claimed),
         proved=None if verdict.proved is None else stays_true(verdict.proved),
         measured=None,
         reasons=verdict.reasons,

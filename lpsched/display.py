@@ -73,8 +73,14 @@ def bound_text(value: float | Fraction | None, *, upper: bool, digits: int = 6) 
     return f"{_without_zeros(figures)}e{int(power):+03d}"
 
 
-def upper_text(bound: float | Fraction | None, digits: int = 6) -> str:
-    """Write a bound from above."""
+def upper_text(bound: float | Fraction | None, digits: int = 6, *, largest: float = 0.0) -> str:
+    """Write a bound from above; what is only the rounding of the `largest` beside it in one digit.
+
+    >>> upper_text(-3e-17, largest=2.0), upper_text(2.6e-16, largest=2.0), upper_text(2 / 3, largest=2.0)
+    ('0', '3e-16', '0.666667')
+    """
+    if bound is not None and abs(bound) <= ROUNDING * largest:
+        return bound_text(max(bound, 0.0), upper=True, digits=1)
     return bound_text(bound, upper=True, digits=digits)
 
 
@@ -90,26 +96,26 @@ def _without_zeros(plain: str) -> str:
 def gap_text(gap: float | None) -> str:
     """Write a distance from a bound as a percentage, never smaller than it is.
 
-    What is only the rounding of doubles is none, as in `percent`.
+    What is only the rounding of doubles is none, as in `percent`: 0.1 is 10 %, though its double is above.
 
-    >>> gap_text(0.012341), gap_text(None), gap_text(0.0), gap_text(2e-16)
-    ('1.235 %', '-', '0 %', '0 %')
+    >>> gap_text(0.012341), gap_text(None), gap_text(0.0), gap_text(2e-16), gap_text(0.1)
+    ('1.235 %', '-', '0 %', '0 %', '10 %')
     """
     if gap is None:
         return "-"
-    return f"{bound_text(100 * Fraction(gap), upper=True, digits=4) if abs(gap) > ROUNDING else 0} %"
+    surely = gap * (1.0 - ROUNDING) if abs(gap) > ROUNDING else 0.0
+    return f"{bound_text(100 * Fraction(surely), upper=True, digits=4)} %"
 
 
 def share_text(share: float | None) -> str:
-    """Write a share of a bound as a percentage, never larger than it is.
+    """Write a share of a bound as a percentage, never larger than it is, but for the rounding of doubles.
 
     >>> share_text(0.99999), share_text(1.0 - 1e-16), share_text(0.5), share_text(None)
     ('99.99 %', '100 %', '50 %', '-')
     """
     if share is None:
         return "-"
-    exact = Fraction(1 if abs(share - 1.0) <= ROUNDING else share)
-    return f"{bound_text(100 * exact, upper=False, digits=4)} %"
+    return f"{bound_text(100 * Fraction(share * (1.0 + ROUNDING)), upper=False, digits=4)} %"
 
 
 def html_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,9 +1,9 @@
-"""The least makespan if tasks could be split, straight from the maths.
+"""A makespan that no schedule undercuts, straight from the maths.
 
     min   t
     s.t.  sum_jk x_ijk          =  n_i      for each task type i
           sum_ik e_ijk x_ijk    <= m_j t    for each machine type j
-          x >= 0
+          x >= 0,  t >= L                     L is that of `whole_tasks.py`: otherwise tasks may be split
 
 x_ijk tasks of type i run on machine type j in P-state k; an absent pair has no variable. Seconds are
 counted in a unit that makes t a number from 1 up, because solvers have absolute tolerances.
@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pulp
+
+from models.whole_tasks import shortest
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -33,7 +35,7 @@ def least_makespan(bag: Bag) -> float:
     unit = sum(task.count * q for task, q in zip(bag.task_types, quickest, strict=True)) / bag.machines
 
     model = pulp.LpProblem("makespan", pulp.LpMinimize)
-    t = model.add_variable("t", lowBound=0)
+    t = model.add_variable("t", lowBound=float(shortest(bag)) / unit)
     x = {(i, j, k): model.add_variable(f"x_{i}_{j}_{k}", lowBound=0) for i, j, k in e}
     model += t
     for i, task in enumerate(bag.task_types):

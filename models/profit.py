@@ -1,10 +1,11 @@
-"""The most money per second if tasks could be split, straight from the maths.
+"""Money per second that no schedule exceeds, straight from the maths.
 
     max   N r - sum kappa_ijk z_ijk - K
     s.t.  sum_jk z_ijk        =  n_i r      for each task type i
           sum_ik e_ijk z_ijk  <= m_j        for each machine type j
           sum d_ijk z_ijk     <= P - I      average power; P is P_max / PUE if the facility is metered
           z >= 0,  r >= 1 / deadline        r >= 0 without one: doing nothing
+          r <= 1 / L                        that of `whole_tasks.py`; pairs beyond the deadline are left out
 
     N          per_bag + sum_i n_i per_task_i - overhead
     d_ijk      e_ijk (a_ijk - b_j)          joules above idle
@@ -27,7 +28,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pulp
 
-from models.front import FIT, PASSES, SMALLEST, Pair, Split, cap_watts, cells, least, least_cost, solve
+from models.front import FIT, PASSES, SMALLEST, Split, cap_watts, cells, least, least_cost, solve
+from models.whole_tasks import Pair, shortest
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -36,8 +38,12 @@ JOULES_PER_KWH: Final = 3.6e6
 SECONDS_PER_HOUR: Final = 3600.0
 
 
-def best_rate(bag: Bag, *, soonest_seconds: float = 0.0) -> float:
-    """Return the most money per second, less what a second costs anyway; `soonest_seconds` limits r."""
+def best_rate(bag: Bag, *, soonest_seconds: float | None = None) -> float:
+    """Return the most money per second, less what a second costs anyway.
+
+    A bag takes at least `soonest_seconds`, or L if none are given.
+    """
+    soonest_seconds = float(shortest(bag)) if soonest_seconds is None else soonest_seconds
     e, d, kappa = cells(bag, bag.seconds), joules_above_idle(bag), task_costs(bag)
     n, m = [task.count for task in bag.task_types], [machine.count for machine in bag.machine_types]
     cap, deadline = cap_watts(bag), bag.site.deadline_seconds
@@ -45,7 +51,7 @@ def best_rate(bag: Bag, *, soonest_seconds: float = 0.0) -> float:
     for _ in range(PASSES):
         model = pulp.LpProblem("profit", pulp.LpMaximize)
         slowest = 0.0 if deadline is None else unit / deadline
-        fastest = min(1 / FIT, unit / soonest_seconds) if soonest_seconds else 1 / FIT
+        fastest = min(1 / FIT, unit / soonest_seconds)
         r = 1.0 / unit * model.add_variable("r", lowBound=slowest, upBound=max(slowest, fastest))
         most = {(i, j, k): min(n[i] / unit, m[j] / e[i, j, k]) for i, j, k in e}
         z = {(i, j, k): most[i, j, k] * model.add_variable(f"z_{i}_{j}_{k}", lowBound=0) for i, j, k in e}

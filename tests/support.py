@@ -50,6 +50,17 @@ def simple_bag(seconds, tasks, machines, watts=None, idle=None) -> Bag:
     )
 
 
+def half_full(unit=1.0, watts=None, idle=0.0) -> Bag:
+    """Return two machines that have 2 tasks of 1 s each, and a task of 4 s that either of them can run.
+
+    Split, it ends at (4 + 2 + 2) / 2 = 4 s; whole, at 4 + 2 = 6 s. Counting proves no more than 4 s either:
+    that is the longest task, and 5 tasks of 1 s or more need 3 s on two machines.
+    """
+    seconds = [[4.0 * unit, 4.0 * unit], [unit, None], [None, unit]]
+    powers = None if watts is None else [[None if cell is None else watts for cell in row] for row in seconds]
+    return simple_bag(seconds, [1, 2, 2], [1, 1], powers, [idle, idle])
+
+
 def hard_program() -> LinearProgram:
     """Return a dense program that keeps HiGHS busy for some seconds."""
     rng = np.random.default_rng(0)

@@ -23,6 +23,16 @@ The last two still hold t. A deadline gives t <= deadline; the fastest that any 
 1 / t <= r_max = min_i (sum_j m_j / min_k e_ijk) / n_i; the worst t in that range is taken. Without a
 deadline, prices with S > wE I + wt are first scaled down to equality.
 
+That much holds if tasks are split. Whole tasks imply more (`Shortest` asks for it):
+
+    t >= L         because in less than L seconds a machine of type j finishes at most ceil(L / e_jS) - 1
+                   tasks of the task types S, e_jS being their shortest time there, and all machines
+                   together fewer than there are; so cost gains (wE I + wt - S) L, and r_max <= 1 / L
+    e <= deadline  for every pair that is used: the others are left out of the minimum
+    units          without a cap, no schedule is better for waiting: t is then the load of a machine, a
+                   multiple of the common unit u of all seconds, and E = D(x) + I t one of the common unit
+                   of all d and I u; bounds of t and E are rounded up to the next multiple
+
 The doubles are taken as the exact fractions that they are, brought to a common denominator, and summed as
 integers; money per kWh and per hour stays rational. Where the prices came from does not matter: bad ones
 prove less, never something false.
@@ -34,6 +44,7 @@ import math
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -60,6 +71,30 @@ class Multipliers:
         return cls((0.0,) * len(bag.machine_types))
 
 
+@dataclass(frozen=True, slots=True)
+class Shortest:
+    """A claim about whole tasks: no schedule takes less than so many seconds, because of these task types."""
+
+    seconds: Number
+    task_types: tuple[int, ...]
+
+    def holds(self, bag: Bag) -> bool:
+        """Tell whether fewer tasks of these types than there are can be finished in any shorter time."""
+        limit, chosen = Fraction(self.seconds), set(self.task_types)
+        if not chosen <= set(range(len(bag.task_types))):  # from behind, a type would be counted twice
+            return False
+        quickest: dict[int, float] = {}
+        for i in chosen:
+            for (j, _), seconds in zip(bag.modes, bag.seconds.row(i), strict=True):
+                if seconds is not None:
+                    quickest[j] = min(seconds, quickest.get(j, seconds))
+        finished = sum(
+            bag.machine_types[j].count * (-(-limit // Fraction(seconds)) - 1)
+            for j, seconds in quickest.items()
+        )
+        return limit <= 0 or finished < sum(bag.task_types[i].count for i in chosen)
+
+
 class Screen(Protocol):
     """Spares a prover of a huge bag the pairs that cannot matter; a checker does without one."""
 
@@ -73,7 +108,9 @@ class Screen(Protocol):
 class Prover:
     """Evaluates the formulas above for one bag, as it stands: with its prices, cap and deadline.
 
-    With a `screen`, only the pairs that it lets through are looked at; the sums are as exact.
+    With a `screen`, only the pairs that it lets through are looked at; the sums are as exact. With
+    `shortest`, a claim that is checked first, the rules of whole tasks are used too; without, tasks may be
+    split.
 
     >>> from lpsched.instance import Bag, MachineType, Table, TaskType
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
@@ -81,11 +118,15 @@ class Prover:
     Fraction(15, 2)
     """
 
-    def __init__(self, bag: Bag, screen: Screen | None = None) -> None:
+    def __init__(self, bag: Bag, screen: Screen | None = None, shortest: Shortest | None = None) -> None:
+        assert shortest is None or shortest.holds(bag), "a schedule may be shorter than that"
         self.bag, self.screen = bag, screen
+        self.shortest = None if shortest is None else Fraction(shortest.seconds)
         self._machine_of = [j for j, _ in bag.modes]
-        everything = range(len(bag.modes))
-        self._all = _Cells(bag, () if screen is not None else [everything] * len(bag.task_types))
+        usable: Sequence[Sequence[int]] = [range(len(bag.modes))] * len(bag.task_types)
+        if self.shortest is not None and bag.site.deadline_seconds is not None and screen is None:
+            usable = [_within(bag.seconds.row(i), bag.site.deadline_seconds) for i in range(len(usable))]
+        self._all = _Cells(bag, () if screen is not None else usable)
         self.idle_watts = sum(
             (each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0)
         )
@@ -106,10 +147,22 @@ class Prover:
 
     def makespan(self, prices: Multipliers) -> Fraction:
         """Return a makespan, in seconds, below which no schedule stays; 0 if nothing is proved."""
-        supply = self._supply(prices)
-        if supply <= 0:
-            return Fraction(0)
-        return max(Fraction(0), self._cheapest(prices, Fraction(0)) / supply)
+        supply, proved = self._supply(prices), self.shortest or Fraction(0)
+        if supply > 0:
+            proved = max(proved, self._cheapest(prices, Fraction(0)) / supply)
+        return self.whole_seconds(proved)
+
+    def energy(self, prices: Multipliers) -> Fraction:
+        """Return the joules that every schedule takes at least."""
+        return self.whole_joules(self.cost(prices, 1.0, 0.0))
+
+    def whole_seconds(self, proved: Fraction) -> Fraction:
+        """Return the least makespan of whole tasks that is not below one that is proved."""
+        return _multiple_above(proved, self._unit)
+
+    def whole_joules(self, proved: Fraction) -> Fraction:
+        """Return the least energy of whole tasks that is not below one that is proved."""
+        return _multiple_above(proved, self._joules_unit)
 
     def cost(
         self, prices: Multipliers, joules_weight: Number, seconds_weight: Number, *, wear: bool = False
@@ -117,8 +170,9 @@ class Prover:
         """Return what wE E + wt t is at least; with `wear`, what that and the wear of the machines is."""
         weight, supply = Fraction(joules_weight), self._supply(prices)
         allowed = weight * self.idle_watts + Fraction(seconds_weight)
+        soonest = self.shortest or Fraction(0)
         if supply <= allowed:
-            proved = self._cheapest(prices, weight, wear=wear)
+            proved = self._cheapest(prices, weight, wear=wear) + (allowed - supply) * soonest
         else:
             scaled = _scaled(prices, max(Fraction(0), allowed) / supply)
             proved = self._cheapest(scaled, weight, wear=wear)
@@ -128,9 +182,10 @@ class Prover:
         if proved > 0:
             return proved
         idle = tuple(weight * Fraction(each.idle_watts) for each in self.bag.machine_types)
-        return max(
-            proved, self._cheapest(Multipliers(idle), weight, wear=wear)
+        drawn = self._cheapest(
+            Multipliers(idle), weight, wear=wear
         )  # S = wE I: what the tasks draw, at least
+        return max(proved, drawn + Fraction(seconds_weight) * soonest)
 
     def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
         """Return the money per second that no schedule exceeds; without a deadline, waiting is one of them.
@@ -142,7 +197,8 @@ class Prover:
         standing = self.standing()
         proved = self._supply(prices) - standing
         if left > 0:
-            proved += left * self._most_bags_per_second()
+            most = self._most_bags_per_second()
+            proved += left * (min(most, 1 / self.shortest) if self.shortest else most)
         elif self.deadline is not None:
             proved += left / self.deadline
         return proved if self.deadline is not None else max(proved, -standing)
@@ -229,10 +285,10 @@ class Prover:
         if self.screen is not None:
             least = self.screen.scarcest()
             (seconds,), shift = _integers([self.bag.seconds.row(least)])
-            scarce = self._quickest(seconds)
+            scarce = self._quickest(seconds, range(len(self._machine_of)))
         else:
             quickest, shift = (
-                [self._quickest(seconds) for seconds in self._all.seconds],
+                [self._quickest(*row) for row in zip(self._all.seconds, self._all.columns, strict=True)],
                 self._all.seconds_shift,
             )
             rates = [
@@ -245,13 +301,40 @@ class Prover:
         tasks = sum((machines[j] << (fine + shift)) // e + 1 for j, e in scarce.items())
         return Fraction(tasks, counts[least] << fine)
 
-    def _quickest(self, seconds: list[int | None]) -> dict[int, int]:
+    def _quickest(self, seconds: list[int | None], columns: Sequence[int]) -> dict[int, int]:
         """Return for each machine type its shortest time among its P-states."""
         quickest: dict[int, int] = {}
-        for j, e in zip(self._machine_of, seconds, strict=True):
+        for column, e in zip(columns, seconds, strict=True):
             if e is not None:
+                j = self._machine_of[column]
                 quickest[j] = min(e, quickest.get(j, e))
         return quickest
+
+    @cached_property
+    def _unit(self) -> Fraction:
+        """Return the common unit of all seconds; 0 where a makespan need not be a multiple of it."""
+        if self.shortest is None or self.headroom is not None or self.screen is not None:
+            return Fraction(0)
+        whole = math.gcd(*(e for row in self._all.seconds for e in row if e is not None))
+        return Fraction(whole, 1 << self._all.seconds_shift)
+
+    @cached_property
+    def _joules_unit(self) -> Fraction:
+        """Return the common unit of all energies; 0 where that of seconds is."""
+        cells, unit = self._all, self._unit * self.idle_watts
+        if not self._unit or cells.watts is None:
+            return Fraction(0)
+        idle = [Fraction(machine.idle_watts) for machine in self.bag.machine_types]
+        common = math.lcm(1 << cells.watts_shift, *(each.denominator for each in idle))
+        found, scale = 0, common >> cells.watts_shift
+        floor = [int(idle[j] * common) for j in self._machine_of]
+        for seconds, watts, columns in zip(cells.seconds, cells.watts, cells.columns, strict=True):
+            for e, a, column in zip(seconds, watts, columns, strict=True):
+                if e is not None and a is not None:
+                    found = math.gcd(found, e * (a * scale - floor[column]))
+        drawn = Fraction(found, common << cells.seconds_shift)
+        down = math.lcm(drawn.denominator, unit.denominator)
+        return Fraction(math.gcd(int(drawn * down), int(unit * down)), down)
 
 
 class _Cells:
@@ -280,6 +363,17 @@ def rounded_down(exact: Fraction) -> float:
 def rounded_up(exact: Fraction) -> float:
     """Return the smallest double that is not below an exact number: an upper bound stays one."""
     return 0.0 - rounded_down(-exact)
+
+
+def _within(seconds: Sequence[float | None], deadline: float) -> Sequence[int]:
+    """Return the columns in which a task is done by the deadline; all, if it is in none."""
+    within = [column for column, each in enumerate(seconds) if each is not None and each <= deadline]
+    return within or range(len(seconds))
+
+
+def _multiple_above(exact: Fraction, unit: Fraction) -> Fraction:
+    """Return the least multiple of a unit that is not below a number; the number itself without a unit."""
+    return -(-exact // unit) * unit if unit else exact
 
 
 def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpsched.cli.front_asked import saved
 from lpsched.cli.looks import Asked as Terms
@@ -30,10 +30,15 @@ class BagAsked:
     sample: int
     power_cap: float | None
     deadline: float | None
+    effort: str | None  # none: the library's own
     solver: str
     machines: Path | None
     report: Path | None
     falling: bool
+
+    def efforts(self) -> dict[str, Any]:
+        """Return the effort, if one is given."""
+        return {} if self.effort is None else {"effort": self.effort}
 
 
 def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
@@ -44,16 +49,21 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAske
     if asked.methods:
         _compared(context, bag, asked, of_bag)
         return
-    exact = front(
-        bag,
-        sample=of_bag.sample,
-        power_cap=of_bag.power_cap,
-        deadline=of_bag.deadline,
-        solver=solver_named(of_bag.solver),
-    )
+    with watched(talk_of(context), None) as watch:
+        exact = front(
+            bag,
+            sample=of_bag.sample,
+            power_cap=of_bag.power_cap,
+            deadline=of_bag.deadline,
+            seed=asked.seed,
+            watch=watch,
+            solver=solver_named(of_bag.solver),
+            **of_bag.efforts(),
+        )
     _draw(bag, exact, asked.figure, of_bag)
     _tell_timings(context, exact)
     talk_of(context).answer(exact.to_dict(), front_tables(exact))
+    leave(watch, valid=True)
 
 
 def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
@@ -75,6 +85,7 @@ def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) 
             power_cap=of_bag.power_cap,
             deadline=of_bag.deadline,
             solver=solver_named(of_bag.solver),
+            **of_bag.efforts(),
         )
     _draw(bag, result, asked.figure, of_bag)
     _tell_timings(context, result.front)

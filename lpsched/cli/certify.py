@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lpsched.cli.options import (
     Deadline,
+    Effort,
     ObjectiveOption,
     PowerCap,
     Price,
@@ -36,13 +37,17 @@ def certify(
     profit_ratio: ProfitRatio = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
-    solver: SolverName = "highs",
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Of a day or clusters: seconds after which the best bound so far is taken.", min=0.0
-        ),
+    effort: Annotated[
+        Effort | None,
+        typer.Option(help="Prove the bound that 'lpsched solve' finds with this effort; bags only."),
     ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; then the best bound so far is certified.", min=0.0)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed, as for 'lpsched solve'; bags only.", min=0)
+    ] = None,
+    solver: SolverName = "highs",
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
     from lpsched.files.bags import read_bag
@@ -65,29 +70,37 @@ def certify(
             "--profit-ratio": profit_ratio,
             "--power-cap": power_cap,
             "--deadline": deadline,
+            "--effort": effort,
+            "--seed": seed,
             "--solver": None if solver == "highs" else solver,
         }
         refuse(of_bag, f"goes with a bag, and this is {'a day' if isinstance(read, Day) else 'clusters'}")
         _certify_day(talk_of(context), read, output, time_limit)
         return
-    refuse({"--time-limit": time_limit}, "goes with a day or clusters, and this is neither")
-    made = certify_bag(
-        read if isinstance(read, Bag) else read_bag(instance),  # which refuses anything else
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-        solver=solver_named(solver),
-    )
+    chosen: dict[str, Any] = {} if effort is None else {"effort": effort.value}  # else the library's own
+    talk = talk_of(context)
+    with watched(talk, time_limit) as watch:
+        made = certify_bag(
+            read if isinstance(read, Bag) else read_bag(instance),  # which refuses anything else
+            objective=objective,
+            price=price,
+            profit_ratio=profit_ratio,
+            power_cap=power_cap,
+            deadline=deadline,
+            watch=watch,
+            seed=seed or 0,
+            solver=solver_named(solver),
+            **chosen,
+        )
     write_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    talk_of(context).answer(answer, text=certificate_line(made, str(output)))
+    talk.answer(answer, text=certificate_line(made, str(output)))
+    leave(watch, valid=True)
 
 
 def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
     from lpsched.certificate.arrivals import WAITING, objective_of
-    from lpsched.display import number
+    from lpsched.display import lower_text, upper_text
     from lpsched.files.day_certificates import as_dict, write_day_certificate
     from lpsched.instance.day import Day
     from lpsched.pipeline.day_certificates import certify_clusters, certify_day
@@ -100,9 +113,9 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
             made = certify_clusters(instance, time_limit=time_limit, watch=watch)
     write_day_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
-    told = f"utility {number(float(made.bound))}"
+    told = f"utility {upper_text(made.bound)}"
     if objective_of(instance) == WAITING:
-        told = f"a cost of waiting of at least {number(-float(made.bound))}"
+        told = f"a cost of waiting of at least {lower_text(-made.bound)}"
     claim = f"{told} is proved for {instance.name}"
     talk.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
     leave(watch, valid=True)

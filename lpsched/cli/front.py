@@ -15,6 +15,7 @@ from lpsched.cli.looks import require_looks
 from lpsched.cli.options import (
     PICTURES,
     Deadline,
+    EffortOfBag,
     Figure,
     PowerCap,
     Report,
@@ -92,6 +93,7 @@ def front(
     ] = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
+    effort: EffortOfBag = None,
     solver: SolverName = "highs",
 ) -> None:
     """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
@@ -127,11 +129,11 @@ def front(
         raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
         refuse({"--machines": machines, "--sample": sample}, OF_BAG)
-        refuse({"--power-cap": power_cap, "--deadline": deadline}, OF_BAG)
+        refuse({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, OF_BAG)
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses, report))
         return
     refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
-    of_bag = BagAsked(sample or 0, power_cap, deadline, solver, machines, report, falling)
+    of_bag = BagAsked(sample or 0, power_cap, deadline, effort, solver, machines, report, falling)
     front_of_bag(context, read, asked, of_bag)
 
 

@@ -31,6 +31,7 @@ class Terms:
     profit_ratio: float | None
     power_cap: float | None
     deadline: float | None
+    effort: str | None = None  # the library's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms,
             profit_ratio=terms.profit_ratio,
             power_cap=terms.power_cap,
             deadline=terms.deadline,
+            **({} if terms.effort is None else {"effort": terms.effort}),
             seed=options.seed,
             generations=options.generations,
             time_limit=options.time_limit,

@@ -53,9 +53,9 @@ class ProgressLine:
 
     def hear(self, progress: Progress) -> None:
         """Take in how far the work is."""
-        from lpsched.display import percent
+        from lpsched.display import gap_text
 
-        gap = "" if progress.gap is None else f": gap {percent(progress.gap)}"
+        gap = "" if progress.gap is None else f": gap {gap_text(progress.gap)}"
         self._stage = f"{progress.stage}{gap}"
         if progress.done is not None and progress.total is not None and progress.total > 1:
             anew = self._count is None or self._count[1] != progress.total or progress.done < self._count[0]

@@ -13,6 +13,7 @@ from lpsched.cli.options import (
     Deadline,
     Device,
     Effort,
+    EffortOption,
     Figure,
     Marginals,
     MarginalsOption,
@@ -40,21 +41,15 @@ def solve(
     gap: Annotated[
         float,
         typer.Option(
-            help="Call the answer optimal within this relative gap; tight stops there.", min=0.0, max=1.0
+            help="Call the answer optimal within this relative gap; search stops there.", min=0.0, max=1.0
         ),
     ] = 1e-4,
-    effort: Annotated[
-        Effort,
-        typer.Option(
-            help="fast: one linear program. balanced: and loads evened out, in milliseconds. "
-            "tight: patterns and search, for few tasks a machine."
-        ),
-    ] = Effort.FAST,
+    effort: EffortOption = Effort.AUTO,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Of the search that --effort tight makes, and of what --risk draws.", min=0)
+        int, typer.Option(help="Of the search that auto and tight make, and of what --risk draws.", min=0)
     ] = 0,
     marginals: MarginalsOption = Marginals.TOP,
     risk: RiskOption = None,

@@ -11,6 +11,7 @@ from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_clusters
 from lpsched.cli.looks import require_looks
 from lpsched.cli.options import (
     Deadline,
+    EffortOfBag,
     Figure,
     Generations,
     ObjectiveOption,
@@ -53,6 +54,7 @@ def validate(
     profit_ratio: ProfitRatio = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
+    effort: EffortOfBag = None,
     heuristic: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,7 +73,7 @@ def validate(
         float | None,
         typer.Option(
             help="Seconds of each scheduler or method that takes long, by default 300 (nsga2, ga: 60, "
-            "nlp: 600). Of clusters: of the bound.",
+            "nlp: 600). Of a bag or clusters: also of the bound.",
             min=0.0,
         ),
     ] = None,
@@ -92,9 +94,9 @@ def validate(
     from lpsched.instance.day import Day
     from lpsched.instance.facility import Facility
 
-    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
+    terms = Terms(objective, price, profit_ratio, power_cap, deadline, effort)
     of_bag: dict[str, object] = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
-    of_bag |= {"--power-cap": power_cap, "--deadline": deadline}
+    of_bag |= {"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}
     require_looks(instance, *(schedules or []), figure=figure, report=report)
     read, files = read_instance(instance), schedules or []
     looks = (report, figure)

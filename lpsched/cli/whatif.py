@@ -10,6 +10,7 @@ from lpsched.cli.options import (
     BagFile,
     Deadline,
     Effort,
+    EffortOption,
     ObjectiveOption,
     PowerCap,
     Price,
@@ -34,7 +35,7 @@ def whatif(
     profit_ratio: ProfitRatio = None,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
-    effort: Annotated[Effort, typer.Option(help="As in solve.")] = Effort.FAST,
+    effort: EffortOption = Effort.AUTO,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)
     ] = None,

@@ -88,6 +88,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     sample: int = 0,
     power_cap: float | None = None,
     deadline: float | None = None,
+    effort: str = "auto",
     solver: Solver | None = None,
 ) -> FrontComparison:
     """Find the exact front of a bag, and hold the fronts and schedules of other methods against it.
@@ -102,7 +103,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
         Of all that is left to chance; each method draws from a generator of its own.
     watch
         When to stop, and who hears of progress.
-    sample, power_cap, deadline, solver
+    sample, power_cap, deadline, effort, solver
         As in `front`.
 
     Raises
@@ -120,7 +121,16 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     watch = watch if watch is not None else Watch()
     given = [str(method) for method in methods]
     _require_known(given, evolving)
-    exact = front(bag, sample=sample, power_cap=power_cap, deadline=deadline, solver=solver)
+    exact = front(
+        bag,
+        sample=sample,
+        power_cap=power_cap,
+        deadline=deadline,
+        effort=effort,
+        seed=seed,
+        watch=watch,
+        solver=solver,
+    )
     asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
     contest = _Contest(asked, exact, evolving, seed, watch)
     entries = [contest.ours(), *(contest.entry(method) for method in given)]

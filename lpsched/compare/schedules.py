@@ -21,7 +21,8 @@ from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import DEFAULT_GAP, answer
+from lpsched.pipeline.solving import DEFAULT_GAP, find
+from lpsched.pipeline.trying import effort_named
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import relative_gap
 from lpsched.result.validation import Entry, Validation
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.result.solve import Effort
     from lpsched.risk.options import RiskOptions
     from lpsched.schedule.bag import Schedule
     from lpsched.schedule.tasks import TaskRow
@@ -54,6 +56,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
+    effort: str = "auto",
     seed: int = 0,
     generations: int | None = None,
     time_limit: float | None = None,
@@ -76,8 +79,11 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         Of what is left to chance: each scheduler gets a generator of its own, made from it.
     generations
         How many `nsga2` may take.
+    effort
+        How hard to try for the bound, and for the schedule of `lp`: both are what `solve` finds with the same
+        effort and seed. Where it finds no schedule, the bound is that of the linear program.
     time_limit
-        Seconds of `lp` and of `nsga2`, each.
+        Seconds of the bound, with which `lp` is found as well, and of `nsga2`, each.
     risk
         What to sample, if it is asked how valid schedules fare when times and powers scatter; all get the
         same luck where they have something in common.
@@ -101,9 +107,10 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=3)
     >>> result = validate(Bag("b", (cpu,), (render,), Table.of([[3.0]])), heuristics=["mct"])
     >>> result.bound, result.entries[0].value
-    (4.5, 6.0)
+    (6.0, 6.0)
     """
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
+    tried = effort_named(effort)
     schedulers = [_scheduler(each) for each in spelled_out(bag, heuristics)]
     question = ask(
         bag,
@@ -116,11 +123,11 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     )
     asked = _Asked(question, solver, seed, generations, time_limit, watch)
     watch.tell("bound")
-    bound = prove(question, solver, watch=watch).bound
+    bound, ours = _solved(asked, tried)
     entries = _brought(asked, schedules)
     for number, each in enumerate(schedulers):
         watch.tell(each.name, done=number, total=len(schedulers))
-        entries.append(_of_scheduler(asked, each))
+        entries.append(_of_scheduler(asked, each, ours))
     judged = [_entry(question, each, bound) for each in entries]
     return Validation(
         objective=question.objective.name,
@@ -130,6 +137,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         provenance=provenance_of(bag, solver.name),
         currency=bag.prices.currency,
         seed=seed,
+        effort=tried,
     )
 
 
@@ -211,25 +219,36 @@ def _brought(asked: _Asked, schedules: Mapping[str, Schedule] | Sequence[Path | 
     ]
 
 
-def _of_scheduler(asked: _Asked, scheduler: _Scheduler) -> _Judged:
-    """Run a scheduler, unless the time is up."""
+def _of_scheduler(asked: _Asked, scheduler: _Scheduler, ours: Ran) -> _Judged:
+    """Run a scheduler, unless the time is up; ours has run already."""
+    if scheduler.function is None and scheduler.name == LP:
+        return _Judged(LP, scheduler.kind, ours)
     if asked.watch.is_over():
         return _Judged(scheduler.name, scheduler.kind, failed("stopped before", code=NOT_RUN))
     if scheduler.function is not None:
         ran = run(asked.question.bag, scheduler.function, seed=asked.seed, may_wait=asked.may_wait)
     else:
-        ran = _ours(asked) if scheduler.name == LP else _evolved(asked)
+        ran = _evolved(asked)
     return _Judged(scheduler.name, scheduler.kind, ran)
 
 
-def _ours(asked: _Asked) -> Ran:
-    """Run our own `solve`, bound and all."""
+def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
+    """Return bound and schedule of our own `solve`; where it fails, the bound of the linear program.
+
+    Raises
+    ------
+    InstanceError, InfeasibleError, SolverError
+        If there is no bound either.
+    """
+    question, solver, watch = asked.question, asked.solver, asked.limited()
     began = time.perf_counter()
     try:
-        found = answer(asked.question, asked.solver, gap=DEFAULT_GAP, watch=asked.limited(), seed=asked.seed)
+        best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=effort, seed=asked.seed)
     except FAILURES as error:
-        return failed(reason(error), time.perf_counter() - began)
-    return Ran(Examined((), found.measured), time.perf_counter() - began, found.schedule)
+        took = time.perf_counter() - began
+        return prove(question, solver, watch=watch).bound, failed(reason(error), took)
+    took = time.perf_counter() - began
+    return best.bound, Ran(Examined((), best.found.measured), took, best.found.schedule)
 
 
 def _evolved(asked: _Asked) -> Ran:

@@ -13,9 +13,10 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.claim import FORMAT, Certificate
+from lpsched.certificate.claim import FORMAT, FORMATS, Certificate
+from lpsched.certificate.patterns import Interval, LeastMakespan
 from lpsched.errors import Fault, InstanceError
 from lpsched.files.documents import read_document
 from lpsched.files.writing import write_files
@@ -23,8 +24,15 @@ from lpsched.instance.fields import LARGEST, SMALLEST, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,1200})?")  # a double, with room to spare
+_TOP: Final = ("format", "lpsched", "instance", "claim", "multipliers", "checksum")
+_SINCE_2: Final = ("least_makespan", "intervals")
 _CLAIM: Final = ("objective", "unit", "bound", "price", "power_cap_watts", "deadline_seconds")
+_LEAST: Final = ("seconds", "task_types", "machine_prices", "cap_price")
+_INTERVAL: Final = ("from", "to", "task_prices", "machine_prices", "cap_price", "cells")
 
 
 def decimal(number: float | Fraction) -> str:
@@ -52,11 +60,39 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
             "deadline_seconds": None if terms.deadline_seconds is None else decimal(terms.deadline_seconds),
         },
         "multipliers": {
-            "machine_types": {name: decimal(price) for name, price in certificate.machine_prices.items()},
+            "machine_types": _decimals(certificate.machine_prices),
             "cap": decimal(certificate.cap_price),
         },
+        "least_makespan": _least_as_dict(certificate.least_makespan),
+        "intervals": None if certificate.intervals is None else list(map(_as_dict, certificate.intervals)),
     }
     return content | {"checksum": checksum(content)}
+
+
+def _least_as_dict(least: LeastMakespan | None) -> dict[str, Any] | None:
+    if least is None:
+        return None
+    return {
+        "seconds": decimal(least.seconds),
+        "task_types": None if least.task_types is None else list(least.task_types),
+        "machine_prices": None if least.machine_prices is None else _decimals(least.machine_prices),
+        "cap_price": decimal(least.cap_price),
+    }
+
+
+def _as_dict(interval: Interval) -> dict[str, Any]:
+    return {
+        "from": decimal(interval.start),
+        "to": None if interval.end is None else decimal(interval.end),
+        "task_prices": None if interval.task_prices is None else _decimals(interval.task_prices),
+        "machine_prices": _decimals(interval.machine_prices),
+        "cap_price": decimal(interval.cap_price),
+        "cells": interval.cells or None,
+    }
+
+
+def _decimals(prices: Mapping[str, Fraction]) -> dict[str, str]:
+    return {name: decimal(price) for name, price in prices.items()}
 
 
 def write_certificate(certificate: Certificate, path: Path | str, version: str) -> None:
@@ -93,17 +129,13 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
         If it is not one, or was changed since it was written.
     """
     reader = CertificateReader(list(faults))
-    top = reader.mapping((), content, ("format", "lpsched", "instance", "claim", "multipliers", "checksum"))
-    if "format" in top and top["format"] != FORMAT:
+    first = isinstance(content, dict) and content.get("format") == FORMATS[0]
+    top = reader.mapping((), content, _TOP if first else _TOP + _SINCE_2)
+    if "format" in top and top["format"] not in FORMATS:
         reader.fault(("format",), describe(top["format"]), repr(FORMAT), "name a certificate")
     instance = reader.mapping(("instance",), top.get("instance"), ("name", "hash"))
     claim = reader.mapping(("claim",), top.get("claim"), _CLAIM)
     multipliers = reader.mapping(("multipliers",), top.get("multipliers"), ("machine_types", "cap"))
-    prices = multipliers.get("machine_types")
-    if multipliers and not isinstance(prices, dict):
-        reader.fault(
-            ("multipliers", "machine_types"), describe(prices), "a mapping from machine types", "add it"
-        )
     if not reader.faults:
         expected = checksum({key: value for key, value in top.items() if key != "checksum"})
         if top["checksum"] != expected:
@@ -117,11 +149,10 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
         key: None if claim.get(key) is None else reader.double(("claim", key), claim.get(key))
         for key in ("price", "power_cap_watts", "deadline_seconds")
     }
-    paid = {
-        str(name): reader.number(("multipliers", "machine_types", str(name)), price)
-        for name, price in (prices.items() if isinstance(prices, dict) else ())
-    }
+    paid = reader.prices(("multipliers", "machine_types"), multipliers.get("machine_types"))
     cap = reader.number(("multipliers", "cap"), multipliers.get("cap"))
+    least = None if top.get("least_makespan") is None else reader.least(top["least_makespan"])
+    intervals = None if top.get("intervals") is None else reader.intervals(top["intervals"])
     if reader.faults:
         raise InstanceError(source, tuple(reader.faults))
     return Certificate(
@@ -131,8 +162,10 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
         unit=texts["unit"],
         bound=bound,
         terms=Terms(**terms),
-        machine_prices=FrozenDict(paid),
+        machine_prices=paid,
         cap_price=cap,
+        least_makespan=least,
+        intervals=intervals,
     )
 
 
@@ -173,6 +206,53 @@ class CertificateReader:
         if not self.faults:
             self.fault(path, describe(value), "an exact decimal in quotes, such as '12.5'", "certify again")
         return Fraction(0)
+
+    def prices(self, path: tuple[str, ...], value: object) -> FrozenDict[str, Fraction]:
+        """Return what must be a mapping from names to exact decimals."""
+        if not isinstance(value, dict):
+            if not self.faults:
+                self.fault(path, describe(value), "a mapping from names to prices", "certify again")
+            return FrozenDict()
+        return FrozenDict({str(name): self.number((*path, str(name)), each) for name, each in value.items()})
+
+    def least(self, value: object) -> LeastMakespan:
+        """Return what must be a least makespan and its proof."""
+        path = ("least_makespan",)
+        least = self.mapping(path, value, _LEAST)
+        types, prices = least.get("task_types"), least.get("machine_prices")
+        named = isinstance(types, list) and all(isinstance(name, str) for name in types)
+        if types is not None and not named and not self.faults:
+            self.fault((*path, "task_types"), describe(types), "null, or a list of names", "certify again")
+        return LeastMakespan(
+            seconds=self.number((*path, "seconds"), least.get("seconds")),
+            task_types=tuple(map(str, types)) if isinstance(types, list) else None,
+            machine_prices=None if prices is None else self.prices((*path, "machine_prices"), prices),
+            cap_price=self.number((*path, "cap_price"), least.get("cap_price")),
+        )
+
+    def intervals(self, value: object) -> tuple[Interval, ...]:
+        """Return what must be a list of intervals."""
+        if not isinstance(value, list):
+            if not self.faults:
+                self.fault(("intervals",), describe(value), "null, or a list", "certify again")
+            return ()
+        return tuple(self._interval(("intervals", str(place)), each) for place, each in enumerate(value))
+
+    def _interval(self, path: tuple[str, ...], value: object) -> Interval:
+        each = self.mapping(path, value, _INTERVAL)
+        end, priced, cells = each.get("to"), each.get("task_prices"), each.get("cells")
+        if cells is not None and (not isinstance(cells, int) or isinstance(cells, bool)):
+            if not self.faults:
+                self.fault((*path, "cells"), describe(cells), "null, or a whole number", "certify again")
+            cells = None
+        return Interval(
+            start=self.number((*path, "from"), each.get("from")),
+            end=None if end is None else self.number((*path, "to"), end),
+            task_prices=None if priced is None else self.prices((*path, "task_prices"), priced),
+            machine_prices=self.prices((*path, "machine_prices"), each.get("machine_prices")),
+            cap_price=self.number((*path, "cap_price"), each.get("cap_price")),
+            cells=cells or 0,
+        )
 
     def double(self, path: tuple[str, ...], value: object) -> float:
         """Return a number that must be a double: what stands in a bag is one."""

@@ -4,6 +4,9 @@ Columns are `instances` (a file, or a generator and its options), `method`, ever
 seconds). Unless somebody says by which to go, it is by those that differ from run to run. Numbers are those
 of the outcomes by their names, with dots for what lies deeper (`worth.machine_types.gpu`), and `seconds`,
 that the whole run took; parts of it are `timings.relax` and so on.
+
+Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such bound
+holds for all schedules, whoever found them, so each gap is the distance from that one.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from lpsched.files.study_lines import read_runs
 from lpsched.instance.fields import nearest, quote
 from lpsched.instance.frozen import FrozenDict
 from lpsched.result.provenance import version_of_lpsched
+from lpsched.result.solve import relative_gap
 from lpsched.result.study_report import GAP, SECONDS, Failure, Group, StudyReport
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
     from lpsched.result.study_run import StudyRun
 
+QUESTION: Final = ("price", "profit_ratio", "power_cap", "deadline")  # beside the objective
 INSTANCES, METHOD, LIMIT = "instances", "method", "limit"
 IN_UNITS: Final = ("value", "bound")
 USUAL: Final = (GAP, *IN_UNITS)
@@ -47,6 +52,7 @@ class _Row:
     unit: str | None
     version: str
     source: FrozenDict[str, Any]
+    question: tuple[Any, ...] | None  # of a bag; the same for all methods
 
 
 def study_report(
@@ -65,13 +71,13 @@ def study_report(
     for run in read_runs(lines):
         flat = _numbers(run)
         numbers |= dict.fromkeys(flat)
-        rows[run.key] = _row(run, {name: flat[name] for name in wanted if name in flat})
+        rows[run.key] = _row(run, {name: flat[name] for name in (*wanted, *IN_UNITS) if name in flat})
         study = run.study
         solvers[run.solver] = None
     if not rows:
         needed, do = "at least one run", "see 'lpsched study run'"
         raise InstanceError(str(lines), (Fault((), "no runs", needed, do),))
-    several = _with_names(list(rows.values()))
+    several = _with_one_bound(_with_names(list(rows.values())))
     columns = tuple(dict.fromkeys(name for row in several for name in row.columns))
     chosen = _chosen("by", by, columns) or _varying(several, columns)
     _chosen("value", quantities, tuple(numbers))
@@ -96,7 +102,34 @@ def _row(run: StudyRun, numbers: Mapping[str, float]) -> _Row:
         columns[LIMIT] = run.limits.get("seconds")
     unit = None if run.outcome is None else run.outcome.get("unit")
     source = FrozenDict({name: _hashable(each) for name, each in run.source.items()})
-    return _Row(columns, numbers, run.reason, unit if isinstance(unit, str) else None, run.lpsched, source)
+    unit = unit if isinstance(unit, str) else None
+    return _Row(columns, numbers, run.reason, unit, run.lpsched, source, _question(run))
+
+
+def _question(run: StudyRun) -> tuple[Any, ...] | None:
+    """Return what was asked of a bag, its objective last; `None` if the run has no bound."""
+    if run.outcome is None or run.kind != "bag" or not {"objective", "value", "bound"} <= run.outcome.keys():
+        return None
+    given = (_hashable(run.parameters.get(name)) for name in QUESTION)
+    return run.instance_hash, *given, run.outcome["objective"]
+
+
+def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
+    """Give the runs of one question the best bound of them all."""
+    best: dict[tuple[Any, ...], float] = {}
+    for row in rows:
+        if row.question is not None and "bound" in row.numbers:
+            sharper = min if row.question[-1] == "profit" else max
+            bound = row.numbers["bound"]
+            best[row.question] = sharper(bound, best.get(row.question, bound))
+    return [row if row.question not in best else _bounded(row, best[row.question]) for row in rows]
+
+
+def _bounded(row: _Row, bound: float) -> _Row:
+    """Return a run with another bound, and the gap to it."""
+    gap = relative_gap(row.numbers["value"], bound) if "value" in row.numbers else None
+    others = {name: each for name, each in row.numbers.items() if name != GAP}
+    return replace(row, numbers={**others, "bound": bound, **({} if gap is None else {GAP: gap})})
 
 
 def _with_names(rows: Sequence[_Row]) -> list[_Row]:

@@ -3,6 +3,7 @@
 Data       n_i    tasks of type i                m_j    machines of type j
            e_ijk  seconds in P-state k           d_ijk  joules above idle, e_ijk (a_ijk - b_j)
            I      idle floor, sum_j m_j b_j      P      average-power cap at the machines, if there is one
+           L      a makespan that no schedule of whole tasks undercuts (`whole_tasks.py`)
 Variables  x_ijk  tasks of type i that run on machine type j in P-state k
            t      makespan
 
@@ -10,14 +11,15 @@ Variables  x_ijk  tasks of type i that run on machine type j in P-state k
     s.t.  sum_jk x_ijk        =  n_i          for each task type i      (demand)
           sum_ik e_ijk x_ijk  <= m_j t        for each machine type j   (capacity)
           sum d_ijk x_ijk     <= (P - I) t                              (cap)
-          x >= 0,  0 <= t <= deadline
+          x >= 0,  L <= t <= deadline                                   (whole)
 
 The weights (0, 1) ask for the makespan, (1, 0) for the energy; what lies between them is the front. The
 program is written in the pure numbers of `scales.py`: y = x / n in units u, s = t / T. No weights want a t
 longer than the way with the least joules above idle takes: it would have less energy and be done sooner.
 
 Why it bounds: all machines stay on until the end, so E = D(x) + I t exactly, and a real schedule is a
-feasible point of the same value. The optimum may not be reached, because tasks cannot be split.
+feasible point of the same value; a pair longer than the deadline is in none. The optimum may not be reached,
+because tasks cannot be split.
 
 Source: Tarplee, Maciejewski and Siegel, Energy-aware profit maximizing scheduling algorithm for
 heterogeneous computing systems, 2014.
@@ -54,10 +56,10 @@ MAKESPAN: Final = Weights(0.0, 1.0)
 ENERGY: Final = Weights(1.0, 0.0)
 
 
-def scales_for(bag: Bag, weights: Weights) -> Scales:
+def scales_for(bag: Bag, weights: Weights, *, whole: bool = True) -> Scales:
     """Return scales whose T is the longest makespan that can be of use for these weights."""
-    scales = scales_of(bag)
-    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)))
+    scales = scales_of(bag, whole=whole)
+    return scales_of(bag, seconds=max(scales.seconds, longest_useful(scales, weights)), whole=whole)
 
 
 def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
@@ -117,6 +119,8 @@ def compile_lp(scales: Scales, weights: Weights, *, for_all_weights: bool = Fals
     )
     if scales.cap is not None:
         lp.at_most("cap", [(y, scales.cap.loads * scales.units), (s, -scales.cap.headroom)], 0.0)
+    if scales.shortest:
+        lp.at_most("whole", [(s, -1.0)], -scales.shortest / scales.seconds)
     return lp.build()
 
 

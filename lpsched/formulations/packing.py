@@ -3,6 +3,7 @@
 Data       n_i    tasks of type i                m_j    machines of type j
            P      a pattern of machine type j: a_iP tasks of type i that take load_P <= t2 seconds and cost_P
            N      what a bag brings, or L, what a second costs: see `instance/items.py`
+           P - I  watts that an average-power cap leaves above the idle floor, if there is one
 Variables  y_P    machines that run pattern P, s_i tasks of type i that nobody runs, z bags or seconds
 
 For makespans in [t1, t2], counted in units of T seconds:
@@ -12,16 +13,18 @@ For makespans in [t1, t2], counted in units of T seconds:
     s.t.  sum_P a_iP y_P + s_i                    >= n_i z             >= n_i                   (demand)
           sum_{P of j} y_P                        <= m_j z             <= m_j                   (machines)
           sum_{P of j} load_P / T y_P             <= m_j               <= m_j z                 (capacity)
+          sum_P joules_P / F y_P                  <= (P - I) T / F     <= (P - I) T z / F       (cap)
           z is between                            T / t2 and T / t1    t1 / T and t2 / T        (interval)
 
 For profit everything is divided by t / T, as Charnes and Cooper do, and z = T / t; for cost z = t / T.
 Where a task may cost less than nothing, demand is an equation: nobody runs a task twice to save idle power.
 
 Why it bounds: the machines of a real schedule run patterns, and with s = 0 they are a feasible point.
-Multipliers v_i of demand and omega_j >= 0 of capacity say so without the program. With phi_j the most that
-a pattern of j is worth, v a_P - cost_P - omega_j load_P, every schedule whose makespan t is in the interval
+Multipliers v_i of demand, omega_j >= 0 of capacity and mu >= 0 of the cap say so without the program. With
+phi_j the most that a pattern of j is worth, v a_P - cost_P - omega_j load_P - mu joules_P, every schedule
+whose makespan t is in the interval
 
-    costs at least  A - t B,     A = sum n_i v_i - sum m_j phi_j,     B = sum m_j omega_j.
+    costs at least  A - t B,     A = sum n_i v_i - sum m_j phi_j,     B = sum m_j omega_j + mu (P - I).
 
 phi is a knapsack, on a grid with times rounded down. Patterns that fit only because of that are columns
 too: the bound has to count them, so the multipliers should; their true loads in the capacity rows hold them
@@ -64,6 +67,7 @@ class Prices:
 
     tasks: Floats  # v
     machines: Floats  # omega
+    cap: float = 0.0  # mu
 
 
 @dataclass(slots=True)
@@ -76,32 +80,46 @@ class PackingOracle:
     end: float = math.inf
     cells: int = CELLS
     unit: float = field(init=False)  # money, or whatever costs are counted in
+    joules_unit: float = field(init=False, default=1.0)  # F
 
     def __post_init__(self) -> None:
         """Count costs in what the bag is about."""
-        self.unit = self.items.size(self.unit_seconds)
+        items = self.items
+        self.unit = items.size(self.unit_seconds)
+        if items.joules is not None:
+            moved = np.where(np.isfinite(items.seconds), np.abs(items.joules), np.inf).min(axis=1)
+            each = np.minimum.reduceat(moved, np.arange(0, len(moved), items.states))
+            self.joules_unit = max(abs(items.headroom) * self.unit_seconds, float(items.tasks @ each)) or 1.0
 
     def price(self, multipliers: Floats) -> Priced[Pattern]:
         """Return the best patterns at these multipliers, and what those prove."""
         items, prices = self.items, self.prices(multipliers)
         found: list[Pattern] = []
-        most = np.zeros(len(items.machines))
+        most, work = np.zeros(len(items.machines)), 0.0
+        costs = items.with_cap_price(prices.cap).costs
         for j in range(len(items.machines)):
             seconds = items.seconds[:, j]
-            paid = items.costs[:, j] + prices.machines[j] * np.where(np.isfinite(seconds), seconds, 0.0)
+            paid = costs[:, j] + prices.machines[j] * np.where(np.isfinite(seconds), seconds, 0.0)
             grid = Grid(self.cells, AT_ONCE, overfull=True)
             filled = good_fillings(seconds, prices.tasks[items.task_of] - paid, items.limits, self.end, grid)
             most[j] = filled.most
+            work += filled.work
             found += [items.pattern(j, counts, self.end) for counts in filled.counts]
         a = float(items.tasks @ prices.tasks - items.machines @ most)
-        return Priced(self.columns(found), found, self._bound(a, float(items.machines @ prices.machines)))
+        b = float(items.machines @ prices.machines) + prices.cap * items.headroom
+        return Priced(self.columns(found), found, self._bound(a, b), work)
 
     def prices(self, multipliers: Floats) -> Prices:
         """Return multipliers of the program in money, and of the right sign."""
         types, machines = len(self.items.tasks), len(self.items.machines)
         multipliers = np.where(np.isfinite(multipliers), multipliers, 0.0)
         omega = np.maximum(-multipliers[types + machines : types + 2 * machines], 0.0)
-        return Prices(multipliers[:types] * self.unit, omega * (self.unit / self.unit_seconds))
+        mu = 0.0 if self.items.joules is None else max(-float(multipliers[types + 2 * machines]), 0.0)
+        return Prices(
+            multipliers[:types] * self.unit,
+            omega * (self.unit / self.unit_seconds),
+            mu * (self.unit / self.joules_unit),
+        )
 
     def _bound(self, a: float, b: float) -> float:
         """Return the least value of the program if the cost is at least a - t b."""
@@ -121,6 +139,9 @@ class PackingOracle:
             use = np.flatnonzero(tasks)
             rows += [*use.tolist(), types + each.machine, types + machines + each.machine]
             values += [*tasks[use].tolist(), 1.0, each.seconds / self.unit_seconds]
+            if items.joules is not None and each.joules:
+                rows.append(types + 2 * machines)
+                values.append(each.joules / self.joules_unit)
             starts.append(len(rows))
         return Columns(
             costs=np.array([each.cost / self.unit for each in patterns]),
@@ -140,13 +161,17 @@ class PackingOracle:
         items = self.items
         item, machine = np.nonzero(np.isfinite(items.seconds))
         types, machines, size = len(items.tasks), len(items.machines), len(item)
-        loads = items.seconds[item, machine] / self.unit_seconds
+        rows = [items.task_of[item], types + machines + machine]
+        values = [np.ones(size), items.seconds[item, machine] / self.unit_seconds]
+        if items.joules is not None:
+            rows.append(np.full(size, types + 2 * machines))
+            values.append(items.joules[item, machine] / self.joules_unit)
         return Columns(
             costs=items.costs[item, machine] / self.unit,
             upper=self.pairs_upper(),
-            starts=(2 * np.arange(size + 1)).astype(np.int32),
-            rows=np.stack([items.task_of[item], types + machines + machine], axis=1).ravel().astype(np.int32),
-            values=np.stack([np.ones(size), loads], axis=1).ravel(),
+            starts=(len(rows) * np.arange(size + 1)).astype(np.int32),
+            rows=np.stack(rows, axis=1).ravel().astype(np.int32),
+            values=np.stack(values, axis=1).ravel(),
         )
 
     def pairs_upper(self) -> Floats:
@@ -182,6 +207,9 @@ class PackingOracle:
             lp.at_most(f"machines[{j}]", [(z, -bags * m[j])], seconds * m[j])
         for j in range(len(m)):
             lp.at_most(f"capacity[{j}]", [(z, -seconds * m[j])], bags * m[j])
+        if items.joules is not None:
+            left = items.headroom * self.unit_seconds / self.joules_unit
+            lp.at_most("cap", [(z, -seconds * left)], bags * left)
         lp.between("interval", [(z, 1.0)], *self.interval())
         return lp.build()
 

@@ -6,6 +6,7 @@ Data       n_i      tasks of type i              m_j    machines of type j
            N        p - overhead: what a bag brings before anything runs
            kappa    c PUE d_ijk + wear_j e_ijk: what one task costs
            K        c PUE I + sum_j m_j purchase_j / life_j: what a second costs, whatever runs
+           L        a makespan that no schedule of whole tasks undercuts (`whole_tasks.py`)
 Variables  r        bags finished per second, that is 1 / makespan
            z_ijk    tasks of type i finished per second on machine type j in P-state k
 
@@ -13,7 +14,7 @@ Variables  r        bags finished per second, that is 1 / makespan
     s.t.  sum_jk z_ijk        =  n_i r       for each task type i      (demand)
           sum_ik e_ijk z_ijk  <= m_j         for each machine type j   (capacity)
           sum d_ijk z_ijk     <= P - I                                 (cap)
-          r >= 1 / deadline,  z >= 0
+          r >= 1 / deadline,  r <= 1 / L,  z >= 0                      (deadline, whole)
 
 The owner maximises the ratio (N - kappa x) / t - K; counting tasks per second (the Charnes-Cooper
 substitution) makes it linear. The program is written in the pure numbers of `scales.py`: rho = r T, w = z T /
@@ -21,7 +22,8 @@ n in units u, money as a share of the larger of N and what the tasks cost where 
 soonest.
 
 Why it bounds: a real schedule of makespan t gives the feasible point r = 1 / t, z = x / t of the same value.
-Doing nothing is r = 0. The optimum may not be reached, because tasks cannot be split.
+Doing nothing is r = 0. A pair longer than the deadline is left out, since no whole task can use it. The
+optimum may not be reached, because tasks cannot be split.
 
 Source: Tarplee, Maciejewski and Siegel, Energy-aware profit maximizing scheduling algorithm for
 heterogeneous computing systems, 2014.
@@ -134,6 +136,8 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
         lp.at_most("cap", [(w, scales.cap.loads * scales.units)], scales.cap.headroom)
     if bag.site.deadline_seconds is not None:
         lp.at_most("deadline", [(rho, -1.0)], -scales.seconds / bag.site.deadline_seconds)
+    if scales.shortest:
+        lp.at_most("whole", [(rho, 1.0)], scales.seconds / scales.shortest)
     return lp.build()
 
 

@@ -3,6 +3,7 @@
 Solvers have absolute tolerances, so every amount is told as a share of something of its own size:
 
     T        seconds: a makespan that surely suffices, or any other of the order of the answer
+    L        seconds: a makespan that no schedule of whole tasks undercuts (`whole_tasks.py`)
     l_ijk    n_i e_ijk / (m_j T): the load, if all tasks of type i ran in this column (j, k)
     F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds, or the least that the
              tasks move away from it, if that is more
@@ -21,14 +22,15 @@ passes there; but at a price of 0 the task type would cost nothing, and the cert
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import BagArrays, Floats, Mask, arrays_of
+from lpsched.formulations.whole_tasks import is_redundant, least_makespan
+from lpsched.instance.arrays import BagArrays, Floats, Mask, usable_arrays
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -63,6 +65,15 @@ class Scales:
     joules: Floats | None  # n d: what all tasks of a type take above idle in this column
     cap: CapScale | None
     units: Floats  # u
+    shortest: float = 0.0  # L: no schedule takes less; 0 where the programs know
+
+    def allows(self, seconds: float) -> bool:
+        """Tell whether a makespan is none that L forbids, but for rounding."""
+        return seconds >= self.shortest * (1.0 - ROUNDING)
+
+    def split(self) -> Scales:
+        """Return the same scales for split tasks: without L."""
+        return replace(self, shortest=0.0)
 
     @cached_property
     def idle_floor_watts(self) -> float:
@@ -80,9 +91,10 @@ class Scales:
         return least + self.idle_floor_watts * soonest
 
     def makespan_of(self, shares: Floats) -> float:
-        """Return the seconds that these shares take: the largest load, stretched until the cap is kept."""
+        """Return the seconds that these shares take: the largest load, or L, until the cap is kept."""
         by_column = (self.loads * shares).sum(axis=0)
         longest = float(np.bincount(self.arrays.machine_of, weights=by_column).max()) * self.seconds
+        longest = max(longest, self.shortest)
         if self.cap is None or self.joules is None or self.cap.headroom_watts <= 0:
             return longest
         return max(longest, float((self.joules * shares).sum()) / self.cap.headroom_watts)
@@ -171,17 +183,19 @@ class Scales:
         return best
 
 
-def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
-    """Return the scales of a bag, with its own T or a given one."""
-    arrays = arrays_of(bag)
+def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> Scales:
+    """Return the scales of a bag, with its own T or a given one; L is 0 if tasks need not be `whole`."""
+    arrays = usable_arrays(bag)
     n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
     work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
     joules = None
     if arrays.watts is not None:
         joules = np.where(arrays.can_run, n * e * (arrays.watts - arrays.idle_watts[arrays.machine_of]), 0.0)
     headroom = _headroom(bag)
+    shortest = float(least_makespan(bag)[0]) if whole else 0.0
+    shortest = 0.0 if is_redundant(arrays, shortest) else shortest
     if seconds is None:
-        seconds = _enough(arrays, work, joules, headroom)
+        seconds = max(shortest, _enough(arrays, work, joules, headroom))
     loads = work / seconds
     heaviest = np.maximum(loads, 1.0)
     cap = None
@@ -190,7 +204,7 @@ def scales_of(bag: Bag, *, seconds: float | None = None) -> Scales:
         allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
         cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
-    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest)
+    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, shortest)
 
 
 def _headroom(bag: Bag) -> float | None:

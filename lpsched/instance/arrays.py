@@ -5,7 +5,7 @@ Shapes: T task types, M machine types, C columns (machine type and P-state).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -47,6 +47,38 @@ def arrays_of(bag: Bag) -> BagArrays:
         seconds=_fixed(np.where(can_run, seconds, 0.0)),
         watts=None if bag.watts is None else _fixed(np.where(can_run, _cells(bag.watts), 0.0)),
     )
+
+
+def usable_arrays(bag: Bag) -> BagArrays:
+    """Return the views without the pairs that take longer than the deadline: no whole task can use them.
+
+    Where that would leave a task type without any pair, there is no schedule; then all pairs stay.
+    """
+    arrays, deadline = arrays_of(bag), bag.site.deadline_seconds
+    if deadline is None:
+        return arrays
+    usable = arrays.can_run & (arrays.seconds <= deadline)
+    if usable.all() or not usable.any(axis=1).all():
+        return arrays
+    return replace(
+        arrays,
+        can_run=_fixed(usable),
+        seconds=_fixed(np.where(usable, arrays.seconds, 0.0)),
+        watts=None if arrays.watts is None else _fixed(np.where(usable, arrays.watts, 0.0)),
+    )
+
+
+def usable_bag(bag: Bag) -> Bag:
+    """Return the bag without its deadline, and without the pairs that take longer than that."""
+    free, usable = bag.without_deadline(), usable_arrays(bag).can_run
+    if usable.sum() == arrays_of(bag).can_run.sum():
+        return free
+    watts = None if bag.watts is None else _only(bag.watts, usable)
+    return replace(free, seconds=_only(bag.seconds, usable), watts=watts)
+
+
+def _only(table: Table, usable: Mask) -> Table:
+    return replace(table, packed=np.where(usable, _cells(table), np.nan).tobytes())
 
 
 def _cells(table: Table) -> Floats:

@@ -13,12 +13,12 @@ cost of 0 and 1 a second, minus the makespan. More is always better.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import Floats, Integers, arrays_of
+from lpsched.instance.arrays import Floats, Integers, usable_arrays
 
 if TYPE_CHECKING:
     from lpsched.instance.bag import Bag
@@ -41,6 +41,7 @@ class Pattern:
     seconds: float
     cost: float
     reach: float
+    joules: float = 0.0  # above idle, where there is a power cap
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Items:
     income: float | None = None  # N
     per_second: float = 0.0
     latest: float = np.inf  # no makespan may be longer
+    joules: Floats | None = None  # items x machine types: above idle, where there is a power cap
+    headroom: float = 0.0  # P - I: watts that the cap leaves above the idle floor
 
     @property
     def states(self) -> int:
@@ -108,16 +111,37 @@ class Items:
         """Return a pattern that was found for a limit."""
         use = counts > 0
         seconds = float(counts[use] @ self.seconds[use, machine])
-        return Pattern(
-            machine, counts, seconds, float(counts[use] @ self.costs[use, machine]), min(seconds, limit)
+        cost = float(counts[use] @ self.costs[use, machine])
+        joules = 0.0 if self.joules is None else float(counts[use] @ self.joules[use, machine])
+        return Pattern(machine, counts, seconds, cost, min(seconds, limit), joules)
+
+    def end(self, seconds: float, joules: float) -> float:
+        """Return when a schedule of these loads and joules may end: a power cap may ask it to wait."""
+        return (
+            max(seconds, joules / self.headroom) if self.joules is not None and self.headroom > 0 else seconds
         )
 
+    def with_cap_price(self, price: float) -> Items:
+        """Return items that cost what their joules above idle are worth under the cap as well."""
+        if self.joules is None or price <= 0:
+            return self
+        return replace(self, costs=self.costs + price * np.where(np.isfinite(self.costs), self.joules, 0.0))
 
-def items_of(
-    bag: Bag, *, per_joule: float, wear: bool, income: float | None = None, per_second: float = 0.0
+
+def items_of(  # noqa: PLR0913 - what an objective counts
+    bag: Bag,
+    *,
+    per_joule: float,
+    wear: bool,
+    income: float | None = None,
+    per_second: float = 0.0,
+    headroom: float | None = None,
 ) -> Items:
-    """Return the items of a bag; a task costs per_joule e (a - b), and what wears off, if that counts."""
-    arrays = arrays_of(bag)
+    """Return the items of a bag; a task costs per_joule e (a - b), and what wears off, if that counts.
+
+    `headroom` is what a power cap leaves above the idle floor, in watts; `None` without a cap.
+    """
+    arrays = usable_arrays(bag)
     own = np.where(arrays.can_run, arrays.seconds, np.inf)
     costs = np.where(arrays.can_run, 0.0, np.inf)
     if arrays.watts is not None:
@@ -129,8 +153,13 @@ def items_of(
     types, states = len(bag.task_types), max(each.modes for each in bag.machine_types)
     seconds_by_item = np.full((types, states, len(bag.machine_types)), np.inf)
     costs_by_item = seconds_by_item.copy()
+    above_by_item = np.zeros_like(seconds_by_item)
     for column, (j, k) in enumerate(bag.modes):
         seconds_by_item[:, k, j], costs_by_item[:, k, j] = own[:, column], costs[:, column]
+        if arrays.watts is not None:
+            above_by_item[:, k, j] = arrays.seconds[:, column] * (
+                arrays.watts[:, column] - arrays.idle_watts[j]
+            )
     return Items(
         tasks=arrays.task_counts.astype(np.int64),
         machines=arrays.machine_counts.astype(np.int64),
@@ -140,4 +169,6 @@ def items_of(
         income=income,
         per_second=per_second,
         latest=bag.site.deadline_seconds or np.inf,
+        joules=None if headroom is None else above_by_item.reshape(types * states, -1),
+        headroom=headroom or 0.0,
     )

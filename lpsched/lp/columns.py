@@ -44,6 +44,7 @@ class Priced(Generic[Label]):
     columns: Columns
     labels: Sequence[Label]
     bound: float
+    work: float = 0.0  # what it took, in counted seconds
 
 
 class Oracle(Protocol[Label]):
@@ -137,7 +138,7 @@ class ColumnGeneration(Generic[Label]):
             status = solution.status
             if status is LpStatus.OPTIMAL and self._cut(solution, best):
                 continue
-            fresh = self._improve(solution, best, gap) if status is LpStatus.OPTIMAL else 0
+            fresh = self._improve(solution, best, gap, watch) if status is LpStatus.OPTIMAL else 0
             asked += 1
             if status is LpStatus.LIMIT and last is not None:
                 solution = last  # where the solver was stopped may be no point of the program
@@ -167,12 +168,13 @@ class ColumnGeneration(Generic[Label]):
         self.master = self.solver.master(self.master.program)
         return self.master.solve(watch)
 
-    def _improve(self, solution: LpSolution, best: _Best, gap: float) -> int:
+    def _improve(self, solution: LpSolution, best: _Best, gap: float, watch: Watch) -> int:
         """Ask the oracle, first between the master's multipliers and the best; return how many came."""
         own = solution.multipliers
         for share in (1.0,) if best.multipliers is None else dict.fromkeys((self.mixed, 1.0)):
             asked = own if best.multipliers is None else best.multipliers + share * (own - best.multipliers)
             priced = self.oracle.price(asked)
+            watch.count(priced.work)
             best.note(asked, priced.bound)
             fresh = self._add(priced, own)
             if fresh or _is_closed(solution, best.bound, gap):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 POLL_SECONDS: Final = 0.05
+RUN: Final = 3e-4  # seconds of work counted for each run,
+ITERATION: Final = 4e-6  # for each iteration of the simplex method,
+CELL: Final = 4e-9  # and for each iteration and coefficient
 
 
 def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> None:
@@ -28,7 +31,7 @@ def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> Non
 
 
 def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
-    """Run to the end, or until the watch is over."""
+    """Run to the end, or until the time is up; work is counted afterwards."""
     left = None if watch is None else watch.left()
     until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
     check(highs.setOptionValue("time_limit", until), program, "the time limit")
@@ -36,6 +39,9 @@ def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None)
         _run_in_thread(highs, watch)
     else:
         highs.run()
+    if watch is not None:
+        iterations = max(0, highs.getInfo().simplex_iteration_count)
+        watch.count(RUN + iterations * (ITERATION + CELL * len(program.values)))
 
 
 def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
@@ -56,7 +62,7 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
     interrupted = False
     while not done.is_set():
         try:
-            if interrupted or (watch is not None and watch.is_over()):
+            if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
                 highs.cancelSolve()
             done.wait(POLL_SECONDS)
         except KeyboardInterrupt:

@@ -1,12 +1,13 @@
 """Programs whose variables must be whole, for a short time: a good point, or none.
 
-HiGHS is given a start, if there is one, and stopped by the watch. Nothing that it says is taken as proved:
-who asks has to check the point, and bounds come from elsewhere.
+HiGHS is given a start, if there is one, and stopped after so much counted work: it looks at its limits at the
+same steps in every run, so looks are counted. Nothing that it says is taken as proved: who asks has to check
+the point, and bounds come from elsewhere.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import highspy
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 NEARLY_WHOLE: Final = 1e-6
+LOOK: Final = 2e-3  # seconds of work counted for each look of HiGHS at its limits,
+CELL: Final = 2e-6  # and for each coefficient
+FEWEST_LOOKS: Final = 3
 
 
 def whole_point(
@@ -34,7 +38,13 @@ def whole_point(
     `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
     """
     highs = highspy.Highs()
-    for option, value in {"output_flag": False, "mip_rel_gap": gap, "random_seed": 0}.items():
+    options: dict[str, bool | float | str] = {
+        "output_flag": False,
+        "mip_rel_gap": gap,
+        "random_seed": 0,
+        "parallel": "off",
+    }
+    for option, value in options.items():
         highs.setOptionValue(option, value)
     pass_program(highs, program)
     size = len(program.costs)
@@ -47,7 +57,17 @@ def whole_point(
         given.col_value = start.tolist()
         highs.setSolution(given)
     highs.HandleUserInterrupt = True
+    look, looks, left = LOOK + CELL * len(program.values), 0, watch.work_left()
+
+    def interrupt(event: Any) -> None:  # noqa: ANN401 - highspy does not export its type
+        nonlocal looks
+        looks += 1
+        if looks >= max(FEWEST_LOOKS, left / look):
+            event.interrupt()
+
+    highs.cbMipInterrupt += interrupt
     run_highs(highs, program, watch)
+    watch.count(looks * look)
     solution = highs.getSolution()
     values = np.array(solution.col_value)
     if not solution.value_valid or len(values) != size or not np.all(np.isfinite(values)):

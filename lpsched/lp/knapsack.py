@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -35,10 +36,12 @@ Number = TypeVar("Number", float, Fraction)
 TOTAL_BITS: Final = 30
 FEW_ITEMS: Final = 12  # for which a kinder grid is sought
 MORE_CELLS: Final = 1.25
-GRIDS: Final = 1000
+GRIDS: Final = 500
 APART: Final = 200  # of all cells: how far the next filling begins below the last
 TRACES: Final = 12  # that may fail before a search for fillings ends
 LARGE_STEPS: Final = 8  # traces, after which failed ones go down faster
+LOT: Final = 6e-6  # seconds of work counted for each lot,
+CELL: Final = 1.2e-9  # and for each of its cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Fillings:
 
     most: float
     counts: list[Integers]
+    work: float = 0.0  # in counted seconds
 
 
 def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: float, grid: Grid) -> Fillings:
@@ -63,18 +67,30 @@ def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: flo
     use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
     if not use:
         return Fillings(0.0, [])
-    own_sizes, own_values = sizes[use], values[use]
-    most = np.minimum(limits[use], np.floor(capacity / own_sizes + 1e-9)).astype(np.int64)
+    own_sizes = sizes[use]
     cells = _kind(own_sizes, capacity, grid.cells)
-    small = np.floor(own_sizes * (cells / capacity) * (1 - 1e-12)).astype(np.int64)
-    exponent = _exponent(own_values, small, most, cells)
-    table = _Table(small, np.floor(np.ldexp(own_values, exponent)).astype(np.int64) + 1, most, cells)
+    table, exponent = _grown(own_sizes, values[use], limits[use], capacity, cells)
     found = []
     for filling in table.fillings(own_sizes, capacity, grid):
         counts = np.zeros(len(sizes), dtype=np.int64)
         counts[use] = filling
         found.append(counts)
-    return Fillings(math.ldexp(int(table.best[cells]), -exponent), found)
+    work = len(table.steps) * (LOT + CELL * cells)
+    return Fillings(math.ldexp(int(table.best[cells]), -exponent), found, work)
+
+
+def surely_most(sizes: Floats, values: Floats, limits: Integers, capacity: float, cells: int) -> Fraction:
+    """Return what no filling is worth more than; `values` are doubles that the true ones do not exceed.
+
+    Doubles do for the rest as well: sizes are rounded down, values and limits up, by more than the rounding
+    of a product or a quotient.
+    """
+    use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
+    if not use:
+        return Fraction(0)
+    cells = _kind(sizes[use], capacity, cells)
+    table, exponent = _grown(sizes[use], values[use], limits[use], capacity, cells, keep=False)
+    return int(table.best[cells]) / Fraction(2) ** exponent
 
 
 def proved_most(
@@ -100,6 +116,17 @@ def proved_most(
     unit = Fraction(2) ** exponent
     table = _Table(small, np.array([math.ceil(values[k] * unit) for k in use]), most, cells, keep=False)
     return int(table.best[cells]) / unit
+
+
+def _grown(  # noqa: PLR0913 - a knapsack and its grid
+    sizes: Floats, values: Floats, limits: Integers, capacity: float, cells: int, *, keep: bool = True
+) -> tuple[_Table, int]:
+    """Return the table of a knapsack in doubles, on the safe side, and the exponent of its unit."""
+    most = np.minimum(limits, np.floor(capacity / sizes + 1e-9)).astype(np.int64)
+    small = np.floor(sizes * (cells / capacity) * (1 - 1e-12)).astype(np.int64)
+    exponent = _exponent(values, small, most, cells)
+    whole = np.floor(np.ldexp(values, exponent)).astype(np.int64) + 1
+    return _Table(small, whole, most, cells, keep=keep), exponent
 
 
 class _Table:
@@ -176,9 +203,16 @@ def _kind(sizes: Floats, capacity: float, cells: int) -> int:
     """Return a number of cells, up to a quarter more, at which rounding down takes the least of any size."""
     if len(sizes) > FEW_ITEMS:
         return cells
-    counts = np.unique(np.linspace(cells, MORE_CELLS * cells, GRIDS).astype(np.int64))
+    counts = _grids(cells)
     scaled = sizes[:, np.newaxis] * (counts / capacity)
     return int(counts[np.argmin((1 - np.floor(scaled) / scaled).max(axis=0))])
+
+
+@cache
+def _grids(cells: int) -> Integers:
+    """Return the numbers of cells to choose from."""
+    found: Integers = np.unique(np.linspace(cells, MORE_CELLS * cells, GRIDS).astype(np.int64))
+    return found
 
 
 def _exponent(values: Floats, sizes: Integers, limits: Integers, cells: int) -> int:

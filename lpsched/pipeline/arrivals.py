@@ -11,7 +11,9 @@ and the soft maximum gets harder: what is left to find is small beside what is a
 tasks come first: of a sample, each of whose tasks stands for many, too many would have to wait. Before all of
 that it is proved, without any prices, that nobody can do better than not to wait.
 
-Bounds of the sample prove nothing and are not told; from then on the best prices so far are kept.
+Bounds of the sample prove nothing and are not told; from then on the best prices so far are kept. On the way
+bounds are sums of doubles, each rounded up by more than it may be wrong: some 1e-12 in all. What is told in
+the end is proved from the last prices in exact arithmetic, as whoever checks a certificate does.
 """
 
 from __future__ import annotations
@@ -19,16 +21,27 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.certificate.arrivals import (
+    DayCertificate,
+    machines_of,
+    objective_of,
+    of_clusters,
+    proved_bound,
+)
+from lpsched.certificate.bounds import rounded_up
 from lpsched.compiled import require_compiler
 from lpsched.formulations.arrival_offers import offers_of
 from lpsched.formulations.arrival_slots import crowded_slots, even_slots
 from lpsched.formulations.arrivals import arrival_prices, proved_by
 from lpsched.formulations.cluster_offers import offers_of_clusters
 from lpsched.formulations.naive_arrivals import naive_of
+from lpsched.instance.clusters import Clusters
+from lpsched.instance.frozen import FrozenDict
 from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 
@@ -37,9 +50,7 @@ if TYPE_CHECKING:
 
     from lpsched.formulations.arrival_offers import Offers
     from lpsched.instance.arrays import Floats
-    from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
-    from lpsched.instance.period import Period
 
 SAMPLE: Final = 5_000
 SLOTS: Final = 24
@@ -56,7 +67,7 @@ JOULES_PER_KWH: Final = 3.6e6
 
 @dataclass(frozen=True, slots=True)
 class ArrivalBound:
-    """No schedule earns more than `bound`; `naive` is the thesis's figure, beside it.
+    """No schedule earns more than `bound`, proved exactly; `naive` is the thesis's figure, beside it.
 
     Where tasks cost what they wait both are minus a cost, and `naive` is what nobody's waiting costs.
     """
@@ -90,7 +101,7 @@ def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | N
         If Numba is not installed.
     """
     require_compiler("the bound of a day", "simulate")
-    return _bound(offers_of(day), day.period, time_limit, watch)
+    return _bound(day, offers_of(day), time_limit, watch)
 
 
 def cluster_bound(
@@ -107,14 +118,16 @@ def cluster_bound(
         If Numba is not installed.
     """
     require_compiler("the bound of clusters", "simulate")
-    return _bound(offers_of_clusters(clusters), clusters.period, time_limit, watch)
+    return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
 
 
-def _bound(offers: Offers, period: Period, time_limit: float | None, watch: Watch | None) -> ArrivalBound:
+def _bound(
+    instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None
+) -> ArrivalBound:
     began = time.monotonic()
     outer = watch if watch is not None else Watch()
     inner = outer if time_limit is None else outer.part(time_limit)
-    naive = naive_of(offers, period)
+    naive = naive_of(offers, instance.period)
     kept = _Kept(outer, naive if offers.waits else 0.0)
     if offers.waits:
         _search_waits(offers.risen(), kept, inner)
@@ -122,7 +135,8 @@ def _bound(offers: Offers, period: Period, time_limit: float | None, watch: Watc
         _search(offers, kept, inner)
     assert kept.prices is not None, "prices are told before the watch is looked at"
     short = shortened(kept.prices)
-    return ArrivalBound(proved_by(offers, short), naive, short, time.monotonic() - began)
+    proved = rounded_up(proved_bound(instance, certificate_of(instance, short, 0.0)))
+    return ArrivalBound(proved, naive, short, time.monotonic() - began)
 
 
 def _search(offers: Offers, kept: _Kept, watch: Watch) -> None:
@@ -190,6 +204,20 @@ class _Kept:
         if bound < self._lowest:
             self.prices, self._lowest = prices, bound
         self._watch.tell(f"bound {self._base + self._lowest:,.0f}")
+
+
+def certificate_of(instance: Day | Clusters, prices: ArrivalPrices, bound: float) -> DayCertificate:
+    """Return the certificate that these prices make, claiming so much."""
+    rows = (tuple(Fraction(each) for each in row) for row in prices.per_second.tolist())
+    day = DayCertificate(
+        instance_name=instance.name,
+        instance_hash=instance.content_hash,
+        bound=Fraction(bound),
+        edges=tuple(Fraction(each) for each in prices.edges.tolist()),
+        machine_prices=FrozenDict(zip(machines_of(instance), rows, strict=True)),
+        per_joule=Fraction(prices.per_joule),
+    )
+    return of_clusters(day, objective_of(instance)) if isinstance(instance, Clusters) else day
 
 
 def shortened(prices: ArrivalPrices) -> ArrivalPrices:

@@ -18,24 +18,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
+from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule, fits_exchanges, repaired
 from lpsched.pipeline.scoring import scoring_of
-from lpsched.recovery.exchange import Exchange
 from lpsched.recovery.levelling import levelled
 from lpsched.recovery.plans import plan_of_schedule
 from lpsched.recovery.polish import OVERLOAD
 from lpsched.recovery.waiting import ended
 from lpsched.result.solve import relative_gap
 from lpsched.schedule.task_counts import task_counts
-from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
     from lpsched.pipeline.questions import Question
     from lpsched.schedule.bag import Schedule
+    from lpsched.watch import Watch
 
 ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what exchanges aim at
-MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks
 
 
 def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
@@ -56,7 +53,7 @@ def balance(question: Question, found: Recovered, bound: float, gap: float, watc
         return found
     level = levelled(bag, found.schedule)
     found = _better(question, found, level)
-    if is_enough() or not _fits(bag):
+    if is_enough() or not fits_exchanges(bag):
         return found
     exchanged = _exchanged(question, level)
     return found if exchanged is None else _better(question, found, levelled(bag, exchanged))
@@ -78,16 +75,8 @@ def _exchanged(question: Question, schedule: Schedule) -> Schedule | None:
     """Return the schedule after exchanges between machines of all types; `None` if none is too long."""
     bag, items = question.bag, scoring_of(question).items
     plan = plan_of_schedule(bag, items, schedule)
-    loads = plan.loads
-    means = np.bincount(plan.kinds, weights=loads) / items.machines
+    means = np.bincount(plan.kinds, weights=plan.loads) / items.machines
     limit = ABOVE * float(means.max())
-    if loads.max() <= limit:
+    if plan.loads.max() <= limit:
         return None
-    work = Exchange(plan, Watch(), np.random.default_rng(0), most_items=0)
-    work.repair(limit, OVERLOAD * items.second_worth(plan.cost, limit))
-    return work.plan.schedule(bag)
-
-
-def _fits(bag: Bag) -> bool:
-    """Tell whether single tasks may be looked at one by one."""
-    return bag.machines * len(bag.task_types) * max(1, len(bag.modes) // len(bag.machine_types)) <= MOST_CELLS
+    return repaired(bag, plan, limit, OVERLOAD * items.second_worth(plan.cost, limit))

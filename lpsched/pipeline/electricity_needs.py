@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers, Prover, rounded_up
+from lpsched.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers, rounded_up
 from lpsched.pipeline.nearby import nearby
 from lpsched.pipeline.objectives import Profit
+from lpsched.pipeline.proving import prover_of
 from lpsched.pipeline.recovering import choices
 from lpsched.relaxation import Regime
 from lpsched.result.sensitivity import ElectricityNeed, ElectricityPiece
@@ -18,6 +19,7 @@ from lpsched.search.electricity import ElectricitySearch, with_electricity
 from lpsched.verify.bag import examine
 
 if TYPE_CHECKING:
+    from lpsched.certificate.bounds import Prover
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Relaxation
@@ -38,7 +40,7 @@ def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> Elec
     InvalidScheduleError
         If a schedule found does not pass verification, which is a bug of ours.
     """
-    answer = _Answer(bag, ElectricitySearch(bag, solver), Prover(bag))
+    answer = _Answer(bag, ElectricitySearch(bag, solver), prover_of(bag))
     for piece in answer.search.pieces():
         if piece.from_per_kwh < HIGHEST:
             answer.add(piece)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import rounded_down
-from lpsched.display import number
+from lpsched.certificate.bounds import Prover, Shortest, rounded_down
+from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
+from lpsched.formulations.whole_tasks import least_makespan
+from lpsched.instance.arrays import usable_bag
 from lpsched.pipeline.objectives import Makespan, Relaxed
+from lpsched.pipeline.screening import screen_of
 
 if TYPE_CHECKING:
-    from lpsched.certificate.bounds import Prover
     from lpsched.lp.program import Solver
     from lpsched.watch import Watch
 
@@ -55,9 +57,9 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
     deadline = prover.bag.site.deadline_seconds
     if deadline is None and (prover.headroom is None or prover.headroom > 0):
         return None
-    free = prover.bag.without_deadline()
+    usable = usable_bag(prover.bag)
     try:
-        relaxed = Makespan().relax(free, solver, watch)
+        relaxed = Makespan().relax(usable, solver, watch)
     except InfeasibleProgramError as error:
         if prover.headroom is None or prover.headroom > 0:
             raise
@@ -66,11 +68,18 @@ def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> 
             f"{prover.bag.name}: the power cap leaves {number(left)} W for the machines, which draw "
             f"{number(floor)} W idle, and no tasks draw so much less; raise the cap"
         ) from error
-    proved = rounded_down(prover.makespan(relaxed.multipliers))
-    if deadline is not None and proved > deadline:
+    if deadline is not None and prover.makespan(relaxed.multipliers) > deadline:
         under = " under the power cap" if prover.headroom is not None else ""
+        # That proof is about schedules without a task beyond the deadline; what is told, about all schedules.
+        free = prover.bag.without_deadline()
+        every = Prover(free, screen_of(free), Shortest(*least_makespan(free)))
+        least = rounded_down(every.makespan(Makespan().relax(free, solver, watch).multipliers))
+        why = f"no schedule takes less than {lower_text(least)} s"
+        if least <= deadline:
+            least = rounded_down(prover.makespan(relaxed.multipliers))
+            why = f"on machines that finish a task by then, no schedule takes less than {lower_text(least)} s"
         raise InfeasibleError(
-            f"{prover.bag.name}: the deadline is {number(deadline)} s, but no schedule takes less than "
-            f"{number(proved)} s{under}; give it more time, more machines or fewer tasks"
+            f"{prover.bag.name}: the deadline is {number(deadline)} s, but {why}{under}; "
+            "give it more time, more machines or fewer tasks"
         )
     return relaxed

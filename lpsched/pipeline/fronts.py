@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Multipliers, Prover, rounded_down
-from lpsched.errors import Fault, InstanceError
+from lpsched.certificate.bounds import Multipliers, rounded_down
+from lpsched.errors import Fault, InfeasibleError, InstanceError, NotFoundError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.feasibility import require_power, require_time
-from lpsched.pipeline.questions import missing_data
-from lpsched.pipeline.recovering import Memory, Recovered, verified_schedule
+from lpsched.pipeline.proving import prover_of
+from lpsched.pipeline.questions import ask, missing_data
+from lpsched.pipeline.recovering import Memory, Recovered, examined_schedule, vertex_schedule
 from lpsched.pipeline.solvers import default_solver
+from lpsched.pipeline.solving import DEFAULT_GAP, find
 from lpsched.pipeline.timing import timed
+from lpsched.pipeline.trying import effort_named
+from lpsched.recovery.levelling import levelled
+from lpsched.recovery.waiting import ended
 from lpsched.result.front import FrontResult, HalfPlane, Point
 from lpsched.result.provenance import provenance_of
+from lpsched.result.solve import Effort
+from lpsched.schedule.task_counts import task_counts
 from lpsched.search.frontier import Edge, frontier, sampled
+from lpsched.watch import Watch
 
 if TYPE_CHECKING:
+    from lpsched.certificate.bounds import Prover
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Point as Split
@@ -25,12 +36,15 @@ if TYPE_CHECKING:
 MOST_SAMPLED: Final = 100_000
 
 
-def front(
+def front(  # noqa: PLR0913 - options are keyword-only
     bag: Bag,
     *,
     sample: int = 0,
     power_cap: float | None = None,
     deadline: float | None = None,
+    effort: str = "auto",
+    seed: int = 0,
+    watch: Watch | None = None,
     solver: Solver | None = None,
 ) -> FrontResult:
     """Find every vertex of the energy/makespan front, and a verified schedule near each.
@@ -41,11 +55,21 @@ def front(
         How many evenly spaced weights to try as well, for comparison with what a sample finds.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
+    effort
+        `fast`: the schedule of each vertex is its linear program, rounded. With any other, tasks change
+        places between machines of a type until their loads are even; and the first and the last schedule,
+        with the proofs of energy and makespan alone, are at least as good as what `solve` finds for these
+        objectives with the same effort and seed. The proofs of the edges between are always the linear
+        program's.
+    seed, watch
+        As in `solve`.
     solver
         Solves the linear programs; HiGHS if not given.
 
     Raises
     ------
+    ValueError
+        If there is no such effort.
     InstanceError
         If an option is not sound, or the bag has no watts.
     InfeasibleError
@@ -64,7 +88,8 @@ def front(
     >>> [(vertex.energy_joules, vertex.makespan_seconds) for vertex in found.vertices]
     [(1200.0, 12.0), (1600.0, 4.0)]
     """
-    solver = solver if solver is not None else default_solver()
+    solver, watch = solver if solver is not None else default_solver(), watch or Watch()
+    tried = effort_named(effort)
     asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
     faults = missing_data(asked, "front")
     if faults:
@@ -74,26 +99,69 @@ def front(
         raise InstanceError("the terms", (fault,))
     timings: dict[str, float] = {}
     with timed(timings, "relax"):
-        prover = Prover(asked)
+        prover = prover_of(asked)
         require_power(prover)
         require_time(prover, solver)
         found = frontier(asked, solver)
     with timed(timings, "prove"):
-        proofs = tuple(_proof(prover, edge) for edge in found.edges)
+        proofs = [_proof(prover, edge) for edge in found.edges]
     with timed(timings, "recover"):
         memory = Memory(asked)
-        tried = [verified_schedule(asked, corner, memory=memory) for corner in found.corners]
-    recovered = [each if isinstance(each, Recovered) else None for each in tried]
+        rounded = [vertex_schedule(asked, corner, solver, memory) for corner in found.corners]
+    recovered = [each if isinstance(each, Recovered) else None for each in rounded]
+    if tried is not Effort.FAST:
+        with timed(timings, "balance"):
+            recovered = [_levelled(asked, each, memory, watch) for each in recovered]
+        with timed(timings, "ends"):
+            for place, objective in ((0, "energy"), (-1, "makespan")):
+                question = ask(
+                    bag, solver=solver, objective=objective, power_cap=power_cap, deadline=deadline
+                )
+                with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
+                    best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
+                    proofs[place] = _stronger(proofs[place], best.bound)
+                    recovered[place] = _better_end(objective, recovered[place], best.found)
     return FrontResult(
         vertices=tuple(_vertex(corner) for corner in found.corners),
         measured=tuple(None if each is None else _measured(each) for each in recovered),
         schedules=tuple(None if each is None else each.schedule for each in recovered),
-        proofs=proofs,
+        proofs=tuple(proofs),
         sample=tuple(_vertex(point) for point in sampled(asked, solver, sample)) if sample else (),
         solves=found.solves,
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
+        effort=tried,
     )
+
+
+def _levelled(bag: Bag, found: Recovered | None, memory: Memory, watch: Watch) -> Recovered | None:
+    """Return a schedule that takes no more energy and no more time."""
+    if found is None or watch.is_over():
+        return found
+    level = levelled(bag, found.schedule)
+    other = examined_schedule(bag, ended(bag, task_counts(bag, level), level, late=False), memory.tables)
+    if isinstance(other, str):
+        return found
+    before, after = _measured(found), _measured(other)
+    saves = after.energy_joules <= before.energy_joules and after.makespan_seconds <= before.makespan_seconds
+    return other if saves else found
+
+
+def _better_end(objective: str, found: Recovered | None, other: Recovered) -> Recovered:
+    """Return the schedule that is better in one criterion; of equally good ones, in the other."""
+
+    def rank(each: Recovered) -> tuple[float, float]:
+        point = _measured(each)
+        both = point.energy_joules, point.makespan_seconds
+        return both if objective == "energy" else both[::-1]
+
+    return other if found is None else min(found, other, key=rank)
+
+
+def _stronger(proof: HalfPlane, bound: float) -> HalfPlane:
+    """Return the better of two proofs of one criterion alone."""
+    assert {proof.joules_weight, proof.seconds_weight} == {0.0, 1.0}
+    return replace(proof, bound=max(proof.bound, bound))
 
 
 def _proof(prover: Prover, edge: Edge) -> HalfPlane:

@@ -19,7 +19,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import (
+    SECONDS_PER_HOUR,
+    Multipliers,
+    Prover,
+    Shortest,
+    rounded_down,
+    rounded_up,
+)
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.formulations.machine_counts import longest_task
 from lpsched.instance.fields import MOST
@@ -203,8 +210,10 @@ class _ProvedLines:
 
     def __init__(self, bag: Bag, j: int, last: int) -> None:
         self.machine, self.j, self.last = bag.machine_types[j], j, last
-        self._prover = Prover(with_machines(bag, {self.machine.name: self.machine.count + last}))
-        self._income, self._longest = self._prover.income(), Fraction(longest_task(bag))
+        more = with_machines(bag, {self.machine.name: self.machine.count + last})
+        longest = _longest(bag)
+        self._prover, self._longest = Prover(more, None, longest), Fraction(longest.seconds)
+        self._income = self._prover.income()
         self._lines: list[_ProvedLine] = []
 
     def add(self, prices: CountPrices) -> _ProvedLine:
@@ -339,7 +348,7 @@ def _tries(
         bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
         try:
             result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP, effort=TRIED)
-        except NotFoundError:  # whole tasks miss the deadline
+        except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
             more //= fewer
             continue
         bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
@@ -382,6 +391,15 @@ def _told(machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
         step_at_least=told.step.at_least,
         step_at_most=told.step.at_most,
     )
+
+
+def _longest(bag: Bag) -> Shortest:
+    """Return what the longest task proves, whatever the number of machines."""
+    seconds = longest_task(bag)
+    longest = next(
+        i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
+    )
+    return Shortest(seconds, (longest,))
 
 
 def _depreciation(machine: MachineType) -> Fraction:

@@ -82,7 +82,7 @@ class Makespan:
         return "seconds"
 
     def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(bag, front.MAKESPAN, solver, watch)
+        return relaxed_front(bag, front.MAKESPAN, solver, watch)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
         return rounded_down(prover.makespan(prices))
@@ -103,10 +103,10 @@ class Energy:
         return "joules"
 
     def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:  # noqa: D102
-        return _relaxed_front(bag, front.ENERGY, solver, watch)
+        return relaxed_front(bag, front.ENERGY, solver, watch)
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:  # noqa: D102
-        return rounded_down(prover.cost(prices, 1.0, 0.0))
+        return rounded_down(prover.energy(prices))
 
     def value(self, measured: Measurement) -> float:  # noqa: D102
         assert measured.energy_joules is not None
@@ -143,11 +143,20 @@ OBJECTIVES: Final[dict[str, Objective]] = {
 }
 
 
-def _relaxed_front(bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None) -> Relaxed:
-    chosen = least_by_columns(bag, weights, solver, watch) if is_huge(bag) else None
+def relaxed_front(
+    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
+) -> Relaxed:
+    """Relax a weighted sum of energy and makespan, for `whole` tasks or split ones.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    chosen = least_by_columns(bag, weights, solver, watch, whole=whole) if is_huge(bag) else None
     if chosen is not None:
         return Relaxed(chosen.relaxation, chosen.optimal)
-    scales, solution = least_cost(bag, weights, solver, watch=watch)
+    scales, solution = least_cost(bag, weights, solver, watch=watch, whole=whole)
     best = front.read_solution(scales, weights, solution)
     if solution.status is LpStatus.LIMIT:
         return Relaxed(best, optimal=False)

@@ -1,11 +1,14 @@
 """What prices prove about the makespans of an interval, in exact arithmetic.
 
-Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, and phi_j at least the most that
-a pattern of machine type j is worth which takes no longer than t2: the sum of v_i - f_ijk - omega_j e_ijk
-over its tasks. A machine of a schedule whose makespan t is in [t1, t2] runs such a pattern. Added up over
-all machines, every task is in there once, and the machines of type j work at most m_j t seconds:
+Let v_i be any price of a task, omega_j >= 0 any price of a machine's second, mu >= 0 any price of a joule
+above idle under an average-power cap P, and phi_j at least the most that a pattern of machine type j is worth
+which takes no longer than t2: the sum of v_i - f_ijk - omega_j e_ijk - mu d_ijk over its tasks. A machine of
+a schedule whose makespan t is in [t1, t2] runs such a pattern. Added up over all machines, every task is in
+there once, the machines of type j work at most m_j t seconds, and all tasks take at most (P - I) t joules
+above idle:
 
-    sum of f over all tasks  >=  A - t B,     A = sum n_i v_i - sum m_j phi_j,     B = sum m_j omega_j
+    sum of f over all tasks  >=  A - t B,     A = sum n_i v_i - sum m_j phi_j,
+                                              B = sum m_j omega_j + mu (P - I)
 
     profit   f = kappa,    (N - cost) / t     <=  (N - A) / t + B
     cost     f = wE d,     -(cost + t L)      <=  -A + t (B - L)        with L = wE I + wt
@@ -13,9 +16,10 @@ all machines, every task is in there once, and the machines of type j work at mo
 Both are monotone in t, so the worse end of the interval decides; if there is no last makespan, what comes
 of t without end (where B > L, prices are first scaled down to equality). With v_i = min_jk (f_ijk + omega_j
 e_ijk) over what is done within t2, no pattern is worth anything, and phi = 0: the plain proof. Otherwise
-phi is a knapsack (`lp/knapsack.py`), in whole numbers.
+phi is a knapsack (`lp/knapsack.py`), in whole numbers, of values that are rounded up.
 
-Doubles are taken as the fractions that they are, and nothing is rounded on the way.
+Sums are exact: doubles are taken as the fractions that they are. Where doubles are compared or rounded
+instead, it is to the side that stays true, by far more than their rounding (`SURE`).
 """
 
 from __future__ import annotations
@@ -23,16 +27,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR
-from lpsched.lp.knapsack import proved_most
+import numpy as np
+
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.lp.knapsack import surely_most
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.formulations.packing import Prices
     from lpsched.instance import Bag
+    from lpsched.instance.arrays import Floats, Integers
+
+SURE: Final = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class Task:
     machine: int
     seconds: Fraction
     cost: Fraction
+    joules: Fraction  # above idle
 
 
 class PackingProver:
@@ -54,6 +65,7 @@ class PackingProver:
         self.machines = [machine.count for machine in bag.machine_types]
         self.per_joule, self.wear = per_joule, wear
         self.income, self.per_second = income, per_second
+        self.headroom = Prover(bag).headroom
         self.tasks = [_tasks(bag, i, per_joule, wear=wear) for i in range(len(self.counts))]
 
     @property
@@ -61,52 +73,93 @@ class PackingProver:
         """No schedule is shorter than the task that takes longest, where that is done soonest."""
         return max(min(each.seconds for each in row) for row in self.tasks)
 
-    def plain(self, omega: Sequence[float], start: float, end: float) -> Fraction | None:
-        """Return the score that no schedule exceeds in the interval; `None` if it may be anything."""
-        prices = [Fraction(each) for each in omega]
-        supply = self._supply(prices)
-        if math.isinf(end) and self.income is None and supply > self.per_second:
-            prices = [each * self.per_second / supply for each in prices]
-        cost = Fraction(0)
-        for count, row in zip(self.counts, self.tasks, strict=True):
-            cost += count * min(
-                each.cost + prices[each.machine] * each.seconds for each in row if each.seconds <= end
-            )
-        return self._score(cost, prices, start, end)
+    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
+        """Return A and B for makespans up to an end; by knapsacks, if there is a grid of cells."""
+        return self._packed(prices, end, cells) if cells else self._plain(prices, end)
 
-    def packed(self, prices: Prices, start: float, end: float, cells: int) -> Fraction | None:
-        """Return the score that no schedule exceeds in the interval, by knapsacks on a grid."""
-        v = [Fraction(each) for each in prices.tasks.tolist()]
-        omega = [Fraction(each) for each in prices.machines.tolist()]
-        sizes: list[list[Fraction]] = [[] for _ in omega]
-        worths: list[list[Fraction]] = [[] for _ in omega]
-        limits: list[list[int]] = [[] for _ in omega]
-        for i, row in enumerate(self.tasks):
-            for each in row:
-                worth = v[i] - each.cost - omega[each.machine] * each.seconds
-                if worth > 0 and each.seconds <= end:
-                    sizes[each.machine].append(each.seconds)
-                    worths[each.machine].append(worth)
-                    limits[each.machine].append(self.counts[i])
-        cost = sum((n * price for n, price in zip(self.counts, v, strict=True)), Fraction(0))
-        for j, m in enumerate(self.machines):
-            cost -= m * proved_most(sizes[j], worths[j], limits[j], Fraction(end), cells)
-        return self._score(cost, omega, start, end)
+    def score(
+        self, a: Fraction, b: Fraction, start: float, end: float, income: Fraction | None = None
+    ) -> Fraction | None:
+        """Return the score that no schedule of an interval exceeds: its worse end, at N or another income.
 
-    def _supply(self, omega: Sequence[Fraction]) -> Fraction:
-        """Return B."""
-        return sum((m * price for m, price in zip(self.machines, omega, strict=True)), Fraction(0))
-
-    def _score(self, a: Fraction, omega: Sequence[Fraction], start: float, end: float) -> Fraction | None:
-        """Return the worse of both ends."""
-        b = self._supply(omega)
+        `None` if it may be anything.
+        """
+        income = self.income if income is None else income
         ends = [Fraction(start)] if math.isinf(end) else [Fraction(start), Fraction(end)]
-        if self.income is not None:
-            rates = [(self.income - a) / t for t in ends]
+        if income is not None:
+            rates = [(income - a) / t for t in ends]
             return b + max(rates if len(rates) > 1 else [*rates, Fraction(0)])
         if len(ends) == 1 and b > self.per_second:
             return None
         return max((b - self.per_second) * t for t in ends) - a
+
+    def _plain(self, prices: Prices, end: float) -> tuple[Fraction, Fraction]:
+        omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
+        supply = self._supply(omega, mu)
+        if math.isinf(end) and self.income is None and supply > self.per_second:
+            factor = self.per_second / supply
+            omega, mu = [each * factor for each in omega], mu * factor
+        cost = Fraction(0)
+        for count, row in zip(self.counts, self._cheapest(omega, mu, end), strict=True):
+            cost += count * min(
+                each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row
+            )
+        return cost, self._supply(omega, mu)
+
+    def _packed(self, prices: Prices, end: float, cells: int) -> tuple[Fraction, Fraction]:
+        omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
+        machine, seconds, paid, sizes = self._terms(omega, mu)
+        # More than v - f - omega e - mu d, whatever the rounding: see `_cheapest`.
+        worth = prices.tasks[:, np.newaxis] - paid + SURE * (sizes + np.abs(prices.tasks)[:, np.newaxis])
+        usable = np.isfinite(seconds) & (seconds <= end) & (worth > 0)
+        counts = np.broadcast_to(np.array(self.counts)[:, np.newaxis], worth.shape)
+        cost = sum(
+            (n * Fraction(price) for n, price in zip(self.counts, prices.tasks.tolist(), strict=True)),
+            Fraction(0),
+        )
+        for j, m in enumerate(self.machines):
+            own = usable & (machine == j)
+            cost -= m * surely_most(seconds[own], worth[own], counts[own], end, cells)
+        return cost, self._supply(omega, mu)
+
+    def _cheapest(self, omega: Sequence[Fraction], mu: Fraction, end: float) -> list[list[Task]]:
+        """Return the pairs of each task type that can be its cheapest within the limit.
+
+        The terms are worked out in doubles. Each rounding is off by at most 2^-53 of the sizes of the parts,
+        and there are fewer than ten: what is further above the least than `SURE` of them is not the least.
+        """
+        _, seconds, terms, sizes = self._terms(omega, mu)
+        usable = np.isfinite(seconds) & (seconds <= end)
+        most = np.where(usable, terms + SURE * sizes, np.inf).min(axis=1, keepdims=True)
+        near = usable & (terms - SURE * sizes <= most)
+        return [
+            [row[at] for at in np.flatnonzero(own).tolist()]
+            for row, own in zip(self.tasks, near, strict=True)
+        ]
+
+    def _terms(self, omega: Sequence[Fraction], mu: Fraction) -> tuple[Integers, Floats, Floats, Floats]:
+        """Return machine types, seconds, f + omega e + mu d and the size of its parts, of all pairs."""
+        machine, seconds, cost, joules = self._table
+        price = np.array([float(each) for each in omega])[machine]
+        timed, heated = price * np.where(np.isfinite(seconds), seconds, 0.0), float(mu) * joules
+        return machine, seconds, cost + timed + heated, np.abs(cost) + timed + np.abs(heated)
+
+    @cached_property
+    def _table(self) -> tuple[Integers, Floats, Floats, Floats]:
+        """Machine types, seconds, costs and joules of all pairs; a row a task type, filled up at its end."""
+        width = max(len(row) for row in self.tasks)
+        machine = np.zeros((len(self.tasks), width), dtype=np.int64)
+        seconds, cost, joules = (np.full(machine.shape, fill) for fill in (np.inf, 0.0, 0.0))
+        for i, row in enumerate(self.tasks):
+            for at, each in enumerate(row):
+                machine[i, at], seconds[i, at] = each.machine, float(each.seconds)
+                cost[i, at], joules[i, at] = float(each.cost), float(each.joules)
+        return machine, seconds, cost, joules
+
+    def _supply(self, omega: Sequence[Fraction], mu: Fraction) -> Fraction:
+        """Return B."""
+        supply = sum((m * price for m, price in zip(self.machines, omega, strict=True)), Fraction(0))
+        return supply + mu * (self.headroom or 0)
 
 
 def _tasks(bag: Bag, i: int, per_joule: Fraction, *, wear: bool) -> list[Task]:
@@ -117,8 +170,11 @@ def _tasks(bag: Bag, i: int, per_joule: Fraction, *, wear: bool) -> list[Task]:
         if seconds is None:
             continue
         per_second = Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR if wear else Fraction(0)
-        if per_joule:
-            assert bag.watts is not None, "a price of energy needs watts"
-            per_second += per_joule * (Fraction(bag.watts[i, column] or 0.0) - Fraction(machine.idle_watts))
-        found.append(Task(j, Fraction(seconds), Fraction(seconds) * per_second))
+        above = Fraction(0)
+        if bag.watts is not None:
+            above = Fraction(bag.watts[i, column] or 0.0) - Fraction(machine.idle_watts)
+        assert bag.watts is not None or not per_joule, "a price of energy needs watts"
+        per_second += per_joule * above
+        exact = Fraction(seconds)
+        found.append(Task(j, exact, exact * per_second, exact * above))
     return found

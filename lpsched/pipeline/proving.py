@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import Multipliers, Prover
-from lpsched.display import number
+from lpsched.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleProgramError, NotFoundError
+from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.screening import screen_of
 from lpsched.pipeline.timing import timed
 
 if TYPE_CHECKING:
+    from lpsched.instance import Bag
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Relaxed
     from lpsched.pipeline.questions import Question
@@ -26,6 +28,11 @@ class Proved:
     relaxed: Relaxed | None
     prices: Multipliers
     bound: float
+
+
+def prover_of(bag: Bag) -> Prover:
+    """Return a prover that knows what whole tasks imply, and is spared the pairs that cannot matter."""
+    return Prover(bag, screen_of(bag), Shortest(*least_makespan(bag)))
 
 
 def prove(
@@ -48,7 +55,7 @@ def prove(
     """
     timings = {} if timings is None else timings
     with timed(timings, "relax"):
-        prover = Prover(question.bag, screen_of(question.bag))
+        prover = prover_of(question.bag)
         relaxed = _relax(question, prover, solver, watch)
     with timed(timings, "prove"):
         # Where the bag is better not run, nothing is scarce: that alone proves that waiting is best.
@@ -72,8 +79,8 @@ def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | No
     except InfeasibleProgramError as error:
         if fastest is None:
             raise
-        least = number(fastest.relaxation.makespan_seconds)
+        least = lower_text(fastest.relaxation.makespan_seconds)
         raise NotFoundError(
-            f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of split "
-            f"tasks {least} s; that is too close for the solver to tell; give it a little more time"
+            f"{bag.name}: the deadline is {number(bag.site.deadline_seconds)} s, the least makespan of the "
+            f"relaxation {least} s; that is too close for the solver to tell; give it a little more time"
         ) from error

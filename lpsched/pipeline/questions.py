@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lpsched.errors import Fault, InstanceError
+from lpsched.formulations.front import ENERGY
 from lpsched.formulations.profit import energy_price
 from lpsched.instance.terms import Terms, check_ratio, checked
-from lpsched.pipeline.objectives import OBJECTIVES, Energy, Objective
+from lpsched.pipeline.objectives import OBJECTIVES, Objective, relaxed_front
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
@@ -86,6 +87,8 @@ def missing_data(bag: Bag, objective: str) -> tuple[Fault, ...]:
 def energy_cost(bag: Bag, solver: Solver) -> float:
     """Return c PUE E_min: what the least energy of the bag costs, without the cap and the deadline.
 
+    The profit ratio is that of the papers: their E_min is the one of split tasks.
+
     Raises
     ------
     InstanceError
@@ -100,7 +103,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
         )
     if faults:
         raise InstanceError(bag.name, tuple(faults))
-    least = Energy().relax(bag.without_limits(), solver).relaxation.energy_joules
+    least = relaxed_front(bag.without_limits(), ENERGY, solver, whole=False).relaxation.energy_joules
     assert least is not None
     cost = energy_price(bag) * least
     if cost <= 0:

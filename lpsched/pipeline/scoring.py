@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, rounded_down, rounded_up
 from lpsched.instance.items import Items, items_of
 from lpsched.pipeline.packing_proofs import PackingProver
+from lpsched.pipeline.proving import prover_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lpsched.instance import Bag
     from lpsched.pipeline.questions import Question
 
@@ -31,6 +34,7 @@ class Scoring:
     standing: Fraction  # K: what the score of a profit has more than the profit
     prover: PackingProver
     items: Items
+    rounded: Callable[[Fraction], Fraction]  # to what whole tasks can take, where something is minimised
 
     def of_value(self, value: float) -> float:
         """Return the score of what a schedule achieves."""
@@ -43,14 +47,14 @@ class Scoring:
     def to_bound(self, score: Fraction) -> float:
         """Return the bound that a proved bound of the score is, rounded to the side that stays true."""
         if not self.maximise:
-            return rounded_down(-score)
+            return rounded_down(self.rounded(-score))
         return rounded_up(SECONDS_PER_HOUR * (score - self.standing))
 
 
 def scoring_of(question: Question) -> Scoring:
     """Return the scores of a question."""
     bag, name = question.bag, question.objective.name
-    known, nothing = Prover(bag), Fraction(0)
+    known, nothing = prover_of(bag), Fraction(0)
     per_joule = {"profit": known.per_joule, "energy": Fraction(1)}.get(name, nothing)
     per_second = {"energy": known.idle_watts, "makespan": Fraction(1)}.get(name, nothing)
     income = known.income() if name == "profit" else None
@@ -61,6 +65,7 @@ def scoring_of(question: Question) -> Scoring:
         standing=known.standing() if name == "profit" else nothing,
         prover=prover,
         items=_items(bag, prover),
+        rounded=known.whole_joules if name == "energy" else known.whole_seconds,
     )
 
 
@@ -72,4 +77,5 @@ def _items(bag: Bag, prover: PackingProver) -> Items:
         wear=prover.wear,
         income=None if prover.income is None else float(prover.income),
         per_second=float(prover.per_second),
+        headroom=None if prover.headroom is None else float(prover.headroom),
     )

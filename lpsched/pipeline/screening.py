@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import arrays_of
+from lpsched.instance.arrays import usable_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def screen_of(bag: Bag) -> PairScreen | None:
     """Return a screen for a bag of very many pairs, `None` for any other."""
     if len(bag.task_types) * len(bag.modes) <= MANY:
         return None
-    return PairScreen(arrays_of(bag))
+    return PairScreen(usable_arrays(bag))
 
 
 def _double(exact: Fraction) -> float:

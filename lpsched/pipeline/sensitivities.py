@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Prover
 from lpsched.display import number
-from lpsched.errors import NotFoundError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.machine_counts import longest_task
 from lpsched.formulations.profit import revenue_of
 from lpsched.instance.fields import SMALLEST, Amount
@@ -18,7 +17,7 @@ from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.machine_needs import Present, is_large, machine_needs
 from lpsched.pipeline.marginals import marginal_values
 from lpsched.pipeline.price_needs import price_need
-from lpsched.pipeline.proving import prove
+from lpsched.pipeline.proving import prove, prover_of
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.solving import DEFAULT_GAP, answer
@@ -112,7 +111,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     has_price = known or bool(bag.prices.per_task)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
-        prover = Prover(question.bag)
+        prover = prover_of(question.bag)
         require_power(prover)
         require_time(prover, solver)
         revenue = revenue_of(question.bag) if has_price else None
@@ -202,5 +201,5 @@ def _answered(question: Question, solver: Solver, effort: Effort | None) -> Resu
         if effort is None:
             return answer(question, solver, gap=DEFAULT_GAP)
         return answer(question, solver, gap=DEFAULT_GAP, effort=effort)
-    except NotFoundError:  # whole tasks miss the deadline
+    except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.errors import NotFoundError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.balancing import balance
 from lpsched.pipeline.marginals import marginal_values
@@ -15,7 +17,7 @@ from lpsched.pipeline.recovering import recover, waiting
 from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
-from lpsched.pipeline.trying import effort_named, is_worthwhile, try_harder
+from lpsched.pipeline.trying import AUTO, TIGHT, effort_named, is_worthwhile, try_harder
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
 from lpsched.result.solve import Effort, Result, Status, relative_gap
@@ -24,7 +26,10 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.pipeline.proving import Proved
+    from lpsched.pipeline.recovering import Recovered
     from lpsched.risk.options import RiskOptions
+    from lpsched.search.makespan_intervals import IntervalSearch
 
 DEFAULT_GAP: Final = 1e-4
 
@@ -37,7 +42,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
-    effort: str = "fast",
+    effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
     watch: Watch | None = None,
@@ -57,11 +62,12 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     power_cap, deadline
         Watts and seconds, in place of the site's own.
     effort
-        `fast`: one linear program, rounded. `balanced`: and tasks exchanged until the loads are even; some
-        milliseconds, and the same answer everywhere. `tight`: patterns and search as well, for bags with few
-        tasks a machine; 30 seconds, if no limit is given.
+        `fast`: one linear program, rounded, as in the papers. `balanced`: and tasks exchanged until the loads
+        are even; some milliseconds. `auto`: balanced; then, if the gap is above 0.1 % and the bag is small
+        enough, patterns and search of about a second. `tight`: as much as 30 seconds of that, or as long as
+        the time limit says. Work is counted, so a rerun gives the same answer unless the clock cuts it.
     gap
-        The relative distance from value to bound within which the answer is called optimal; `tight` stops
+        The relative distance from value to bound within which the answer is called optimal; a search stops
         there.
     time_limit
         Seconds. What is known by then still gives a verified schedule and a proved bound.
@@ -118,7 +124,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     *,
     gap: float,
     watch: Watch | None = None,
-    effort: Effort = Effort.FAST,
+    effort: Effort = Effort.AUTO,
     seed: int = 0,
     risk: RiskOptions | None = None,
 ) -> Result:
@@ -131,21 +137,12 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     """
     bag, asked, watch = question.bag, question.objective, watch or Watch()
     timings: dict[str, float] = {}
-    proved = prove(question, solver, watch=watch, timings=timings)
-    relaxed, bound = proved.relaxed, proved.bound
-    with timed(timings, "recover"):
-        found = waiting(bag) if relaxed is None else recover(bag, asked, relaxed.relaxation, solver)
-    if effort is not Effort.FAST:
-        with timed(timings, "balance"):
-            found = balance(question, found, bound, gap, watch)
-    if effort is Effort.TIGHT:
-        with timed(timings, "tighten"):
-            rng = np.random.default_rng(seed)
-            bound, found = try_harder(question, proved, found, solver, watch, gap, rng)
+    best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, timings=timings)
+    found, bound, relaxed = best.found, best.bound, best.proved.relaxed
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)
     close = distance is not None and distance <= gap
-    late = (relaxed is not None and not relaxed.optimal) or (effort is Effort.TIGHT and watch.is_over())
+    late = best.is_cut or (relaxed is not None and not relaxed.optimal)
     earns, sampled = asked.maximise, None
     if risk is not None and found.schedule.groups:
         with timed(timings, "risk"):
@@ -154,6 +151,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         objective=asked.name,
         unit=asked.unit(bag),
         effort=effort,
+        effort_used=best.used,
         status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
         regime=regime_of(value, runs=bool(found.schedule.groups)) if earns else None,
         bound_regime=regime_of(bound, runs=relaxed is not None) if earns else None,
@@ -171,6 +169,82 @@ def answer(  # noqa: PLR0913 - the options of `solve`
         risk_asked=risk is not None,
         risk=sampled,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best that is known of a question: what proves the bound, and a verified schedule.
+
+    `search` is there if patterns were searched: its leaves prove the bound where the prices of the linear
+    program do not. `is_cut` tells whether the clock, or a stop signal, ended the work.
+    """
+
+    proved: Proved
+    bound: float
+    found: Recovered
+    used: Effort
+    search: IntervalSearch | None
+    is_cut: bool
+
+
+def find(  # noqa: PLR0913 - the options of `solve`
+    question: Question,
+    solver: Solver,
+    *,
+    gap: float,
+    watch: Watch,
+    effort: Effort,
+    seed: int = 0,
+    work: float | None = None,
+    timings: dict[str, float] | None = None,
+) -> Best:
+    """Run the stages up to a verified schedule: relax, price, recover, and search as hard as asked for.
+
+    `work` is how many seconds of search `auto` may count, in place of its own.
+
+    Raises
+    ------
+    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    bag, asked, timings = question.bag, question.objective, {} if timings is None else timings
+    proved = prove(question, solver, watch=watch, timings=timings)
+    bound, relaxed = proved.bound, proved.relaxed
+    if relaxed is None:  # better not run, and that is proved
+        return Best(proved, bound, waiting(bag), Effort.FAST, None, watch.is_cut())
+    found, missed, used, search = None, None, Effort.FAST, None
+    with timed(timings, "recover"):
+        try:
+            found = recover(bag, asked, relaxed.relaxation, solver)
+        except NotFoundError as error:
+            missed = error
+    if effort is not Effort.FAST and found is not None:
+        used = Effort.BALANCED
+        with timed(timings, "balance"):
+            found = balance(question, found, bound, gap, watch)
+    if _searches(question, effort, found, bound, gap):
+        used = Effort.TIGHT
+        limit = watch.left()
+        tight = TIGHT if limit is None else limit
+        budget = watch.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
+        with timed(timings, "tighten"):
+            rng = np.random.default_rng(seed)
+            tried = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
+            bound, found, search = tried.bound, tried.found, tried.search
+    if found is None:
+        assert missed is not None
+        raise missed
+    return Best(proved, bound, found, used, search, watch.is_cut())
+
+
+def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
+    """Tell whether to search for a better bound and schedule."""
+    if effort not in {Effort.AUTO, Effort.TIGHT}:
+        return False
+    distance = None if found is None else relative_gap(question.objective.value(found.measured), bound)
+    if effort is Effort.TIGHT:
+        return distance is None or distance > gap
+    return is_worthwhile(question, distance, gap)
 
 
 def regime_of(money: float, *, runs: bool) -> Regime:

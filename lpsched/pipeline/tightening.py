@@ -3,27 +3,27 @@
 The fast pipeline splits tasks. With few of them a machine, that leaves a gap: a machine cannot run half a
 task. Here the makespans are searched by intervals, best first (`search/makespan_intervals.py`); each time a
 narrow interval is the best one left, schedules of its makespan are looked for, and verified like any other.
-Both sides only ever get better than what the fast pipeline found, so the work may end at any time.
-
-A power cap is left out of the patterns: without it the bound is still a bound. Schedules have to keep it.
+At the end, the best schedule of all is searched around for as long as that helps. Both sides only ever get
+better than what is known already, so the work may end at any time; all of it is counted (`watch.py`).
 """
 
 from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import Prover, rounded_down
+from lpsched.certificate.bounds import rounded_down
 from lpsched.errors import SolverError
 from lpsched.pipeline.objectives import Makespan
+from lpsched.pipeline.proving import prover_of
 from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule
 from lpsched.pipeline.scoring import Scoring, scoring_of
 from lpsched.recovery.dive import FIRST_ROUNDS, Cover, choose, dive
-from lpsched.recovery.plans import Plan
+from lpsched.recovery.plans import Plan, plan_of_schedule
 from lpsched.recovery.polish import polish
 from lpsched.recovery.waiting import ended
 from lpsched.result.solve import relative_gap
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
-    from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
     from lpsched.search.makespan_intervals import Leaf
     from lpsched.watch import Watch
@@ -44,14 +43,15 @@ STAGE: Final = "patterns"
 MOST_MACHINES: Final = 5_000
 MOST_TYPES: Final = 400
 MOST_TASKS: Final = 1_000_000
-FEW_TASKS: Final = 5  # a machine: an integer program over patterns is tried, and no time kept back
-SEARCHING: Final = 0.7  # of the time, where there are more
-CELLS: Final = 20_000  # of the grid for schedules, and more for each task a machine runs
-MORE_CELLS: Final = 200.0
+FEW_TASKS: Final = 5  # a machine: an integer program over patterns is tried
+SEARCHING: Final = 0.7  # of the work: for bounds, and schedules at their makespans; the rest is for the best
+FEWEST_CELLS: Final = 5_000  # of the grid for schedules,
+CELLS_A_TASK: Final = 2_000  # for each that a machine runs
 MOST_CELLS: Final = 40_000
 NEAR: Final = 1_500  # patterns of the bound that schedules begin with
-POLISHING: Final = 1.2  # seconds for a plan
-DEEPENING: Final = 2.0  # seconds for the best plan, again and again
+POLISHING: Final = (1.2, 0.15)  # seconds of work for a plan, and the most of all work
+DEEPENING: Final = (2.0, 0.2)  # likewise for the best plan, again and again
+FIRST: Final = (0.5, 0.1)  # likewise for the schedule that is there
 MOST_FAILS: Final = 4
 SLACK_WORTH: Final = 1e-2  # what all seconds together cost, as a share of the makespan
 
@@ -63,39 +63,60 @@ class Tightening:
     question: Question
     scoring: Scoring
     bound: float
-    found: Recovered
+    found: Recovered | None  # `None` if no schedule is known yet
     solver: Solver
     watch: Watch
     rng: np.random.Generator
     gap: float
     plan: Plan | None = None  # that of the schedule, once it is ours
+    search: IntervalSearch | None = None
+    work: float = field(init=False)  # all that may be counted
+
+    def __post_init__(self) -> None:
+        """Look how much work there is."""
+        self.work = self.watch.work_left()
 
     def run(self) -> None:
-        """Search until bound and value meet, time is up, or nothing more is to be gained."""
+        """Search until bound and value meet, the work is done, or nothing more is to be gained."""
         scoring = self.scoring
+        self._polish_first()
         low, high = self._least_makespan(), self.question.bag.site.deadline_seconds or math.inf
-        if low >= high:
-            return
-        standing = float(scoring.standing)
-        search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
-        left, few = self.watch.left(), search.per_machine <= FEW_TASKS
-        watch = self.watch if left is None or few else self.watch.part(SEARCHING * left)
-        while (leaf := search.refine(scoring.of_value(self.value), self.gap, watch)) is not None:
-            self._take(search.bound)
-            self._attempt(search, leaf)
-        self._take(search.bound)
+        if low < high:
+            standing = float(scoring.standing)
+            self.search = IntervalSearch(scoring.items, scoring.prover, self.solver, low, high, standing)
+            self._search(self.search)
         self._deepen()
 
     @property
-    def value(self) -> float:
-        """What the best schedule achieves."""
-        return self.question.objective.value(self.found.measured)
+    def value(self) -> float | None:
+        """What the best schedule achieves; `None` if there is none yet."""
+        return None if self.found is None else self.question.objective.value(self.found.measured)
+
+    @property
+    def gap_left(self) -> float | None:
+        """The relative gap between value and bound."""
+        return None if self.value is None else relative_gap(self.value, self.bound)
+
+    def _is_closed(self) -> bool:
+        gap_left = self.gap_left
+        return gap_left is not None and gap_left <= self.gap
+
+    def _search(self, search: IntervalSearch) -> None:
+        """Raise the bound, and look for schedules where it is least certain."""
+        watch = self.watch.share(SEARCHING * self.watch.work_left())
+        while not self._is_closed():
+            value = -math.inf if self.value is None else self.scoring.of_value(self.value)
+            leaf = search.refine(value, self.gap, watch)
+            self._take(search.bound)
+            if leaf is None or self._is_closed():
+                return
+            self._attempt(search, leaf)
 
     def _attempt(self, search: IntervalSearch, leaf: Leaf) -> None:
         """Look for schedules that end with a leaf."""
-        items = _workable(search.items)
+        items = _workable(search.items.with_cap_price(leaf.proof.prices.cap))
         near = [items.pattern(*each) for each in search.near(leaf, NEAR)]
-        cells = min(MOST_CELLS, CELLS + int(MORE_CELLS * search.per_machine))
+        cells = int(min(MOST_CELLS, max(FEWEST_CELLS, CELLS_A_TASK * search.per_machine)))
         cover = Cover(items, leaf.end, self.solver, self.watch, cells, near)
         cover.improve(FIRST_ROUNDS)
         for way in (choose, dive) if search.per_machine <= FEW_TASKS else (dive,):
@@ -103,8 +124,16 @@ class Tightening:
             if plan is not None:
                 self._polish(plan, leaf.end, POLISHING)
 
+    def _polish_first(self) -> None:
+        """Search around the schedule that is there."""
+        if self.found is not None and self.found.schedule.groups:
+            items = _workable(self.scoring.items)
+            plan = plan_of_schedule(self.question.bag, items, self.found.schedule)
+            self._polish(plan, float(plan.loads.max()), FIRST)
+            self.plan = self.plan if self.plan is not None else plan
+
     def _deepen(self) -> None:
-        """Spend what time is left on the best plan, while that helps."""
+        """Spend what is left on the best plan, while that helps."""
         fails = 0
         while self.plan is not None and fails < MOST_FAILS and not self.watch.is_over():
             if self._is_enough(self.plan):
@@ -112,11 +141,12 @@ class Tightening:
             better = self._polish(self.plan, float(self.plan.loads.max()), DEEPENING)
             fails = 0 if better else fails + 1
 
-    def _polish(self, plan: Plan, limit: float, seconds: float) -> bool:
+    def _polish(self, plan: Plan, limit: float, share: tuple[float, float]) -> bool:
         """Polish a plan and keep what comes of it, if that is better; tell whether it is."""
-        polished = polish(plan, limit, self._is_enough, self.watch.part(seconds), self.rng)
+        part = self.watch.share(min(share[0], share[1] * self.work))
+        polished = polish(plan, limit, self._is_enough, part, self.rng)
         better = self._keep(polished)
-        self.watch.tell(STAGE, relative_gap(self.value, self.bound))
+        self.watch.tell(STAGE, self.gap_left)
         return better
 
     def _keep(self, plan: Plan) -> bool:
@@ -133,7 +163,9 @@ class Tightening:
         for late in (False, True) if asked.maximise and bag.site.deadline_seconds is not None else (False,):
             ending = ended(bag, counts, schedule, late=late)
             examined = examined_schedule(bag, ending)
-            if isinstance(examined, Recovered) and best_of(asked, [self.found, examined]) is examined:
+            if not isinstance(examined, Recovered):
+                continue
+            if self.found is None or best_of(asked, [self.found, examined]) is examined:
                 self.found, self.plan, better = examined, plan, True
         return better
 
@@ -144,42 +176,41 @@ class Tightening:
         return away <= self.gap * abs(self.bound)
 
     def _least_makespan(self) -> float:
-        """Return a makespan that no schedule undercuts: the plain one, or that of the longest task."""
+        """Return a makespan that no schedule undercuts."""
         bag = self.question.bag.without_deadline()
         prices = Makespan().relax(bag, self.solver, self.watch).multipliers
-        return rounded_down(max(Prover(bag).makespan(prices), self.scoring.prover.longest))
+        return rounded_down(prover_of(bag).makespan(prices))
 
     def _take(self, score: Fraction | None) -> None:
         """Take a bound of the score, if it is better than what is known."""
         if score is not None:
             proved = self.scoring.to_bound(score)
             self.bound = min(self.bound, proved) if self.scoring.maximise else max(self.bound, proved)
-            self.watch.tell(STAGE, relative_gap(self.value, self.bound))
+            self.watch.tell(STAGE, self.gap_left)
 
 
-def tighten(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the options of `solve`
+def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
     question: Question,
-    proved: Proved,
-    found: Recovered,
+    bound: float,
+    found: Recovered | None,
     solver: Solver,
     watch: Watch,
     gap: float,
     rng: np.random.Generator,
-) -> tuple[float, Recovered]:
-    """Return a bound and a verified schedule, both at least as good as those given.
+) -> tuple[float, Recovered | None, IntervalSearch | None]:
+    """Return a bound and a verified schedule, both at least as good as those given, and the search.
 
     Raises
     ------
     InvalidScheduleError
         If a schedule breaks a rule other than a limit, which is a bug of ours.
     """
-    if proved.relaxed is None or not fits_patterns(question.bag):
-        return proved.bound, found
-    scoring = scoring_of(question)
-    tightening = Tightening(question, scoring, proved.bound, found, solver, watch, rng, gap)
+    if not fits_patterns(question.bag):
+        return bound, found, None
+    tightening = Tightening(question, scoring_of(question), bound, found, solver, watch, rng, gap)
     with suppress(SolverError):  # what there is stays true
         tightening.run()
-    return tightening.bound, tightening.found
+    return tightening.bound, tightening.found, tightening.search
 
 
 def fits_patterns(bag: Bag) -> bool:

@@ -6,12 +6,14 @@ In order, each starting from the best so far:
     patterns      bounds and schedules that know that tasks are whole (`pipeline/tightening.py`)
     single tasks  for the makespan, tasks moved from machine to machine (`recovery/makespan.py`)
 
-Bound and value only ever get better, so the work may end at any time.
+Bound and value only ever get better, so the work may end at any time. It is counted, not timed: the same seed
+gives the same answer, unless a time limit or a stop signal cuts it.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import SolverError
@@ -29,14 +31,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.lp.program import Solver
-    from lpsched.pipeline.proving import Proved
+    from lpsched.pipeline.objectives import Objective, Relaxed
     from lpsched.pipeline.questions import Question
     from lpsched.relaxation import Relaxation
+    from lpsched.search.makespan_intervals import IntervalSearch
     from lpsched.watch import Watch
 
-SECONDS: Final = 30.0  # where no time limit is given
+TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
+AUTO: Final = 1.0  # likewise, by default
 INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
-WITH_PATTERNS: Final = 0.6  # of the time, where single tasks can be moved as well
+WITH_PATTERNS: Final = 0.6  # of the work, where single tasks can be moved as well
 WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
 
 
@@ -54,21 +58,33 @@ def effort_named(name: str) -> Effort:
 
 
 def is_worthwhile(question: Question, distance: float | None, gap: float) -> bool:
-    """Tell whether more effort is likely to bring value and bound closer."""
+    """Tell whether a search is likely to bring value and bound closer; without a value it always is."""
     small = fits_patterns(question.bag) or _moves_single_tasks(question)
-    return distance is not None and distance > max(gap, WORTHWHILE) and small
+    return small and (distance is None or distance > max(gap, WORTHWHILE))
 
 
-def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and the options of `solve`
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A bound and a verified schedule, if there is one; and the search by patterns, if that was made."""
+
+    bound: float
+    found: Recovered | None
+    search: IntervalSearch | None = None
+
+
+def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
     question: Question,
-    proved: Proved,
-    found: Recovered,
+    relaxed: Relaxed,
+    bound: float,
+    found: Recovered | None,
     solver: Solver,
     watch: Watch,
     gap: float,
     rng: np.random.Generator,
-) -> tuple[float, Recovered]:
+) -> Tried:
     """Return a bound and a verified schedule, both at least as good as those given.
+
+    `watch` says how much work to count.
 
     Raises
     ------
@@ -76,30 +92,34 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what the fast pipeline knows, and th
         If a schedule breaks a rule, which is a bug of ours.
     """
     bag, asked = question.bag, question.objective
-    if proved.relaxed is None:  # better not run, and that is proved
-        return proved.bound, found
-    watch = watch.part(SECONDS) if watch.left() is None else watch
-    bound = proved.bound
     for relaxation in _neighbours(question, solver, watch):
         rounded = verified_schedule(bag, relaxation)
-        found = best_of(asked, [found, rounded]) if isinstance(rounded, Recovered) else found
-    moves = _moves_single_tasks(question)
+        found = _better(asked, found, rounded)
+    moves, search = _moves_single_tasks(question), None
     if fits_patterns(bag) and not _is_close(question, found, bound, gap):
-        left = watch.left() or 0.0
-        part = watch.part(WITH_PATTERNS * left if moves else left)
-        bound, found = tighten(question, proved, found, solver, part, gap, rng)
-    if moves and not _is_close(question, found, bound, gap):
-        shorter = shorten(bag, proved.relaxed.relaxation, found.schedule, watch, rng)
-        moved = examined_schedule(bag, shorter)
-        found = best_of(asked, [found, moved]) if isinstance(moved, Recovered) else found
-    return bound, found
+        left = watch.work_left()
+        part = watch.share(WITH_PATTERNS * left if moves else left)
+        bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
+    if moves and found is not None and not _is_close(question, found, bound, gap):
+        shorter = shorten(bag, relaxed.relaxation, found.schedule, watch, rng)
+        found = _better(asked, found, examined_schedule(bag, shorter))
+    return Tried(bound, found, search)
+
+
+def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
+    """Return the better of two schedules, either of which may be missing."""
+    if isinstance(other, str):
+        return found
+    return other if found is None else best_of(asked, [found, other])
 
 
 def _moves_single_tasks(question: Question) -> bool:
     return question.objective.name == "makespan" and fits_single_tasks(question.bag)
 
 
-def _is_close(question: Question, found: Recovered, bound: float, gap: float) -> bool:
+def _is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
+    if found is None:
+        return False
     distance = relative_gap(question.objective.value(found.measured), bound)
     return distance is not None and distance <= gap
 

@@ -29,7 +29,7 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
-    effort: str = "fast",
+    effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
     seed: int = 0,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.instance.arrays import arrays_of
+from lpsched.instance.arrays import usable_arrays
 from lpsched.recovery.grouping import grouped
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Fleet:
 
 def fleet_of(bag: Bag, machine_prices: Sequence[float]) -> Fleet:
     """Lay out the machines of a bag; prices that prove nothing are taken as equal."""
-    arrays = arrays_of(bag)
+    arrays = usable_arrays(bag)
     machine_types = np.repeat(np.arange(len(bag.machine_types)), arrays.machine_counts.astype(np.int64))
     seconds, columns = _fastest(np.where(arrays.can_run, arrays.seconds, np.inf), arrays.machine_of)
     seconds, columns = seconds[:, machine_types], columns[:, machine_types]

@@ -47,8 +47,9 @@ SHAKEN: Final = ((0.02, 6), (0.1, 6))  # by how much prices are shaken, and how 
 MORE_SHAKEN: Final = ((0.02, 15),)
 SHAKEN_AT_ONCE: Final = 4
 SLACK: Final = 2.0  # between what a variable can be and its upper limit
-LAST_SECONDS: Final = 0.6
+LAST_SECONDS: Final = 0.6  # of counted work
 CHOICE_SECONDS: Final = 3.0
+OF_WORK: Final = 0.4  # at most, for an integer program
 LAST_GAP: Final = 1e-3
 CHOICE_GAP: Final = 1e-4
 
@@ -139,7 +140,8 @@ class Cover:
         lower = np.append(self.tasks, np.full(len(self.machines), -np.inf))
         upper = np.append(np.full(types, np.inf), self.machines)
         program = with_limits(program, program.upper, lower, upper)
-        point = whole_point(program, watch=self.watch.part(seconds), gap=gap)
+        share = self.watch.share(min(seconds, OF_WORK * self.watch.work_left()))
+        point = whole_point(program, watch=share, gap=gap)
         if point is None:
             return []
         times = point[types:].astype(np.int64)
@@ -155,8 +157,9 @@ class Cover:
         limits = self.tasks[items.task_of]
         for j in np.flatnonzero(self.machines > 0).tolist():
             values = prices[items.task_of] - items.costs[:, j]
-            grid = Grid(self.cells, number)
-            for counts in good_fillings(items.seconds[:, j], values, limits, self.limit, grid).counts:
+            filled = good_fillings(items.seconds[:, j], values, limits, self.limit, Grid(self.cells, number))
+            self.watch.count(filled.work)
+            for counts in filled.counts:
                 yield items.pattern(j, counts)
 
     def _empty(self) -> LinearProgram:

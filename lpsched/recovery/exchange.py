@@ -39,6 +39,9 @@ SMALL_SLACK: Final = 1e-6  # of the limit: not worth gathering
 GATHERED: Final = 0.02  # of a machine's slack, at least, in one exchange
 ABSENT: Final = 1e30
 NOTHING: Final = -1e-12
+LOOK: Final = 1.8e-4  # seconds of work counted for each look at one machine,
+GIVE: Final = 5e-5  # for each set that it can give,
+CELL: Final = 1e-8  # and for each set of others that it could take for it
 
 
 class Exchange:
@@ -69,7 +72,8 @@ class Exchange:
     @property
     def score(self) -> float:
         """What the plan is worth as it stands."""
-        return self.plan.items.score(self.cost, float(self.loads.max()))
+        items = self.plan.items
+        return items.score(self.cost, items.end(float(self.loads.max()), self.plan.joules))
 
     def merit(self, limit: float, weight: float) -> float:
         """Return the sum above."""
@@ -150,7 +154,9 @@ class Exchange:
         got = self.loads[a] + seconds[kind][use]
         before = np.maximum(0.0, self.loads[others] - limit)[:, np.newaxis] + max(0.0, self.loads[a] - limit)
         best, found = least, None
-        for give in np.flatnonzero(self._held(np.array([a]))[0]).tolist():
+        gives = np.flatnonzero(self._held(np.array([a]))[0]).tolist()
+        self.watch.count(LOOK + len(gives) * (GIVE + CELL * lost.size))
+        for give in gives:
             change = np.maximum(lost + (seconds[kinds, give] - limit)[:, np.newaxis], 0.0)
             change += np.maximum(got - (seconds[kind, give] + limit), 0.0)
             change -= before

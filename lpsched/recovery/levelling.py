@@ -52,10 +52,13 @@ LEAST_GAIN: Final = 1e-9  # of the longest load
 ENOUGH: Final = 1e-6  # above the mean load of the fullest type
 
 
-def levelled(bag: Bag, schedule: Schedule) -> Schedule:
-    """Return a schedule whose machines of each type are more even; it ends with its last task."""
+def levelled(bag: Bag, schedule: Schedule, enough: float = 0.0) -> Schedule:
+    """Return a schedule whose machines of each type are more even; it ends with its last task.
+
+    A makespan of `enough` seconds, if that is given, is short enough.
+    """
     types = _types_of(bag, schedule)
-    least = max(each.mean for each in types) * (1 + ENOUGH)
+    least = max(enough, *(each.mean * (1 + ENOUGH) for each in types))
     steps = STEPS
     for each in sorted(types, key=lambda one: -one.longest):
         while steps and each.longest > least and each.step():

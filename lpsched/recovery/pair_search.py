@@ -45,6 +45,7 @@ NOISE: Final = 2e-3
 PATIENCE: Final = 500  # steps without a better state
 LEAST_PRICE: Final = 0.05  # of the average: even a machine that was never full must not be over
 NEAR: Final = 1e-9
+STEP: Final = 6e-4  # seconds of work counted for a step
 
 
 class PairSearch:
@@ -65,6 +66,7 @@ class PairSearch:
         """Search until the watch is over, or the bound is reached; return the best state so far."""
         while not (watch.is_over() or self.least <= 1 + NEAR or self.fleet.size == 1):
             self._step()
+            watch.count(STEP)
         return self.best
 
     def _start_again(self) -> None:

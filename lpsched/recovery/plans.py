@@ -48,7 +48,12 @@ class Plan:
     @property
     def score(self) -> float:
         """What the plan is worth."""
-        return self.items.score(self.cost, float(self.loads.max()))
+        return self.items.score(self.cost, self.items.end(float(self.loads.max()), self.joules))
+
+    @property
+    def joules(self) -> float:
+        """What all tasks take above idle, where there is a power cap."""
+        return 0.0 if self.items.joules is None else float(self._sums(self.items.joules).sum())
 
     def copy(self) -> Plan:
         """Return a plan that may be changed on its own."""

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 OVERLOAD: Final = 40.0  # times what a second is worth: one above the limit
 KICKS: Final = 2
+KICK: Final = 1e-4  # seconds of work counted for one
 MOST_KICKS: Final = 20  # for each machine, before it gives up
-WANDER_SECONDS: Final = 0.3
+WANDER_SECONDS: Final = 0.3  # of counted work, like all shares below
 WANDERING: Final = 0.7  # of the time for a plan
 LONGER: Final = (1.0, 1.0005, 1.001, 1.003, 1.01, 1.03)
 FIRST_STEP: Final = 3e-3  # by how much to be shorter
@@ -46,7 +47,7 @@ def polish(plan: Plan, limit: float, is_enough: Enough, watch: Watch, rng: np.ra
     work.cheapen(limit, weight)
     work.fill(limit, weight)
     best = _better(best, work)
-    early = watch.part((watch.left() or 0.0) * WANDERING)
+    early = watch.share(watch.work_left() * WANDERING)
     while not is_enough(best) and _wander(work, limit, weight, early):
         work.fill(limit, weight)
         best = _better(best, work)
@@ -82,10 +83,11 @@ def _shortened(best: Plan, weight: float, is_enough: Enough, watch: Watch, rng: 
 
 def _wander(work: Exchange, limit: float, weight: float, watch: Watch) -> bool:
     """Kick and cheapen, again and again for a while; tell whether to go on."""
-    part, first = watch.part(WANDER_SECONDS), work.merit(limit, weight)
+    part, first = watch.share(WANDER_SECONDS), work.merit(limit, weight)
     for _ in range(MOST_KICKS * len(work.plan.kinds)):
         if part.is_over():
             return not watch.is_over()
+        part.count(KICK)
         counts, loads, cost = work.plan.counts.copy(), work.loads.copy(), work.cost
         before = work.merit(limit, weight)
         work.cheapen(limit, weight, _kick(work, limit))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.display import number
+from lpsched.display import bound_text, lower_text, number, upper_text
 from lpsched.reports.tables import table
 from lpsched.result import audit, front, marginals, what_if
 
@@ -102,16 +102,20 @@ def price_tables(curve: PriceCurve) -> list[Table | Text]:
     currency = curve.unit.removesuffix("/hour")
     facts = []
     if curve.least_price_to_run is not None:
-        facts.append(("run from", f"{number(curve.least_price_to_run)} {currency}", "below, waiting is best"))
+        facts.append(
+            ("run from", f"{lower_text(curve.least_price_to_run)} {currency}", "below, waiting is best")
+        )
     if curve.break_even_price is not None:
-        facts.append(("profit from", f"{number(curve.break_even_price)} {currency}", "the break-even price"))
+        facts.append(
+            ("profit from", f"{lower_text(curve.break_even_price)} {currency}", "the break-even price")
+        )
     pieces = f"{len(curve.pieces):,} piece{'s' if len(curve.pieces) > 1 else ''}"
     heading = Text(f"{curve.provenance.instance_name}: profit over the price, {pieces}")
     tables: list[Table | Text] = [heading, *([table(("", "", ""), facts)] if facts else [])]
     tables.append(table(curve.headers(), curve.rows(), numbers=(0, 1, 2, 4, 5)))
     if curve.points:
         sampled = [
-            (number(point.ratio), number(point.price), number(point.bound), number(point.value))
+            (number(point.ratio), number(point.price), upper_text(point.bound), number(point.value))
             for point in curve.points
         ]
         tables.append(table(("ratio", "price", "bound", "value"), sampled, numbers=range(4)))
@@ -181,7 +185,8 @@ def audit_tables(result: Audit) -> list[Table | Text]:
 
 def certificate_line(certificate: Certificate, path: str) -> str:
     """Return what a certificate claims, in one line."""
-    claim = f"{certificate.objective} {number(float(certificate.bound))} {certificate.unit}"
+    bound = bound_text(certificate.bound, upper=certificate.objective == "profit")
+    claim = f"{certificate.objective} {bound} {certificate.unit}"
     return f"{path}: {claim} is proved for {certificate.instance_name}; check it with 'lpsched verify'\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import ROUNDING, number, percent
+from lpsched.display import ROUNDING, gap_text, lower_text, number
 from lpsched.result.front_comparison import FrontComparison
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def result_lead(overview: Overview, result: Result) -> str:
     takes = _takes(result)
     if result.regime == "profit":
         return (
-            f"This bag can earn at most {number(result.bound)} {result.unit}{at}, proved; here is a schedule "
+            f"This bag can earn at most {result.bound_text()} {result.unit}{at}, proved; here is a schedule "
             f"that earns {number(result.value)}, {_apart(result)}{takes}."
         )
     why = (
@@ -35,9 +35,9 @@ def result_lead(overview: Overview, result: Result) -> str:
         else "running loses less than waiting"
     )
     most = (
-        f"loses at least {number(0.0 - result.bound)} {result.unit}"
+        f"loses at least {lower_text(0.0 - result.bound)} {result.unit}"
         if result.bound < 0
-        else f"can earn at most {number(result.bound)} {result.unit}"
+        else f"can earn at most {result.bound_text()} {result.unit}"
     )
     loses = f"loses {number(0.0 - result.value)}{takes}"
     return f"This bag {most}{at}, proved; here is a schedule that {loses}: {why}."
@@ -49,13 +49,13 @@ def _least(result: Result) -> str:
     if result.objective == "makespan":
         takes = "" if energy is None else f", with {number(energy / 3.6e6)} kWh"
         return (
-            f"This bag takes at least {number(result.bound)} seconds, proved; here is a schedule that takes "
+            f"This bag takes at least {result.bound_text()} seconds, proved; here is a schedule that takes "
             f"{number(result.value)}, {_apart(result)}{takes}."
         )
     makespan = result.measured.makespan_seconds
     takes = "" if makespan is None else f", in {number(makespan)} seconds"
     return (
-        f"This bag takes at least {number(result.bound)} joules, proved; here is a schedule that takes "
+        f"This bag takes at least {result.bound_text()} joules, proved; here is a schedule that takes "
         f"{number(result.value)}, {_apart(result)}{takes}."
     )
 
@@ -70,7 +70,7 @@ def _not_run(result: Result, at: str) -> str:
         return f"Better not run{at}: {loss}, and every schedule loses more, proved."
     return (
         f"Better not run{at}: {loss}, and our best schedule would lose more; no schedule can earn more than "
-        f"{number(result.bound)} {result.unit}, proved."
+        f"{result.bound_text()} {result.unit}, proved."
     )
 
 
@@ -79,7 +79,7 @@ def _apart(result: Result) -> str:
         return "which is the best possible"
     if result.gap is None:
         return "near it"
-    return f"{percent(result.gap)} {'below' if result.regime is not None else 'above'}"
+    return f"{gap_text(result.gap)} {'below' if result.regime is not None else 'above'}"
 
 
 def _takes(result: Result) -> str:
@@ -100,13 +100,13 @@ def front_lead(result: FrontResult | FrontComparison) -> str:
     first, last = front.vertices[0], front.vertices[-1]
     if len(front.vertices) == 1:
         return (
-            f"One schedule is best in both: {number(first.energy_joules)} joules and "
-            f"{number(first.makespan_seconds)} seconds; proved: no schedule takes less of either."
+            f"One schedule is best in both: {lower_text(first.energy_joules)} joules and "
+            f"{lower_text(first.makespan_seconds)} seconds; proved: no schedule takes less of either."
         )
     return (
-        f"No schedule lies below this front, proved: from {number(first.energy_joules)} joules in "
-        f"{number(first.makespan_seconds)} seconds to {number(last.energy_joules)} joules in "
-        f"{number(last.makespan_seconds)} seconds, with {len(front.vertices):,} corners and a verified "
+        f"No schedule lies below this front, proved: from {lower_text(first.energy_joules)} joules in "
+        f"{lower_text(first.makespan_seconds)} seconds to {lower_text(last.energy_joules)} joules in "
+        f"{lower_text(last.makespan_seconds)} seconds, with {len(front.vertices):,} corners and a verified "
         "schedule near each."
     )
 
@@ -118,13 +118,13 @@ def price_lead(curve: PriceCurve) -> str:
     told = []
     if even is not None:
         told.append(
-            f"Below a price of {number(even)} {currency} no schedule of this bag earns anything, proved"
+            f"Below a price of {lower_text(even)} {currency} no schedule of this bag earns anything, proved"
         )
     if run is not None:
         told.append(
-            f"up to {number(run)} {currency} it is better not run"
+            f"up to {lower_text(run)} {currency} it is better not run"
             if told
-            else f"Up to a price of {number(run)} {currency} this bag is better not run, proved"
+            else f"Up to a price of {lower_text(run)} {currency} this bag is better not run, proved"
         )
     pieces = f"{len(curve.pieces):,} piece{'s' if len(curve.pieces) > 1 else ''}"
     if not told:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from lpsched.display import number, percent
+from lpsched.display import number, percent, upper_text
 from lpsched.instance.made_by import written_note
 from lpsched.instance.waiting import BOUNDED, TASK
 from lpsched.reports.day import MOST_ROWS, cut, noted, period_words
@@ -202,7 +202,9 @@ def _rows(clusters: Clusters, facts: ClusterFacts) -> list[tuple[str, str]]:
     if clusters.waiting is not None:
         rows.append(("judged by waiting", waiting_words(clusters.waiting)))
     else:
-        rows.append(("utility", f"at most {number(facts.utility_at_most)}, of {facts.functions:,} functions"))
+        rows.append(
+            ("utility", f"at most {upper_text(facts.utility_at_most)}, of {facts.functions:,} functions")
+        )
     if facts.period is not None:
         rows.append(("counted", period_words(clusters.period)))
     if facts.made_by is not None:

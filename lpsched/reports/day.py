@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.display import number, percent
+from lpsched.display import number, percent, upper_text
 from lpsched.instance.made_by import written_note
 from lpsched.instance.period import PRORATED
 from lpsched.reports.tables import table
@@ -123,7 +123,7 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
         ("pairs", f"{facts.pairs:,} can run"),
         ("arrivals", span),
         ("load", f"{percent(facts.load)} of the machines' time while tasks arrive"),
-        ("utility", f"at most {number(facts.utility_at_most)}, of {facts.functions:,} functions"),
+        ("utility", f"at most {upper_text(facts.utility_at_most)}, of {facts.functions:,} functions"),
     ]
     if facts.period is not None:
         rows.append(("counted", period_words(day.period)))

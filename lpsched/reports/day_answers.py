@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lpsched.display import number
+from lpsched.display import lower_text, number
 from lpsched.reports.answers import broken_rules, risks_tables
 from lpsched.reports.day import period_words
 from lpsched.reports.tables import table
@@ -33,7 +34,7 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     )
     note = Text(
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
-        f"All tasks together take at least {number(result.least_joules / MEGA)} MJ."
+        f"All tasks together take at least {lower_text(Fraction(result.least_joules) / int(MEGA))} MJ."
         + ("" if result.period.is_whole else f"\n{_of_period(result.period)}")
     )
     numbers = tuple(place for place, header in enumerate(HEADERS) if header not in {"scheduler", "valid"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
+from lpsched.display import lower_text, number, upper_text
 from lpsched.reports.bag_page import footer_of
 from lpsched.reports.day_fronts import day_front_picture, day_front_spots
 from lpsched.reports.page import Paragraph, Picture, Section, Table, page
@@ -40,7 +40,8 @@ def day_front_page(result: DayFront) -> str:
 
 def _lead(result: DayFront) -> str:
     """Return what is proved, and who earns most, in one sentence."""
-    proved = f"No schedule of this day earns more than {number(result.envelope[-1].utility)}, proved"
+    highest = upper_text(result.envelope[-1].utility)
+    proved = f"No schedule of this day earns more than {highest}, proved"
     found = [entry for entry in result.entries if entry.points]
     if not found:
         return f"{proved}; no method found a schedule."
@@ -51,10 +52,12 @@ def _lead(result: DayFront) -> str:
 
 def _points(result: DayFront) -> Section:
     """Tell every point of the picture in numbers."""
-    named = [*((entry.name, entry.points) for entry in result.entries), (LINE, result.envelope)]
     rows = [
-        (name, number(each.energy_joules), number(each.utility)) for name, points in named for each in points
+        (entry.name, number(each.energy_joules), number(each.utility))
+        for entry in result.entries
+        for each in entry.points
     ]
+    rows += [(LINE, lower_text(each.energy_joules), upper_text(each.utility)) for each in result.envelope]
     left = len(rows) - MOST_ROWS
     more = (Paragraph(f"{left:,} more are not shown."),) if left > 0 else ()
     table = Table(("method", "energy, joules", "utility"), tuple(rows[:MOST_ROWS]), numbers=True)

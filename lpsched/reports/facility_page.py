@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number, percent
+from lpsched.display import gap_text, number, upper_text
 from lpsched.reports.core_shares import core_shares_picture
 from lpsched.reports.page import Picture, Section, Table, page
 from lpsched.reports.rewards import MethodReward, reward_bars_picture
@@ -12,7 +12,7 @@ from lpsched.reports.room import room_picture
 from lpsched.reports.room_page import room_page
 from lpsched.result.confidence import Estimate
 from lpsched.result.facility import FacilityResult
-from lpsched.result.facility_facts import UNIT
+from lpsched.result.facility_facts import NOT_CERTIFIED, UNIT
 from lpsched.result.facility_validation import HEADERS
 from lpsched.schedule.facility import CoreAllocation
 
@@ -51,9 +51,9 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
     earns = f"An allocation that earns {number(result.reward_rate)} {UNIT}, verified"
     lead = f"{earns}, by the method {result.method}."
     if result.bound is not None:
-        lead = (
-            f"{earns}; none can earn more than {number(result.bound)}, proved: {percent(result.gap)} apart."
-        )
+        bound = upper_text(result.bound)
+        known = "proved" if result.exactly_proved else NOT_CERTIFIED
+        lead = f"{earns}; none can earn more than {bound}, {known}: {gap_text(result.gap)} apart."
     return room_page(
         instance,
         result.measured,
@@ -104,12 +104,13 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
 
 def _lead(result: FacilityValidation) -> str:
     """Return the bound and who comes nearest to it, in one sentence."""
-    bound = f"No allocation can earn more than {number(result.bound)} {UNIT}, proved"
+    known = "proved" if result.exactly_proved else NOT_CERTIFIED
+    bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, {known}"
     valid = [each for each in result.entries if each.measured is not None]
     if not valid:
         return f"{bound}; none of these is valid."
     nearest = max(valid, key=lambda each: each.measured.reward_rate if each.measured is not None else 0.0)
-    return f"{bound}; {nearest.name} comes nearest, {percent(nearest.gap)} below."
+    return f"{bound}; {nearest.name} comes nearest, {gap_text(nearest.gap)} below."
 
 
 def _cores(result: FacilityResult | MethodResult) -> CoreAllocation:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lpsched.display import number
+from lpsched.display import number, upper_text
 from lpsched.reports.answers import broken_rules, front_tables
 from lpsched.reports.tables import table
 from lpsched.result import day_front, front_comparison
@@ -38,8 +38,8 @@ def day_front_tables(result: DayFront) -> list[Table | Text]:
     """Return the methods beside the envelope of a day, and what is wrong with some."""
     name, highest = result.provenance.instance_name, result.envelope[-1]
     heading = Text(
-        f"{name}: no schedule earns more than {number(highest.utility)}, and none as much with less energy "
-        f"than the envelope says (proved, {len(result.envelope):,} corners); seed {result.seed}"
+        f"{name}: no schedule earns more than {upper_text(highest.utility)}, and none as much with "
+        f"less energy than the envelope says (proved, {len(result.envelope):,} corners); seed {result.seed}"
     )
     answer = table(day_front.HEADERS, result.rows(), numbers=range(1, 10))
     return [heading, answer, *_remarks(result.entries)]

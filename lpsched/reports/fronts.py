@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
+from lpsched.display import lower_text, number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import (
     JOULES,
@@ -75,10 +75,15 @@ class Frame:
             for each in points
         ]
 
-    def words(self, point: Point) -> str:
-        """Return a point in the picture's units."""
-        joules = number(point.energy_joules / self.joules.size, 5)
-        seconds = number(point.makespan_seconds / self.seconds.size, 5)
+    def words(self, point: Point, *, proved: bool = False) -> str:
+        """Return a point in the picture's units; one that bounds schedules from below is rounded down."""
+        joules, seconds = (
+            lower_text(each, 5) if proved else number(each, 5)
+            for each in (
+                point.energy_joules / self.joules.size,
+                point.makespan_seconds / self.seconds.size,
+            )
+        )
         return f"{joules} {self.joules.name}, {seconds} {self.seconds.name}"
 
     def set(self, axes: Axes) -> None:
@@ -138,7 +143,10 @@ def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = (
         if entry.name != OUR_NAME and entry.points
     ]
     return tuple(
-        Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place])}")
+        Spot(
+            *frame.spots([points[place]])[0],
+            f"{name}: {frame.words(points[place], proved=points is exact.vertices)}",
+        )
         for name, points in named
         for place in along(len(points), max(2, MOST_SPOTS // len(named)))
     )

@@ -3,7 +3,7 @@
 Without JavaScript the page shows the readings where the slider begins. The JSON names every distinct reading
 once, because most of them stay as they are from one stretch to the next:
 
-    formats    pairs of a unit and a number of digits
+    formats    a unit, a number of digits, and whether it is a bound from above
     readings   null, a word, [format, a, b] for a line, [format, a, b, c, d] for a quotient of lines
     stretches  start, stop, then places in `readings`: one for each label, and for each table a list of rows
 
@@ -73,7 +73,7 @@ def _key(label: str) -> str:
 
 
 def _json(slider: Slider) -> str:
-    formats: dict[tuple[str, int], int] = {}
+    formats: dict[tuple[str, int, bool], int] = {}
     readings: dict[Encoded, int] = {}
 
     def place(reading: Reading) -> int:
@@ -99,12 +99,12 @@ def _json(slider: Slider) -> str:
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
-def _encoded(reading: Reading, formats: dict[tuple[str, int], int]) -> Encoded:
+def _encoded(reading: Reading, formats: dict[tuple[str, int, bool], int]) -> Encoded:
     if isinstance(reading.at_start, str):
         return reading.at_start
     if reading.at_start is None or reading.at_stop is None or isinstance(reading.at_stop, str):
         return None
-    kind = formats.setdefault((reading.unit, reading.digits), len(formats))
+    kind = formats.setdefault((reading.unit, reading.digits, reading.upper), len(formats))
     return (kind, reading.at_start, reading.at_stop, *(reading.over or ()))
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.display import number
+from lpsched.display import number, upper_text
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import legend_above
 from lpsched.reports.page_picture import Spot
@@ -146,7 +146,7 @@ def _words(curve: PriceCurve, axis: Along, piece: PricePiece) -> str:
         if piece.value_at_from is None
         else f"a schedule earns {number(piece.value_at_from, 5)} {curve.unit}"
     )
-    bound = f"at most {number(piece.bound_at_from, 5)} {curve.unit}"
+    bound = f"at most {upper_text(piece.bound_at_from, 5)} {curve.unit}"
     return f"{name} {axis.words(piece.from_price)}: {words_of(piece.regime)}; {bound}, {value}"
 
 

@@ -126,7 +126,7 @@ def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
     readings = [
         Reading(stretch.from_price, stretch.to_price, currency),
         _word(_regime_words(stretch)),
-        Reading(stretch.bound_at_from, stretch.bound_at_to, unit),
+        Reading(stretch.bound_at_from, stretch.bound_at_to, unit, upper=True),
         _word("none found") if stretch.value_at_from is None else _line(stretch, unit),
         _gap(stretch),
         Reading(seconds, seconds, "seconds"),

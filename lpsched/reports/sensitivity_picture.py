@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
+from lpsched.display import number, upper_text
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import legend_above
 from lpsched.reports.page_picture import Spot
@@ -247,13 +247,13 @@ def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
         line = electricity_line(electricity, sensitivity.bound)
         for x, y in (line[place] for place in along(len(line), MOST_SPOTS // 2)):
             price = f"electricity at {number(x, 4)} {sensitivity.currency}/kWh"
-            spots.append(Spot(x, y, f"{price}: at most {number(y, 5)} {unit}"))
+            spots.append(Spot(x, y, f"{price}: at most {upper_text(y, 5)} {unit}"))
     needs = shown_machines(sensitivity)
     for panel, need in enumerate(needs, start=len(spots) > 0):
         for place in along(len(need.pieces), max(2, MOST_SPOTS // 2 // len(needs))):
             piece = need.pieces[place]
             adds = f"one more adds {number(piece.adds_per_hour, 4)} {unit} to the bound"
-            most = f"at most {number(piece.bound_at_from, 5)} {unit}"
+            most = f"at most {upper_text(piece.bound_at_from, 5)} {unit}"
             told = f"{number(piece.from_count, 4)} of {need.name}: {most}; {adds}"
             spots.append(Spot(piece.from_count, piece.bound_at_from, told, panel))
     return tuple(spots)

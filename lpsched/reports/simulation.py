@@ -9,7 +9,7 @@ from rich.text import Text
 from lpsched.display import number
 from lpsched.reports.tables import FoldingTable, table
 from lpsched.result.confidence import Estimate
-from lpsched.result.policy_columns import Judged, shown
+from lpsched.result.policy_columns import Judged, shown, shown_share
 from lpsched.result.policy_entry import OFFLINE
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ def lead_of(result: Simulation) -> str:
     of_bound, bound = best.mean("share_of_bound"), result.bound
     if of_bound is None or bound is None:
         return f"{done}."
-    share = f"{100 * of_bound.mean:.3g} %"
+    share = shown_share(Estimate(of_bound.mean), upper=False)
     if costs:
-        below = shown(Estimate(0.0 - bound.mean, bound.half_width))
+        below = shown(Estimate(0.0 - bound.mean, bound.half_width), upper=False)
         return f"{done}; {share} of it no schedule can avoid: none costs less than {below}, proved."
-    return f"{done}: {share} of the bound; no schedule can earn more than {shown(bound)}, proved."
+    return f"{done}: {share} of the bound; no schedule can earn more than {shown(bound, upper=True)}, proved."

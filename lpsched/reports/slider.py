@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lpsched.display import number, percent
+from lpsched.display import gap_text, number, percent, upper_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Reading:
     Numbers are written as `lpsched.display.number` writes them, with that many `digits`; where the unit is
     "%" the number is a share, and is written as `percent` writes it. With `over`, it is that line divided by
     the line between these two, and told in percent: how far a value is from its bound is no line, but one
-    divided by another. Over 0 it is `-`, unless it is 0 itself.
+    divided by another, and is written as `gap_text` writes it. Over 0 it is `-`, unless it is 0 itself. With
+    `upper` it is a bound from above, and is written as `bound_text` writes it.
     """
 
     at_start: float | str | None
@@ -32,6 +33,7 @@ class Reading:
     unit: str = ""
     digits: int = 6
     over: tuple[float, float] | None = None
+    upper: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ def written(reading: Reading, stretch: Stretch, x: float) -> str:
     value = line_at(x, stretch, (reading.at_start, reading.at_stop)) + 0.0  # no minus before a zero
     if reading.over is not None:
         below = line_at(x, stretch, reading.over)
-        return percent(value / below if below else None if value else 0.0)
+        return gap_text(value / below if below else None if value else 0.0)
     if reading.unit == "%":
         return percent(value)
-    return f"{number(value, reading.digits)} {reading.unit}".rstrip()
+    told = upper_text(value, reading.digits) if reading.upper else number(value, reading.digits)
+    return f"{told} {reading.unit}".rstrip()

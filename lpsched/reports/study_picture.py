@@ -105,6 +105,7 @@ def swept(report: StudyReport) -> str | None:
 def study_spots(report: StudyReport) -> tuple[Spot, ...]:
     """Return what each mark of the picture says when it is pointed at."""
     quantity, parameter = report.quantities[0], swept(report)
+    unit = report.units.get(quantity)
     spots = []
     for row, group in enumerate(_known(report) if parameter else drawn_groups(report)):
         mean = group.mean(quantity)
@@ -113,9 +114,9 @@ def study_spots(report: StudyReport) -> tuple[Spot, ...]:
         told = group.to_dict()["quantities"][quantity]
         half = "" if not mean.half_width else f" ± {shown_half(quantity, mean.half_width)}"
         lines = [f"{plainly(name)}: {word(value)}" for name, value in group.by.items()]
-        lines.append(f"mean {quantity}: {shown(quantity, mean.mean)}{half}, of {told['runs']:,} runs")
-        least, most = (shown(quantity, told[each]) for each in ("least", "most"))
-        lines.append(f"median {shown(quantity, told['median'])}, from {least} to {most}")
+        lines.append(f"mean {quantity}: {shown(quantity, mean.mean, unit)}{half}, of {told['runs']:,} runs")
+        least, most = (shown(quantity, told[each], unit) for each in ("least", "most"))
+        lines.append(f"median {shown(quantity, told['median'], unit)}, from {least} to {most}")
         at = _scaled(quantity, mean.mean)
         spot = Spot(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
         spots.append(spot or Spot(at, float(row), "\n".join(lines)))

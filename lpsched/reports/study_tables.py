@@ -7,7 +7,7 @@ import io
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import number, percent
+from lpsched.display import bound_text, gap_text, number
 from lpsched.reports.tables import table
 from lpsched.result.study_report import GAP, SECONDS
 
@@ -24,6 +24,8 @@ MOST_FAILURES: Final = 20
 DIGITS: Final = 5
 UNBROKEN: Final = "\u00a0"
 INSTANCES: Final = "instances"  # the column of sources
+BOUND: Final = "bound"
+TO_MINIMISE: Final = ("seconds", "joules")  # units of bounds from below
 OF_NUMBERS: Final = ("mean", "95 %", "median", "least", "most")
 
 
@@ -75,7 +77,7 @@ def overview_rows(report: StudyReport) -> tuple[tuple[str, ...], ...]:
             *labels(report, group),
             f"{group.runs:,}",
             f"{group.failed:,}",
-            *(_mean(name, group.mean(name)) for name in report.quantities),
+            *(_mean(name, group.mean(name), report.units.get(name)) for name in report.quantities),
         )
         for group in report.groups
     )
@@ -93,7 +95,7 @@ def detail_rows(report: StudyReport, quantity: str) -> tuple[tuple[str, ...], ..
         told = group.to_dict()["quantities"][quantity] or {}
         cells = [told.get(name) for name in ("mean", "half_width", "median", "least", "most")]
         half = "" if cells[1] is None else f"± {shown_half(quantity, cells[1])}"
-        others = [shown(quantity, each) for each in (cells[0], *cells[2:])]
+        others = [shown(quantity, each, report.units.get(quantity)) for each in (cells[0], *cells[2:])]
         rows.append((*labels(report, group), others[0], half, *others[1:]))
     return tuple(rows)
 
@@ -154,10 +156,12 @@ def titled(report: StudyReport, quantity: str) -> str:
     return quantity if unit is None else f"{quantity}, {unit}"
 
 
-def shown(quantity: str, value: float | None) -> str:
-    """Write a number of a quantity."""
+def shown(quantity: str, value: float | None, unit: str | None = None) -> str:
+    """Write a number of a quantity; a bound is rounded to the side on which it stays true."""
     if quantity == GAP:
-        return percent(value)
+        return gap_text(value)
+    if quantity == BOUND and unit is not None:
+        return bound_text(value, upper=unit not in TO_MINIMISE, digits=DIGITS)
     return number(value, 3 if quantity == SECONDS else DIGITS)
 
 
@@ -166,11 +170,11 @@ def shown_half(quantity: str, half: float) -> str:
     return f"{number(100 * half, 2)} %" if quantity == GAP else number(half, 2)
 
 
-def _mean(quantity: str, estimate: Estimate | None) -> str:
+def _mean(quantity: str, estimate: Estimate | None, unit: str | None) -> str:
     if estimate is None:
         return "-"
     half = estimate.half_width
-    mean = shown(quantity, estimate.mean)
+    mean = shown(quantity, estimate.mean, unit)
     return mean if not half else f"{mean} ± {shown_half(quantity, half)}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import ROUNDING, number, percent
+from lpsched.display import ROUNDING, gap_text, number, share_text, upper_text
 from lpsched.reports.bag_page import footer_of
 from lpsched.reports.bag_sections import schedule_sections
 from lpsched.reports.page import Paragraph, Picture, Section, Table, page
@@ -98,10 +98,11 @@ def _lead(result: Judged) -> str:
         return _lead_of_bag(result)
     valid = [entry.name for entry in result.entries if entry.measured is not None]
     if isinstance(result, DayValidation):
-        bound = f"No schedule of this day earns more than {number(result.naive_bound)} utility, proved"
+        most = upper_text(result.naive_bound)
+        bound = f"No schedule of this day earns more than {most} utility, proved"
         shares = {each.name: each.share_of_bound for each in result.entries if each.measured is not None}
     else:
-        amount = number(0.0 - result.bound if result.is_cost else result.bound)
+        amount = result.limit_text(result.bound)
         bound = (
             f"Waiting costs every schedule at least {amount}, proved"
             if result.is_cost
@@ -114,20 +115,20 @@ def _lead(result: Judged) -> str:
         return f"{bound}; none of these is valid."
     best = max(valid, key=lambda name: shares[name] or 0.0)
     if isinstance(result, ClustersValidation) and result.is_cost:
-        return f"{bound}: that is {percent(shares[best])} of what it costs {best}, which comes nearest."
+        return f"{bound}: that is {share_text(shares[best])} of what it costs {best}, which comes nearest."
     energy = " possible with its energy" if isinstance(result, DayValidation) else ""
-    return f"{bound}; {best} comes nearest, with {percent(shares[best])} of the most{energy}."
+    return f"{bound}; {best} comes nearest, with {share_text(shares[best])} of the most{energy}."
 
 
 def _lead_of_bag(result: Validation) -> str:
     most = "earns more than" if result.objective == "profit" else f"has a smaller {result.objective} than"
-    bound = f"No schedule {most} {number(result.bound)} {result.unit}, proved"
+    bound = f"No schedule {most} {result.bound_text()} {result.unit}, proved"
     best = _best(result)
     if best is None:
         return f"{bound}; none of these is valid."
     if best.gap is not None and best.gap <= ROUNDING:
         return f"{bound}; {best.name} reaches it."
-    return f"{bound}; {best.name} comes nearest, with {number(best.value)}: {percent(best.gap)} away."
+    return f"{bound}; {best.name} comes nearest, with {number(best.value)}: {gap_text(best.gap)} away."
 
 
 def _best(result: Validation) -> Entry | None:

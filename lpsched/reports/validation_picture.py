@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
 from lpsched.files.pictures import drawing_style
 from lpsched.reports.front_marks import legend_above
 from lpsched.reports.page_picture import Spot
@@ -74,7 +73,7 @@ def validation_spots(result: Judged) -> tuple[Spot, ...]:
     """Return what to tell about each mark."""
     verdicts = verdicts_of(result)
     return tuple(
-        Spot(each.value, row, f"{each.name}: {each.words}; bound {number(each.bound, 5)}")
+        Spot(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
         for row, each in enumerate(verdicts.rows[:MOST_ROWS])
         if each.value is not None
     )

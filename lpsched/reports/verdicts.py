@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from lpsched.display import number, percent
+from lpsched.display import bound_text, gap_text, number
 from lpsched.result.clusters_validation import ClustersValidation
 from lpsched.result.day_validation import DayValidation
 from lpsched.result.facility_facts import UNIT
@@ -33,6 +33,12 @@ class Verdict:
     bound: float | None
     gap: float | None
     refused: str = ""
+    at_most: bool = True  # whether the bound is from above
+
+    @property
+    def bound_words(self) -> str:
+        """The bound, rounded to the side on which it stays true."""
+        return bound_text(self.bound, upper=self.at_most, digits=5)
 
     @property
     def words(self) -> str:
@@ -40,7 +46,7 @@ class Verdict:
         if self.value is None:
             return self.refused or "no answer"
         value = number(self.value, 4)
-        return value if self.gap is None else f"{value}, {percent(self.gap)} from the bound"
+        return value if self.gap is None else f"{value}, {gap_text(self.gap)} from the bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +72,12 @@ def verdicts_of(result: Judged) -> Verdicts:
 
 
 def _of_bag(result: Validation) -> Verdicts:
-    rows = [
-        Verdict(each.name, each.value, result.bound, each.gap)
-        if each.valid
-        else Verdict(each.name, None, result.bound, None, _broken(rule.code for rule in each.violations))
-        for each in result.entries
-    ]
+    at_most = result.objective == "profit"
+    rows = []
+    for each in result.entries:
+        broken = _broken(rule.code for rule in each.violations)
+        found = (each.value, result.bound, each.gap) if each.valid else (None, result.bound, None)
+        rows.append(Verdict(each.name, *found, broken, at_most))
     return Verdicts(f"{result.objective}, {result.unit}", result.bound, tuple(rows))
 
 
@@ -93,7 +99,7 @@ def _of_clusters(result: ClustersValidation) -> Verdicts:
         broken = _broken(rule.code for rule in each.violations)
         value = None if each.measured is None else sign * each.measured.utility + 0.0
         gap = None if value is None or not bound else abs(value - bound) / abs(bound)
-        rows.append(Verdict(each.name, value, bound, gap, broken))
+        rows.append(Verdict(each.name, value, bound, gap, broken, not result.is_cost))
     return Verdicts("cost of waiting" if result.is_cost else "utility", bound, tuple(rows))
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lpsched.display import html_table, number
+from lpsched.display import bound_text, html_table, number
 from lpsched.result.cluster_facts import facts_of
 from lpsched.verify import bag, clusters, day, facility
 
 FORMAT: Final = "lpsched-verify/1"
 MOST_DIGITS: Final = 17  # tell any two doubles apart
+TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
 HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
 
 
@@ -90,9 +91,17 @@ class Checked:
         """Write claim and proof alike, with as many digits as it takes to tell them apart."""
         near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
         digits = 6
-        while near and digits < MOST_DIGITS and number(self.claimed, digits) == number(self.proved, digits):
+        while (
+            near
+            and digits < MOST_DIGITS
+            and self._text(self.claimed, digits) == self._text(self.proved, digits)
+        ):
             digits += 1
-        return number(value, digits)
+        return self._text(value, digits)
+
+    def _text(self, bound: float | None, digits: int) -> str:
+        """Write a bound, claimed or proved, so that it never looks better than it is."""
+        return bound_text(bound, upper=self.objective not in TO_MINIMISE, digits=digits)
 
 
 def _earned(measured: day.DayMeasurement | clusters.ClustersMeasurement) -> str:

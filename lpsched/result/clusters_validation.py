@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import bound_text, html_table, number, percent, share_text
 from lpsched.result.cluster_facts import busy_of, facts_of
 
 if TYPE_CHECKING:
@@ -141,8 +141,12 @@ class ClustersValidation:
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for what no schedule can pass, and one for each schedule, as in `headers`."""
         name = "no schedule below" if self.is_cost else "bound"
-        bound = (name, self._amount(self.bound), "proved")
+        bound = (name, self.limit_text(self.bound), "proved")
         return [bound + ("",) * (len(self.headers) - len(bound)), *map(self._row, self.entries)]
+
+    def limit_text(self, utility: float) -> str:
+        """Write a bound as an amount of what is judged: utility from above, or cost from below."""
+        return bound_text(0.0 - utility if self.is_cost else utility, upper=not self.is_cost)
 
     def _amount(self, utility: float) -> str:
         return number(0.0 - utility if self.is_cost else utility)
@@ -155,7 +159,7 @@ class ClustersValidation:
         return (
             entry.name,
             self._amount(measured.utility),
-            percent(self.share_of_bound(entry)),
+            share_text(self.share_of_bound(entry)),
             number(None if joules is None else joules / MEGA),
             percent(measured.utilisation),
             number(None if waits is None else waits.mean_seconds),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import html_table, lower_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from lpsched.instance.period import Period
@@ -102,7 +102,7 @@ class DayEntry:
         return (
             self.name,
             number(self.measured.utility),
-            percent(self.share_of_bound),
+            share_text(self.share_of_bound),
             number(self.utility_per_megajoule),
             number(self.measured.energy_joules / MEGA),
             f"{self.measured.completed:,}",
@@ -159,10 +159,10 @@ class DayValidation:
         """Return one row for the bound at any energy, and one for each schedule, as in `HEADERS`."""
         bound = (
             "bound, any energy",
-            number(self.naive_bound),
+            upper_text(self.naive_bound),
             "proved",
             "",
-            number(self.naive_joules / MEGA),
+            lower_text(self.naive_joules / MEGA),
         )
         return [bound + ("",) * (len(HEADERS) - len(bound)), *(entry.row() for entry in self.entries)]
 

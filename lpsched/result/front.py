@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import gap_text, html_table, lower_text, number
+from lpsched.result.solve import Effort
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -59,8 +60,9 @@ class FrontResult:
     """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
 
     No schedule lies below or left of the front: `proofs` has a half-plane for each edge, and one for each
-    criterion alone. Where whole tasks
-    miss the deadline, there is no schedule for that vertex.
+    criterion alone. Those of the edges are the linear program's; those of one criterion are the bounds that
+    `solve` finds with the same effort. Where whole tasks miss the deadline, there is no schedule for that
+    vertex.
     """
 
     vertices: tuple[Point, ...]
@@ -71,10 +73,12 @@ class FrontResult:
     solves: int
     timings: FrozenDict[str, float]
     provenance: Provenance
+    effort: Effort = Effort.AUTO  # of the schedules, and of the proofs of each criterion alone
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched front --json` prints; its keys are stable."""
         return self.provenance.header(FORMAT) | {
+            "effort": self.effort.value,
             "vertices": [vertex.to_dict() for vertex in self.vertices],
             "schedules": [None if point is None else point.to_dict() for point in self.measured],
             "proofs": [proof.to_dict() for proof in self.proofs],
@@ -86,15 +90,15 @@ class FrontResult:
         """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
         rows: list[tuple[str, ...]] = []
         for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1):
-            above = None if point is None else _above(vertex, point)
+            above = None if point is None else relative_excess(vertex, point)
             rows.append(
                 (
                     str(place),
-                    number(vertex.energy_joules),
-                    number(vertex.makespan_seconds),
+                    lower_text(vertex.energy_joules),
+                    lower_text(vertex.makespan_seconds),
                     number(None if point is None else point.energy_joules),
                     number(None if point is None else point.makespan_seconds),
-                    percent(above),
+                    gap_text(above),
                 )
             )
         return rows
@@ -112,7 +116,7 @@ def _same(one: Point, two: Point) -> bool:
     return near and math.isclose(one.makespan_seconds, two.makespan_seconds, rel_tol=NEAR)
 
 
-def _above(vertex: Point, point: Point) -> float | None:
+def relative_excess(vertex: Point, point: Point) -> float | None:
     """Return the larger of the two relative distances of a schedule from its vertex."""
     if vertex.energy_joules <= 0:
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
+from lpsched.display import bound_text, gap_text, number, share_text
 
 if TYPE_CHECKING:
     from lpsched.result.confidence import Estimate
@@ -39,11 +39,11 @@ class Column:
     unit: float = 1.0
     digits: int = 6
 
-    def shown(self, estimate: Estimate | None) -> str:
-        """Write a mean as this column does."""
+    def shown(self, estimate: Estimate | None, *, upper: bool | None = None) -> str:
+        """Write a mean as this column does; a bound rounded to its side."""
         if self.unit == PERCENT:
-            return shown_share(estimate)
-        return shown(estimate, unit=self.unit, digits=self.digits)
+            return shown_share(estimate, upper=False if self.quantity == OF_BOUND.quantity else upper)
+        return shown(estimate, unit=self.unit, digits=self.digits, upper=upper)
 
 
 UTILITY: Final = Column(
@@ -121,8 +121,10 @@ def headers_of(judged: Judged) -> tuple[str, ...]:
     return ("policy", *(column.header for column in COLUMNS[judged]))
 
 
-def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6) -> str:
+def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6, upper: bool | None = None) -> str:
     """Write a mean, and how far its confidence interval goes to each side; no digits that mean nothing.
+
+    With `upper` it is the mean of bounds, upper or lower ones, and rounded to the side that stays true.
 
     >>> from lpsched.result.confidence import Estimate
     >>> shown(Estimate(12345.678, 9.87)), shown(Estimate(3.0)), shown(Estimate(3.0, 0.0)), shown(None)
@@ -131,17 +133,20 @@ def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6) -> s
     if estimate is None:
         return "-"
     mean, half = estimate.mean / unit, (estimate.half_width or 0.0) / unit
-    if not half:
-        return number(mean, digits)
-    sure = math.floor(math.log10(abs(mean) or half)) - math.floor(math.log10(half)) + 2
-    return f"{number(mean, max(1, min(digits, sure)))} ± {number(half, 2)}"
+    if half:
+        sure = math.floor(math.log10(abs(mean) or half)) - math.floor(math.log10(half)) + 2
+        digits = max(1, min(digits, sure))
+    told = number(mean, digits) if upper is None else bound_text(mean, upper=upper, digits=digits)
+    return f"{told} ± {number(half, 2)}" if half else told
 
 
-def shown_share(estimate: Estimate | None) -> str:
+def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
     """Write a mean share in percent, likewise.
 
     >>> from lpsched.result.confidence import Estimate
     >>> shown_share(Estimate(0.5313, 0.0021)), shown_share(Estimate(0.5))
     ('53.13 ± 0.21 %', '50 %')
     """
-    return "-" if estimate is None else f"{shown(estimate, unit=PERCENT, digits=4)} %"
+    if estimate is not None and upper is not None and not estimate.half_width:
+        return gap_text(estimate.mean) if upper else share_text(estimate.mean)
+    return "-" if estimate is None else f"{shown(estimate, unit=PERCENT, digits=4, upper=upper)} %"

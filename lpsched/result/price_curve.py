@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import ROUNDING, html_table, number
+from lpsched.display import ROUNDING, html_table, number, upper_text
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -76,6 +76,7 @@ class PriceCurve:
     break_even_price: float | None  # from here on running pays; None if that lies outside the range asked for
     timings: FrozenDict[str, float]
     provenance: Provenance
+    schedules: tuple[Schedule, ...] = ()  # all that were found: each price has the best of them
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched price --json` prints; its keys are stable."""
@@ -108,7 +109,7 @@ class PriceCurve:
                 number(piece.from_price),
                 "and up" if piece.to_price is None else number(piece.to_price),
                 piece.regime.value,
-                number(_rounded(piece.bound_at_from, largest)),
+                upper_text(piece.bound_at_from, largest=largest),
                 number(_rounded(piece.value_at_from, largest)),
             )
             for piece in self.pieces

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import ROUNDING, bound_text, number
+from lpsched.display import bound_text, lower_text, number, upper_text
 from lpsched.result.marginals import TWO_SIDED, Between, both_sides, machine_heading
 
 if TYPE_CHECKING:
@@ -198,11 +198,13 @@ class Sensitivity:
     def price_rows(self) -> list[tuple[str, str, str]]:
         """Return which price is needed: a name, the amount, what it means."""
         need, money = self.price_need, self.currency
-        rows = [("price needed", f"{number(need.needed)} {money}", "below, no schedule earns (proved)")]
+        rows = [("price needed", f"{lower_text(need.needed)} {money}", "below, no schedule earns (proved)")]
         if need.needed_ratio is not None:
-            rows.append(("as a profit ratio", number(need.needed_ratio), "of what the least energy costs"))
+            rows.append(
+                ("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs")
+            )
         if need.needed_factor is not None:
-            rows.append(("present prices times", number(need.needed_factor), "would be that"))
+            rows.append(("present prices times", lower_text(need.needed_factor), "would be that"))
         rows.append(("price enough", _money(need.enough, money), "from here a verified schedule earns"))
         return rows
 
@@ -213,10 +215,10 @@ class Sensitivity:
             return []
         rows = [("electricity costs", f"{number(need.price_per_kwh)} {money}", "now")]
         if need.earns_up_to is not None:
-            earns = f"{number(need.earns_up_to)} {money}"
+            earns = f"{lower_text(need.earns_up_to)} {money}"
             rows.append(("earns up to", earns, "a verified schedule does"))
         never = "never"
-        stop = never if need.no_profit_from is None else f"{number(need.no_profit_from)} {money}"
+        stop = never if need.no_profit_from is None else f"{upper_text(need.no_profit_from)} {money}"
         rows.append(("no profit from", stop, "no schedule earns (proved)"))
         return [*rows, ("do not run from", self._waits(need), "waiting is best (proved)")]
 
@@ -241,7 +243,7 @@ class Sensitivity:
                 number(piece.from_price_per_kwh),
                 "and up" if piece.to_price_per_kwh is None else number(piece.to_price_per_kwh),
                 piece.regime.value,
-                number(0.0 if abs(piece.bound_at_from) <= ROUNDING * largest else piece.bound_at_from),
+                upper_text(piece.bound_at_from, largest=largest),
             )
             for piece in pieces
         ]
@@ -293,7 +295,7 @@ def most_text(need: MachineNeed) -> str:
 
 
 def _money(amount: float | None, unit: str) -> str:
-    return "none found" if amount is None else f"{number(amount)} {unit}"
+    return "none found" if amount is None else f"{upper_text(amount)} {unit}"
 
 
 def _plain(need: ElectricityNeed | MachineNeed) -> dict[str, Any]:

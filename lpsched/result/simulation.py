@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.certificate.bounds import rounded_up
 from lpsched.display import html_table
 from lpsched.result.confidence import estimate_of
 from lpsched.result.policy_columns import COLUMNS, Judged, headers_of, shown
@@ -87,8 +89,12 @@ class Simulation:
 
     @property
     def bound(self) -> Estimate | None:
-        """What no schedule can pass, if it was asked for."""
-        return _estimate(trial.bound for trial in self.trials)
+        """What no schedule can pass, if it was asked for: proved; the mean of several is rounded up."""
+        known = [trial.bound for trial in self.trials if trial.bound is not None]
+        estimate = _estimate(known)
+        if estimate is None:
+            return None
+        return replace(estimate, mean=rounded_up(sum(map(Fraction, known), Fraction()) / len(known)))
 
     @property
     def answered(self) -> bool:
@@ -162,11 +168,21 @@ class Simulation:
         rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
         if self.bound is not None:
             known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
-            rows.append(self._row(NO_COST_BELOW if self.judged is Judged.WAITING else BOUND, known))
+            costs = self.judged is Judged.WAITING
+            rows.append(self._row(NO_COST_BELOW if costs else BOUND, known, upper=not costs))
         return rows + [entry.row() for entry in self.policies]
 
-    def _row(self, name: str, trials: Sequence[tuple[float | None, float | None, int]]) -> tuple[str, ...]:
-        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks."""
+    def _row(
+        self,
+        name: str,
+        trials: Sequence[tuple[float | None, float | None, int]],
+        *,
+        upper: bool | None = None,
+    ) -> tuple[str, ...]:
+        """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks.
+
+        A bound is an `upper` one of utility, or a lower one of cost.
+        """
         found: dict[str, Iterable[float | None]] = {
             "utility": (figure for figure, _, _ in trials),
             "share_of_naive": (share for _, share, _ in trials),
@@ -179,7 +195,7 @@ class Simulation:
         for column in COLUMNS[self.judged]:
             estimate = _estimate(found.get(column.quantity, ()))
             of_no_interest = estimate is None and column.quantity not in {"utility", "cost"}
-            cells.append("" if of_no_interest else column.shown(estimate))
+            cells.append("" if of_no_interest else column.shown(estimate, upper=upper))
         return (name, *cells)
 
     def _repr_html_(self) -> str:

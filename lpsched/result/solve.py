@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "lpsched-solve/1"
 TRY_TIGHT: Final = "; --effort tight may close it"
+SEARCHED: Final = " after about 1 s of search"
+CUT: Final = ": cut by the clock, a rerun may differ"
 
 
 class Status(StrEnum):
@@ -34,6 +36,7 @@ class Effort(StrEnum):
 
     FAST = "fast"  # one linear program, rounded
     BALANCED = "balanced"  # and tasks exchanged until the loads of the machines are even
+    AUTO = "auto"  # balanced, and about a second of search where the gap is wide
     TIGHT = "tight"  # patterns and search, for bags with few tasks a machine
 
 
@@ -43,7 +46,7 @@ class Result:
 
     objective: str
     unit: str
-    effort: Effort
+    effort: Effort  # as asked for
     status: Status
     regime: Regime | None
     bound_regime: Regime | None
@@ -57,6 +60,7 @@ class Result:
     worth: Worth | None
     timings: FrozenDict[str, float]
     provenance: Provenance
+    effort_used: Effort = Effort.FAST  # the last of fast, balanced and tight that was at work
     tight_may_help: bool = False  # whether more effort is likely to bring value and bound closer
     risk_asked: bool = False
     risk: Risk | None = None  # if asked for, and anything runs
@@ -67,6 +71,7 @@ class Result:
         return self.provenance.header(FORMAT) | {
             "objective": self.objective,
             "effort": self.effort.value,
+            "effort_used": self.effort_used.value,
             "status": self.status.value,
             "regime": self.regime,
             "bound_regime": self.bound_regime,
@@ -85,13 +90,17 @@ class Result:
             **({"risk": None if self.risk is None else self.risk.to_dict()} if self.risk_asked else {}),
         }
 
+    def bound_text(self) -> str:
+        """Write the bound, rounded to the side on which it stays true."""
+        return bound_text(self.bound, upper=self.regime is not None)
+
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         best = "earns more" if self.regime is not None else f"has a smaller {self.objective}"
         rows = [
-            ("bound", f"{number(self.bound)} {self.unit}", f"proved: no schedule {best}"),
+            ("bound", f"{self.bound_text()} {self.unit}", f"proved: no schedule {best}"),
             ("value", f"{number(self.value)} {self.unit}", f"verified: {_this(self)}"),
-            ("gap", percent(self.gap), self.status.value + (TRY_TIGHT if self.tight_may_help else "")),
+            ("gap", gap_text(self.gap), self._how_good()),
         ]
         if self.regime is not None:
             rows.append(("regime", self.regime.value, _meaning(self)))
@@ -103,6 +112,14 @@ class Result:
         if energy is not None:
             rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / 3.6e6)} kWh"))
         return rows
+
+    def _how_good(self) -> str:
+        """Say what was reached, what that took, and what more would do."""
+        if self.status is Status.LIMIT:
+            return self.status.value + CUT
+        searched = self.effort is Effort.AUTO and self.effort_used is Effort.TIGHT
+        after = SEARCHED if searched and self.status is Status.FEASIBLE else ""
+        return self.status.value + after + (TRY_TIGHT if self.tight_may_help else "")
 
     def _repr_html_(self) -> str:
         return html_table((self.provenance.instance_name, "", ""), self.facts())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import html_table, number, percent
+from lpsched.display import bound_text, gap_text, html_table, number
+from lpsched.result.solve import Effort
 
 if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
@@ -67,6 +68,7 @@ class Validation:
     provenance: Provenance
     currency: str = ""
     seed: int = 0
+    effort: Effort = Effort.AUTO  # of the bound
 
     @property
     def valid(self) -> bool:
@@ -78,6 +80,7 @@ class Validation:
         return self.provenance.header(FORMAT) | {
             "seed": self.seed,
             "objective": self.objective,
+            "effort": self.effort.value,
             "bound": self.bound,
             "unit": self.unit,
             "entries": [entry.to_dict() for entry in self.entries],
@@ -95,10 +98,14 @@ class Validation:
             *took,
         )
 
+    def bound_text(self) -> str:
+        """Write the bound, rounded to the side on which it stays true."""
+        return bound_text(self.bound, upper=self.objective == "profit")
+
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each schedule, and one for the bound."""
         others, ran = self._others(), self._anything_ran()
-        bound = ("bound", number(self.bound), "proved")
+        bound = ("bound", self.bound_text(), "proved")
         return [
             bound + ("",) * (len(others) + 1 + ran),
             *(self._row(entry, list(others), ran=ran) for entry in self.entries),
@@ -107,7 +114,7 @@ class Validation:
     def _row(self, entry: Entry, others: list[str], *, ran: bool) -> tuple[str, ...]:
         facts = {} if entry.measured is None else _facts(entry.measured)
         took = (number(entry.seconds, 3),) if ran else ()
-        value = (number(entry.value), percent(entry.gap)) if entry.valid else ("-", "-")
+        value = (number(entry.value), gap_text(entry.gap)) if entry.valid else ("-", "-")
         valid = "yes" if entry.valid else "no"
         return (entry.name, *value, *(number(facts.get(name)) for name in others), valid, *took)
 

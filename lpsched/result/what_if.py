@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import bound_text, html_table, number, percent
+from lpsched.display import gap_text, html_table, lower_text, number, upper_text
 from lpsched.result.marginals import changes_between
 
 if TYPE_CHECKING:
@@ -62,9 +62,14 @@ class WhatIf:
         """Return the two answers in rows."""
         before, after, unit = self.before, self.after, self.before.unit
         rows = [
-            _compared(f"bound (proved), {unit}", before.bound, after.bound),
+            (
+                f"bound (proved), {unit}",
+                before.bound_text(),
+                after.bound_text(),
+                _signed(number(after.bound - before.bound)),
+            ),
             _compared(f"value (verified), {unit}", before.value, after.value),
-            ("gap", percent(before.gap), percent(after.gap), ""),
+            ("gap", gap_text(before.gap), gap_text(after.gap), ""),
         ]
         if before.regime is not None and after.regime is not None:
             rows.append(("regime", before.regime.value, after.regime.value, ""))
@@ -99,8 +104,7 @@ class WhatIf:
         """Say how much the best possible changes."""
         least, most = self.best_changes_by()
         unit = self.before.unit
-        low = "+" * (least > 0) + bound_text(least, upper=False)
-        high = "+" * (most > 0) + bound_text(most, upper=True)
+        low, high = _signed(lower_text(least)), _signed(upper_text(most))
         return f"proved: the best possible changes by {low} to {high} {unit}"
 
     def _repr_html_(self) -> str:
@@ -117,8 +121,8 @@ def _compared(label: str, before: float | None, after: float | None) -> tuple[st
     if before is None or after is None:
         return (label, number(before), number(after), "-")
     same = abs(after - before) <= ROUNDING * max(abs(after), abs(before))
-    return (label, number(before), number(after), _signed(0.0 if same else after - before))
+    return (label, number(before), number(after), _signed(number(0.0 if same else after - before)))
 
 
-def _signed(change: float) -> str:
-    return f"{'+' if change > 0 else ''}{number(change)}"
+def _signed(change: str) -> str:
+    return change if change.startswith("-") or change == "0" else f"+{change}"

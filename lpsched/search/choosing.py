@@ -58,7 +58,7 @@ def is_huge(bag: Bag) -> bool:
 
 
 def least_by_columns(
-    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None
+    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
 ) -> Chosen | None:
     """Return the least weighted sum of energy and makespan; `None` where a second costs nothing.
 
@@ -67,7 +67,7 @@ def least_by_columns(
     SolverError
         If the solver fails.
     """
-    scales = front.scales_for(bag, weights)
+    scales = front.scales_for(bag, weights, whole=whole)
     costs, budget = front.costs_of(scales, weights)
     if budget <= 0 or _has_no_headroom(scales):
         return None

@@ -45,15 +45,17 @@ class Frontier:
     colds: int
 
 
-def frontier(bag: Bag, solver: Solver) -> Frontier:
+def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
     """Return all corners of the front of a bag with watts, under its cap and deadline.
+
+    Without `whole`, a task may be split, and run on several machines at a time.
 
     Raises
     ------
     SolverError
         If the solver fails.
     """
-    search = _FrontSearch(bag, solver)
+    search = _FrontSearch(bag, solver, whole=whole)
     thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
     flat = FINE if search.apart else FLAT
     found, edges = corners(search.minimise, thriftiest, fastest, flat=flat, settle=search.settle)
@@ -100,9 +102,9 @@ class _Found:
 class _FrontSearch:
     """Solves the front program of one bag for one pair of weights after the other."""
 
-    def __init__(self, bag: Bag, solver: Solver) -> None:
-        self.bag, self.solver = bag, solver
-        self.scales = scales_of(bag)
+    def __init__(self, bag: Bag, solver: Solver, *, whole: bool = True) -> None:
+        self.bag, self.solver, self.whole = bag, solver, whole
+        self.scales = scales_of(bag, whole=whole)
         program = front.compile_lp(self.scales, front.Weights(1.0, 1.0), for_all_weights=True)
         self.sweep = CheckedSweep(solver, program)
         self.apart = front.longest_useful(self.scales) > FAR * self.scales.seconds
@@ -112,7 +114,7 @@ class _FrontSearch:
         """Return what is best for these weights."""
         weights, scales, multipliers = front.Weights(joules_weight, seconds_weight), self.scales, None
         if self.apart:
-            scales, solution = least_cost(self.bag, weights, self.solver)
+            scales, solution = least_cost(self.bag, weights, self.solver, whole=self.whole)
         else:
             solution = self.sweep.solve(front.all_costs(scales, weights))
             multipliers = self.sweep.multipliers_of(self.ends)

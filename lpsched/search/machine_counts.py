@@ -58,7 +58,7 @@ class CountSearch:
 
     def __init__(self, bag: Bag, solver: Solver, *, seconds: float) -> None:
         self.bag, self.solver = bag, solver
-        self._scales = scales_of(bag, seconds=seconds)
+        self._scales = scales_of(bag, seconds=seconds, whole=False)
         self._money = profit.money_of(self._scales)
         self._program = compile_lp(self._scales, self._money)
         self._present = require_optimal(solver.solve(self._program))

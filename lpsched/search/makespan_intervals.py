@@ -9,8 +9,9 @@ bound of all. So the leaf with the largest bound is always the one to work on:
     narrow               bounded again on a finer grid; then a schedule of its makespan is asked for
     tried already        halved further, until it is as narrow as it pays
 
-A child is never above its parent, whose prices hold for it as well. The last interval has no end where there
-is no deadline. A leaf whose bound is no better than the best schedule known is not looked at again.
+A child is never above its parent, whose prices hold for it as well, often with a better bound. The last
+interval has no end where there is no deadline. A leaf whose bound is no better than the best schedule known
+is not looked at again.
 """
 
 from __future__ import annotations
@@ -25,36 +26,39 @@ import numpy as np
 from lpsched.formulations.packing import CELLS, PackingOracle, Prices
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.master import with_columns
+from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from fractions import Fraction
 
     from lpsched.instance.arrays import Floats, Integers
     from lpsched.instance.items import Items, Pattern
     from lpsched.lp.master import Master
     from lpsched.lp.program import Solver
-    from lpsched.watch import Watch
 
 WIDE: Final = 1.01  # times the start: wider intervals are bounded by the plain program only
 NARROW: Final = 1 + 5e-4
 NARROWEST: Final = 1 + 1e-4
+FEWEST_CELLS: Final = 2_500  # of the first grid
+CELLS_A_TASK: Final = 1_000  # that a machine runs: each is rounded by up to a cell
 APART: Final = 1e-3  # makespans closer than that, relatively, are not both tried
 FINER: Final = 4  # times the cells of the first grid
 MANY_TASKS: Final = 50  # a machine: from there on the first grid is fine enough
 PATTERN_GAP: Final = 2e-5  # of program and bound of an interval
 FIRST_STEP: Final = 1.05  # where the first interval without an end is cut
 NEXT_STEP: Final = 1.5
+EXACT: Final = 8e-6  # seconds of work counted for each pair in an exact proof,
+CELL: Final = 5e-9  # and for each of its cells, where it has a grid
 
 
 class Proofs(Protocol):
     """Proves in exact arithmetic what prices say of an interval; `None` where that is nothing."""
 
-    def plain(self, omega: Sequence[float], start: float, end: float) -> Fraction | None:
-        """Return the bound if tasks could be split."""
+    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
+        """Return A and B: cost >= A - t B for makespans t up to an end; by patterns, if there are cells."""
 
-    def packed(self, prices: Prices, start: float, end: float, cells: int) -> Fraction | None:
-        """Return the bound by patterns."""
+    def score(self, a: Fraction, b: Fraction, start: float, end: float) -> Fraction | None:
+        """Return the score that no schedule of an interval exceeds, by A and B."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Proof:
     prices: Prices
     start: float
     end: float
+    line: tuple[Fraction, Fraction]  # A and B: all that they say, for any makespan up to the end
     cells: int = 0
 
 
@@ -101,19 +106,20 @@ class IntervalSearch:
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
     standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
-    cells: int = CELLS
+    cells: int = 0  # of the first grid; 0: as many as the tasks of a machine need
     leaves: list[Leaf] = field(default_factory=list)  # those that are done with
     tried: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Bound all makespans by one interval."""
         self._heap: list[tuple[float, float, Leaf]] = []
+        self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
+        self.cells = self.cells or int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
         self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
         program = with_columns(self.oracle.master(), self.oracle.pairs())
         self._plain: Master = self.solver.master(program)
         self._columns: ColumnGeneration[Pattern] | None = None
-        self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
-        self._push(self._bounded(self.low, self.high, None))
+        self._push(self._bounded(self.low, self.high, None, Watch()))
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -122,10 +128,12 @@ class IntervalSearch:
 
     def near(self, leaf: Leaf, most: int) -> list[tuple[int, Integers]]:
         """Return patterns that fit into a leaf, those first that cost least at its prices."""
-        items, prices = self.items, leaf.proof.prices
+        prices = leaf.proof.prices
+        items = self.items.with_cap_price(prices.cap)
         fitting = [each for each in self.patterns if each.seconds <= leaf.end]
         reduced = [
             each.cost
+            + prices.cap * each.joules
             + prices.machines[each.machine] * each.seconds
             - prices.tasks @ items.tasks_in(each.counts)
             for each in fitting
@@ -179,32 +187,35 @@ class IntervalSearch:
         if leaf.level == 0 and leaf.ratio <= WIDE:
             return [self._packed(leaf, 1 if leaf.ratio > NARROW else self._finest, value, watch)]
         if leaf.ratio > NARROW:
-            return self._halves(leaf, value)
+            return self._halves(leaf, value, watch)
         if leaf.level < self._finest:
             return [self._packed(leaf, self._finest, value, watch)]
-        return self._halves(leaf, value) if leaf.ratio > NARROWEST else []
+        return self._halves(leaf, value, watch) if leaf.ratio > NARROWEST else []
 
     def _push(self, leaf: Leaf) -> None:
         heapq.heappush(self._heap, (-leaf.rank, leaf.start, leaf))
 
-    def _halves(self, leaf: Leaf, value: float) -> list[Leaf]:
+    def _halves(self, leaf: Leaf, value: float, watch: Watch) -> list[Leaf]:
         """Cut an interval in two."""
         middle = math.sqrt(leaf.start * leaf.end)
         if math.isinf(leaf.end):
             middle = leaf.start * (FIRST_STEP if value == -math.inf else NEXT_STEP)
-        return [self._bounded(leaf.start, middle, leaf), self._bounded(middle, leaf.end, leaf)]
+        cuts = ((leaf.start, middle), (middle, leaf.end))
+        return [self._bounded(*cut, leaf, watch) for cut in cuts]
 
-    def _bounded(self, start: float, end: float, parent: Leaf | None) -> Leaf:
+    def _bounded(self, start: float, end: float, parent: Leaf | None, watch: Watch) -> Leaf:
         """Return an interval bounded by the plain program, or by its parent where that is better."""
         oracle = self.oracle
         oracle.start, oracle.end = start, end
         self._limit(self._plain, oracle.pairs_upper())
-        prices = oracle.prices(self._plain.solve().multipliers)
-        bound = self.proofs.plain(prices.machines.tolist(), start, end)
-        leaf = Leaf(start, end, bound, 0, Proof(prices, start, end))
-        if parent is None or leaf.rank <= parent.rank:
+        prices = oracle.prices(self._plain.solve(watch).multipliers)
+        watch.count(EXACT * self.items.seconds.size)
+        line = self.proofs.line(prices, end)
+        leaf = Leaf(start, end, self.proofs.score(*line, start, end), 0, Proof(prices, start, end, line))
+        if parent is None:
             return leaf
-        return Leaf(start, end, parent.bound, 0, parent.proof)
+        own = Leaf(start, end, self.proofs.score(*parent.proof.line, start, end), 0, parent.proof)
+        return leaf if leaf.rank <= own.rank else own
 
     def _packed(self, leaf: Leaf, level: int, value: float, watch: Watch) -> Leaf:
         """Return an interval bounded by patterns, if that is better."""
@@ -218,10 +229,12 @@ class IntervalSearch:
         enough = oracle.value(value) if math.isfinite(value) else math.inf
         found = columns.run(gap=PATTERN_GAP, watch=watch, enough=enough)
         prices = oracle.prices(found.multipliers)
-        bound = self.proofs.packed(prices, leaf.start, leaf.end, oracle.cells)
+        line = self.proofs.line(prices, leaf.end, oracle.cells)
+        bound = self.proofs.score(*line, leaf.start, leaf.end)
+        watch.count((EXACT + CELL * oracle.cells) * self.items.seconds.size)
         if bound is None or (leaf.bound is not None and bound >= leaf.bound):
             return replace(leaf, level=level)
-        proof = Proof(prices, leaf.start, leaf.end, oracle.cells)
+        proof = Proof(prices, leaf.start, leaf.end, line, oracle.cells)
         return Leaf(leaf.start, leaf.end, bound, level, proof)
 
     def _limit(self, master: Master, upper: Floats) -> None:

@@ -3,6 +3,8 @@
 The profit program counts time in T, a makespan of the fastest ways. Where slow and cheap ways are best, rho =
 T / t may be so small that the solver's absolute tolerance hides it. Then it is solved again with T as slow as
 the answer.
+
+The row r <= 1 / L is added where the answer without it breaks it (see `weighted_cost.py`).
 """
 
 from __future__ import annotations
@@ -47,7 +49,12 @@ def best_rate(bag: Bag, solver: Solver, *, income: float | None = None, watch: W
         money = replace(money, income=income, unit=max(money.unit, abs(income)))
     cheapest = scales.makespan_of(scales.to_least(money.costs))
     slowest = max(cheapest, bag.site.deadline_seconds or 0.0)  # nobody does better by being slower
-    solution = solver.solve(profit.compile_lp(scales, money), watch=watch)
+    solution = solver.solve(profit.compile_lp(scales.split(), money), watch=watch)
+    if scales.shortest and solution.status is LpStatus.OPTIMAL:
+        if scales.allows(scales.seconds / max(float(solution["rho"][0]), profit.SLOWEST)):
+            scales = scales.split()
+        else:
+            solution = solver.solve(profit.compile_lp(scales, money), watch=watch)
     for _ in range(MOST_RESCALED):
         if solution.status is LpStatus.LIMIT:
             break

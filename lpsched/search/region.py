@@ -1,6 +1,7 @@
 """Everything that a bag can take: all pairs of energy and makespan that some way to run it has, exactly.
 
-With x and t as in `formulations/front.py`, the feasible region is a polyhedron projected on the plane:
+With x and t as in `formulations/front.py`, and tasks that may be split, the feasible region is a polyhedron
+projected on the plane:
 
     R  =  { (E, t) :  E = D(x) + I t,  x meets the demand,  load_j(x) <= t for each machine type j }
 
@@ -75,10 +76,16 @@ def region(bag: Bag, solver: Solver) -> Region:
         If the solver fails.
     """
     free = bag.without_limits()
-    scales = scales_of(free)
-    down = [_point(scales, each) for each in frontier(_without_idling(free, THRIFTY), solver).corners]
-    up = [_point(scales, each) for each in frontier(_without_idling(free, WASTEFUL), solver).corners]
+    scales = scales_of(free, whole=False)
+    down = _chain(scales, THRIFTY, solver)
+    up = _chain(scales, WASTEFUL, solver)
     return Region(tuple(_once([*down, *reversed(up)])), scales.idle_floor_watts)
+
+
+def _chain(scales: Scales, sign: float, solver: Solver) -> list[Point]:
+    """Return the corners from the least makespan to one end, with the energy that the bag takes there."""
+    found = frontier(_without_idling(scales.bag, sign), solver, whole=False)
+    return [_point(scales, each) for each in found.corners]
 
 
 def _without_idling(bag: Bag, sign: float) -> Bag:

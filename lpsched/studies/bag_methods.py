@@ -1,14 +1,17 @@
 """Methods for bags, by the names that a study has for them.
 
-    lp        `lpsched solve`: one linear program, rounded, longest tasks first: the Profit paper's method
+    solve     `lpsched solve`, as hard as its parameter `effort` says: `auto` unless another is given
+    lp        `lpsched solve --effort fast`: one linear program, rounded: the Profit paper's method
     balanced  `lpsched solve --effort balanced`: then tasks exchanged until the loads are even
-    tight     `lpsched solve --effort tight`: then patterns and search, until the gap is closed or time is up
+    tight     `lpsched solve --effort tight`: then patterns and search, until the gap is closed or all is tried
     front     `lpsched front`: every vertex, and a schedule near each
     price     `lpsched price`: the whole profit curve; `points` of it are read off
     region    every energy and makespan that the bag can take, if tasks could be split
     nsga2     the genetic algorithm; the schedule of its front that is best for what is asked
 
 All others are the heuristics of `lpsched validate` (min-min, random, ...) and those of installed packages.
+Their bound, and the front, are as good as their parameter `effort` says. A report takes, for each question, the
+best bound that a run of the study proved (`files/study_reports.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from lpsched.pipeline.objectives import OBJECTIVES
 from lpsched.pipeline.pricing import MOST_POINTS, price_curve
 from lpsched.pipeline.regions import feasible_region
 from lpsched.pipeline.solving import solve
+from lpsched.result.solve import Effort
 from lpsched.studies.method import Answer, Method, OneOf, Order, Whole, check_gap, without_header
 
 if TYPE_CHECKING:
@@ -41,15 +45,16 @@ QUESTION: Final[dict[str, Check]] = {
     "profit_ratio": check_ratio,
     **LIMITS,
 }
+EFFORT: Final[dict[str, Check]] = {"effort": OneOf(tuple(each.value for each in Effort))}
 PRICES: Final = ("price", "profit_ratio")
 DETERMINED: Final = frozenset(
     ("min-min", "max-min", "sufferage", "met", "mct", "olb", "k-percent-best", "min-energy")
 )
 
 
-def _solve(effort: str) -> Callable[[Bag, Order], Answer]:
+def _solve(**effort: str) -> Callable[[Bag, Order], Answer]:
     def run(bag: Bag, order: Order) -> Answer:
-        found = solve(bag, effort=effort, seed=order.seed, time_limit=order.seconds, **order.parameters)
+        found = solve(bag, seed=order.seed, time_limit=order.seconds, **effort, **order.parameters)
         return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
 
     return run
@@ -97,20 +102,22 @@ def _scheduler(name: str) -> Callable[[Bag, Order], Answer]:
 def bag_methods() -> dict[str, Method]:
     """Return every method for bags that there is now; packages may add heuristics."""
     asked: dict[str, Check] = {**QUESTION, "gap": check_gap}
-    evolves: dict[str, Check] = {**QUESTION, "generations": Whole(0)}
-    sampled: dict[str, Check] = {**LIMITS, "sample": Whole(0, MOST_SAMPLED)}
+    judged: dict[str, Check] = {**QUESTION, **EFFORT}
+    evolves: dict[str, Check] = {**judged, "generations": Whole(0)}
+    sampled: dict[str, Check] = {**LIMITS, **EFFORT, "sample": Whole(0, MOST_SAMPLED)}
     priced: dict[str, Check] = {"from_ratio": check_ratio, "to_ratio": check_ratio, **LIMITS}
     found = [
-        Method("lp", "bag", _solve("fast"), asked, limited=True, apart=PRICES),
-        Method("balanced", "bag", _solve("balanced"), asked, limited=True, apart=PRICES),
-        Method("tight", "bag", _solve("tight"), asked, seeded=True, limited=True, apart=PRICES),
+        Method("solve", "bag", _solve(), {**asked, **EFFORT}, seeded=True, limited=True, apart=PRICES),
+        Method("lp", "bag", _solve(effort="fast"), asked, limited=True, apart=PRICES),
+        Method("balanced", "bag", _solve(effort="balanced"), asked, limited=True, apart=PRICES),
+        Method("tight", "bag", _solve(effort="tight"), asked, seeded=True, limited=True, apart=PRICES),
         Method("front", "bag", _front, sampled),
         Method("region", "bag", _region, {}),
         Method("price", "bag", _price, {**priced, "points": Whole(0, MOST_POINTS)}),
         Method(NSGA2, "bag", _scheduler(NSGA2), evolves, seeded=True, limited=True, apart=PRICES),
     ]
     found += [
-        Method(name, "bag", _scheduler(name), QUESTION, seeded=name not in DETERMINED, apart=PRICES)
+        Method(name, "bag", _scheduler(name), judged, seeded=name not in DETERMINED, apart=PRICES)
         for name in names()
     ]
     return {each.name: each for each in found}

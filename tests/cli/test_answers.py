@@ -142,6 +142,34 @@ def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsche
     assert (code, out.count("accepted")) == (0, 3)
 
 
+def test_certify_proves_the_bound_that_solve_prints(lpsched, tmp_path):
+    # Tasks of 2 s, 2 s, 2 s and 0.5 s on two machines: 3.25 s if split, 4 s if not.
+    bag = tmp_path / "whole.json"
+    whole = {
+        "format": "lpsched-bag/1",
+        "name": "whole",
+        "machine_types": [{"name": "cpu", "count": 2}],
+        "task_types": [{"name": "long", "count": 3}, {"name": "short", "count": 1}],
+        "seconds": {"long": {"cpu": 2.0}, "short": {"cpu": 0.5}},
+    }
+    bag.write_text(json.dumps(whole))
+    proof, options = str(tmp_path / "proof.json"), ("--effort", "tight", "--seed", "3", "--time-limit", "60")
+    _, solved, _ = lpsched("solve", str(bag), *options, "--json")
+    code, made, _ = lpsched("certify", str(bag), "-o", proof, *options, "--json")
+    assert (code, float(made["claim"]["bound"])) == (0, solved["bound"])
+    assert solved["bound"] == pytest.approx(4.0, rel=1e-3)
+    assert any(each["cells"] for each in made["intervals"])
+    assert len(made["intervals"]) <= 3  # of dozens of leaves
+    code, checked, _ = lpsched("verify", str(bag), proof, "--json")
+    assert (code, checked["files"][0]["claimed"]) == (0, solved["bound"])
+    assert checked["files"][0]["proved"] >= solved["bound"]
+    # Without patterns it says what a fast solve says.
+    _, fast, _ = lpsched("solve", str(bag), "--effort", "fast", "--json")
+    _, made, _ = lpsched("certify", str(bag), "-o", proof, "--effort", "fast", "--json")
+    assert float(made["claim"]["bound"]) == fast["bound"]
+    assert made["intervals"] is None
+
+
 def test_refused_files_end_with_1_and_a_reason(lpsched, tmp_path):
     proof = tmp_path / "proof.json"
     lpsched("certify", VIDEO, "-o", str(proof))

@@ -231,9 +231,9 @@ def test_a_day_is_certified_and_its_certificate_verified(lpsched, day, tmp_path)
     assert "it is about another day" in out
 
 
-def test_options_of_a_bag_are_refused_for_a_day_and_the_other_way_round(lpsched, day, tmp_path):
-    proof = str(tmp_path / "proof.json")
-    _, _, err = lpsched("certify", day, "-o", proof, "--price", "3")
-    assert "Invalid value for --price: goes with a bag, and this is a day" in err
-    _, _, err = lpsched("certify", "instances/tiny.yaml", "-o", proof, "--time-limit", "3")
-    assert "Invalid value for --time-limit: goes with a day or clusters, and this is neither" in err
+@pytest.mark.parametrize(
+    "option", [("--price", "3"), ("--effort", "tight"), ("--seed", "1")], ids=lambda each: each[0]
+)
+def test_options_of_a_bag_are_refused_for_a_day(lpsched, day, tmp_path, option):
+    _, _, err = lpsched("certify", day, "-o", str(tmp_path / "proof.json"), *option)
+    assert f"Invalid value for {option[0]}: goes with a bag, and this is a day" in err

@@ -87,7 +87,7 @@ def test_the_numbers_of_the_machines_can_be_written(lpsched, tmp_path):
 
 
 def test_without_a_schedule_there_are_no_machines_to_draw(lpsched, tmp_path):
-    # One task of 2 s on two machines: split it takes 1 s, whole it misses a deadline of 1.5 s.
+    # 3.1 + 2 + 2 + 1.9 s on two machines: split they take 4.5 s, whole 5 s, which misses a deadline of 4.8 s.
     bag, picture = tmp_path / "bag.json", tmp_path / "machines.svg"
     raw: dict[str, Any] = {
         "format": "lpsched-bag/1",
@@ -95,17 +95,17 @@ def test_without_a_schedule_there_are_no_machines_to_draw(lpsched, tmp_path):
         "machine_types": [{"name": "m", "count": 2}],
     }
     raw |= {
-        "task_types": [{"name": "t", "count": 1}],
-        "seconds": {"t": {"m": 2.0}},
-        "watts": {"t": {"m": 5.0}},
+        "task_types": [{"name": "a", "count": 1}, {"name": "b", "count": 2}, {"name": "c", "count": 1}],
+        "seconds": {"a": {"m": 3.1}, "b": {"m": 2.0}, "c": {"m": 1.9}},
+        "watts": {name: {"m": 5.0} for name in "abc"},
     }
     bag.write_text(json.dumps(raw))
-    code, out, err = lpsched("front", str(bag), "--deadline", "1.5", "--machines", str(picture))
+    code, out, err = lpsched("front", str(bag), "--deadline", "4.8", "--machines", str(picture))
     assert code == 0
     assert "is not drawn: there is no schedule to look into" in err
     assert not picture.exists()
     assert "late: 1 vertex" in out
-    code, answer, _ = lpsched("front", str(bag), "--deadline", "1.5", "--compare", "min-min", "--json")
+    code, answer, _ = lpsched("front", str(bag), "--deadline", "4.8", "--compare", "min-min", "--json")
     assert code == 1
     assert answer["comparisons"][1]["violations"][0]["code"] == "after-deadline"
 

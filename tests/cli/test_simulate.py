@@ -251,3 +251,11 @@ def test_names_that_look_like_code_are_printed_as_they_stand(lpsched, tmp_path):
     text = page.read_text()
     assert text.count("<script") == 1  # ours; tests/browser sees that no name runs
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_the_bound_that_is_told_is_the_one_that_certify_proves(lpsched, two, tmp_path):
+    told = lpsched("simulate", two, "--policy", "fcfs", "--bound", "--json")[1]["bound"]
+    lpsched("certify", two, "-o", str(tmp_path / "proof.json"))
+    (verdict,) = lpsched("verify", two, str(tmp_path / "proof.json"), "--json")[1]["files"]
+    assert verdict["accepted"]
+    assert told == verdict["claimed"] == verdict["proved"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpsched.compare.between_vertices import schedules_along
-from lpsched.compare.front_points import require_above
+from lpsched.compare.front_points import pair_of, require_above
 from lpsched.compare.fronts import Evolving, compare_fronts
 from lpsched.compare.machines import machine_points
 from lpsched.errors import InstanceError, InvalidScheduleError
@@ -196,13 +196,14 @@ def test_every_schedule_is_held_against_the_proofs(monkeypatch):
 
 
 def test_the_corners_of_the_front_belong_to_the_reference():
-    # Five tasks: split, 10 / 3 are fast, 3.33 s and 1,333.3 J; whole, three are, 4 s and 1,300 J.
-    five = simple_bag([[1.0, 2.0]], [5], [1, 1], [[300.0, 100.0]])
+    # 5.2 s of work on the fast machine, twice that on the slow one. Split, both are done after 10.4 / 3 s, at
+    # 300 J a second on the fast one and 100 J on the slow: 4,160 / 3 J. Whole, 3.2 s are fast: 4 s and 1,360 J.
+    five = simple_bag([[1.0, 2.0], [1.1, 2.2]], [3, 2], [1, 1], [[300.0, 100.0], [300.0, 100.0]])
     result = compare_fronts(five, [])
-    assert result.entries[0].points[-1] == Point(1300.0, 4.0)
-    # From 1,000 J (all slow, 10 s) to the corner's 1,333.3 J, and a tenth more.
-    assert result.reference.energy_joules == pytest.approx(4000 / 3 + 100 / 3)
-    assert result.reference.makespan_seconds == pytest.approx(10.0 + 2 / 3)
+    assert pair_of(result.entries[0].points[-1]) == pytest.approx((1360.0, 4.0))
+    # From 1,040 J (all slow, 10.4 s) to the corner's 4,160 / 3 J, and a tenth more.
+    assert result.reference.energy_joules == pytest.approx(1.1 * 4160 / 3 - 0.1 * 1040)
+    assert result.reference.makespan_seconds == pytest.approx(1.1 * 10.4 - 0.1 * 10.4 / 3)
 
 
 def test_who_is_stopped_runs_nothing_more():

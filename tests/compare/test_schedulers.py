@@ -27,7 +27,7 @@ from lpsched.compare import evolved, schedules
 from lpsched.compare.schedulers import run
 from lpsched.files.schedules import write_schedule
 from lpsched.heuristics import forget, names, register, registry
-from lpsched.pipeline import proving
+from lpsched.pipeline import solving
 from lpsched.pipeline.risks import risk_of
 from lpsched.risk.options import RiskOptions
 from lpsched.schedule.bag import NOTHING
@@ -266,11 +266,11 @@ def test_running_nothing_is_an_answer_only_where_money_counts():
 
 
 def test_a_schedule_better_than_the_bound_is_a_bug_of_ours(monkeypatch):
-    proved = proving.prove
-    monkeypatch.setattr(schedules, "prove", lambda *a, **k: replace(proved(*a, **k), bound=6.1))
+    found = solving.find
+    monkeypatch.setattr(schedules, "find", lambda *a, **k: replace(found(*a, **k), bound=6.1))
     with pytest.raises(InvalidScheduleError, match=r"mct reaches 6\.0, better than the bound of 6\.1"):
         validate(PAIR, heuristics=["mct"])
-    monkeypatch.setattr(schedules, "prove", lambda *a, **k: replace(proved(*a, **k), bound=1.0))
+    monkeypatch.setattr(schedules, "find", lambda *a, **k: replace(found(*a, **k), bound=1.0))
     with pytest.raises(InvalidScheduleError, match=r"lp reaches 3\.4\d+, better than the bound of 1\.0"):
         validate(TINY, heuristics=["lp"], objective="profit")
 
@@ -290,11 +290,12 @@ def test_what_has_not_begun_when_somebody_says_stop_is_not_run():
 
 
 def test_our_own_failure_is_an_entry_too():
-    # Two tasks of 3 s on one machine and one of 4 s: 5 s are enough for split tasks, not for whole ones.
-    bag = simple_bag([[3.0, 4.0]], [3], [1, 1])
-    due = validate(bag, heuristics=["lp"], objective="makespan", deadline=5.3)
-    assert [each.code for each in due.entries[0].violations] == ["failed"]
-    assert "no schedule was found within the limits" in due.entries[0].violations[0].sentence
+    # 3.1 + 2 + 2 + 1.9 s on two machines: split they take 4.5 s, whole 5 s.
+    bag = simple_bag([[3.1], [2.0], [1.9]], [1, 2, 1], [2])
+    due = validate(bag, {"mine": solve(bag).schedule}, heuristics=["lp"], deadline=4.8)
+    assert [each.code for entry in due.entries for each in entry.violations] == ["after-deadline", "failed"]
+    assert "no schedule of whole tasks ends by then" in due.entries[1].violations[0].sentence
+    assert due.bound == pytest.approx(4.5)
 
 
 def test_nsga2_brings_the_schedule_of_its_front_that_is_best_for_what_is_asked():
@@ -329,8 +330,15 @@ def test_a_function_is_timed_and_checked_alone():
 def test_the_table_tells_what_is_known_and_not_the_objective_twice():
     result = validate(PAIR, heuristics=["mct"])
     assert result.headers() == ("scheduler", "makespan, seconds", "gap", "energy, joules", "valid", "seconds")
-    assert result.rows()[0] == ("bound", "4.5", "proved", "", "", "")
-    assert result.rows()[1][:5] == ("mct", "6", "33.33 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
+    assert result.rows()[0] == (
+        "bound",
+        "6",
+        "proved",
+        "",
+        "",
+        "",
+    )  # one of two machines runs two tasks of 3 s
+    assert result.rows()[1][:5] == ("mct", "6", "0 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
     plain = validate(replace(PAIR, watts=None), {"mine": judged(ROWS).schedule})
     assert plain.headers() == ("scheduler", "makespan, seconds", "gap", "valid")
     priced = validate(TINY, heuristics=["mct"], objective="energy")

@@ -122,9 +122,10 @@ def test_a_changed_certificate_is_refused(files):
 def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(files):
     (verdict,) = audit(TINY, [files["proof.json"]]).files
     near = type(verdict)(
-        **{name: getattr(verdict, name) for name in type(verdict).__slots__} | {"claimed": 3.4799999}
+        **{name: getattr(verdict, name) for name in type(verdict).__slots__} | {"claimed": 3.4800001}
     )
-    assert near.row()[3:] == ("profit 3.4799999 USD/hour", "3.48 USD/hour")
+    # Proved are 3.48 and the rounding of a double; both are written rounded up, and equal up to eight digits.
+    assert near.row()[3:] == ("profit 3.4800001 USD/hour", "3.48000001 USD/hour")
 
 
 def test_a_makespan_can_be_certified_without_watts_though_electricity_has_a_price(tmp_path):
@@ -161,11 +162,11 @@ def test_ends_beyond_all_time_are_refused_in_words(files, end):
 
 
 def test_a_file_of_another_format_is_told_by_its_format_alone(files):
-    content = json.loads(files["proof.json"].read_text()) | {"format": "lpsched-certificate/2"}
+    content = json.loads(files["proof.json"].read_text()) | {"format": "lpsched-certificate/9"}
     files["proof.json"].write_text(json.dumps(content))
     (verdict,) = audit(TINY, [files["proof.json"]]).files
     (reason,) = verdict.reasons
-    assert "found the text 'lpsched-certificate/2', needs 'lpsched-schedule/1'" in reason
+    assert "found the text 'lpsched-certificate/9', needs 'lpsched-schedule/1'" in reason
 
 
 def test_more_machines_than_any_double_can_count_are_a_violation(files):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpsched.certificate.bounds import Multipliers, Prover
+from lpsched.certificate.bounds import Multipliers
 from lpsched.formulations import front, profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance import Bag, Prices, Site, Table, bag_from_dict
 from lpsched.lp.highs import HighsSolver
+from lpsched.pipeline.proving import prover_of
 from lpsched.recovery.lpt import place
 from lpsched.recovery.rounding import round_shares
 from lpsched.recovery.waiting import ended
@@ -48,11 +49,11 @@ class Case:
     def proved(self, bag: Bag, relaxation: Relaxation) -> float:
         prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
         if self.name == "profit":
-            return float(Prover(bag).rate(prices))
-        return float(Prover(bag).cost(prices, self.weights.joules, self.weights.seconds))
+            return float(prover_of(bag).rate(prices))
+        return float(prover_of(bag).cost(prices, self.weights.joules, self.weights.seconds))
 
     def standing(self, bag: Bag) -> float:
-        return float(Prover(bag).standing()) if self.name == "profit" else 0.0
+        return float(prover_of(bag).standing()) if self.name == "profit" else 0.0
 
     @property
     def weights(self) -> front.Weights:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -33,11 +35,15 @@ def busy_day(tasks=40, *, machines=(1, 2), watts=50.0, period=None):
     return replace(day, period=Period(60.0, 240.0, "prorated", 20_000.0) if period is None else period)
 
 
-def test_the_bound_is_what_its_prices_prove_to_the_plain_checker():
+def test_the_bound_is_what_its_prices_prove_to_the_plain_checker_to_the_last_digit():
     day = busy_day()
     found = arrival_bound(day)
-    assert found.bound == proved_by(offers_of(day), found.prices)
-    assert check(day, certificate_of(day, found.prices, found.bound)).accepted
+    verdict = check(day, certificate_of(day, found.prices, found.bound))
+    assert verdict.accepted
+    below = math.nextafter(found.bound, -math.inf)
+    assert Fraction(below) < verdict.proved <= Fraction(found.bound)
+    assert not check(day, certificate_of(day, found.prices, below)).accepted
+    assert found.bound == pytest.approx(proved_by(offers_of(day), found.prices), rel=1e-10)
     assert found.bound < 0.8 * found.naive
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lpsched.files.bags import read_bag
 from lpsched.generate.resampling import resampled
-from lpsched.pipeline import balancing, solve
+from lpsched.pipeline import balancing, recovering, solve
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.recovering import Recovered
 from lpsched.pipeline.solvers import default_solver
@@ -39,7 +39,7 @@ def test_ten_tasks_a_machine_lose_several_times_less(ratio, times):
 def test_exchanges_between_types_help_where_one_type_is_stuck(monkeypatch):
     # Ratio 1.5: general-4 runs two kinds of tasks, and its loads cannot be evened out on their own.
     with_exchanges = solve(FEW, profit_ratio=1.5, effort="balanced")
-    monkeypatch.setattr(balancing, "MOST_CELLS", 0)
+    monkeypatch.setattr(recovering, "MOST_CELLS", 0)
     without = solve(FEW, profit_ratio=1.5, effort="balanced")
     assert with_exchanges.gap < without.gap / 2 < solve(FEW, profit_ratio=1.5).gap / 2
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from lpsched.errors import NotFoundError
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.files.bags import read_bag
 from lpsched.instance import Prices, Site
 from lpsched.instance.terms import Terms
@@ -18,7 +18,7 @@ from lpsched.pipeline.price_stretches import price_stretches
 from lpsched.relaxation import Regime
 from lpsched.verify.bag import examine
 from tests.property.bags import ORDINARY, priced_bags
-from tests.support import simple_bag
+from tests.support import half_full
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -79,7 +79,7 @@ def assert_like_a_solve(bag, stretch, share):
     """Hold a place on a stretch against `solve` at its price, and its schedule against the verifier."""
     price = between(stretch.from_price, stretch.to_price, share)
     if stretch.schedule is None:
-        with pytest.raises(NotFoundError):
+        with pytest.raises((InfeasibleError, NotFoundError)):
             solve(bag, price=price)
         return
     result = solve(bag, price=price)
@@ -103,26 +103,25 @@ def assert_like_a_solve(bag, stretch, share):
 
 
 def test_profit_of_the_schedule_may_begin_later_than_that_of_the_bound():
-    # Three tasks of 1 s and 3.6 kJ on two machines that idle at 3.6 kW; a kWh costs 1 USD. Split: 1.5 s, 3 x
-    # 0.001 USD, so 0.003 is needed. Whole: 2 s, one machine idles for 1 s: 0.004 is needed. Above idle a task
-    # takes nothing, so that any price is worth running for.
-    bag = simple_bag([[1.0]], [3], [2], [[3600.0]], [3600.0])
+    # 8 s of work at 3.6 kW on two machines that idle at 3.6 kW; a kWh costs 1 USD. Split: 4 s, 8 x 0.001 USD, so
+    # 0.008 is needed. Whole: 6 s, one machine idles for 4 s: 0.012 is needed. Above idle a task takes nothing,
+    # so that any price is worth running for.
+    bag = half_full(watts=3600.0, idle=3600.0)
     bag = replace(bag, prices=Prices(electricity_per_kwh=1.0))
-    stretches = price_stretches(bag, price_curve(bag), to_price=0.01)
+    stretches = price_stretches(bag, price_curve(bag), to_price=0.02)
     assert [(each.regime, each.bound_regime) for each in stretches] == [
         (Regime.LOSS, Regime.LOSS),
         (Regime.LOSS, Regime.PROFIT),
         (Regime.PROFIT, Regime.PROFIT),
     ]
-    assert [each.to_price for each in stretches] == pytest.approx([0.003, 0.004, 0.01], rel=1e-9)
-    assert stretches[-1].value_at_to == pytest.approx(3600 * 0.006 / 2)  # 0.01 less 0.004, in 2 s
-    assert stretches[-1].bound_at_to == pytest.approx(3600 * 0.007 / 1.5)
+    assert [each.to_price for each in stretches] == pytest.approx([0.008, 0.012, 0.02], rel=1e-9)
+    assert stretches[-1].value_at_to == pytest.approx(3600 * 0.008 / 6)  # 0.02 less 0.012, in 6 s
+    assert stretches[-1].bound_at_to == pytest.approx(3600 * 0.012 / 4)
 
 
 def test_where_no_schedule_meets_the_deadline_the_bound_stays():
-    # Three tasks of 1 s on two machines take 1.5 s if split, 2 s if not.
-    bag = simple_bag([[1.0]], [3], [2], [[100.0]])
-    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0), site=Site(deadline_seconds=1.8))
+    bag = half_full(watts=100.0)  # 4 s if split, 6 s if not
+    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0), site=Site(deadline_seconds=5.0))
     for each in price_stretches(bag, price_curve(bag)):
         assert (each.schedule, each.measured, each.regime, each.value_at_from) == (None, None, None, None)
         assert each.bound_at_from <= each.bound_at_to

@@ -19,7 +19,7 @@ from lpsched.instance.terms import Terms
 from lpsched.pipeline import price_curve, sensitivities, sensitivity, solve
 from lpsched.pipeline.sensitivities import MOST_PAIRS, NO_PRICE
 from lpsched.relaxation import Regime
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -75,9 +75,11 @@ def test_overhead_wear_depreciation_and_pue_are_part_of_what_a_bag_costs():
 
 
 def test_whole_tasks_may_need_a_higher_price_than_split_ones():
-    # 3 tasks on 2 machines: split, 1.5 hours and 3 kWh; whole, 2 hours, one of them idle for one machine: 3.1 kWh.
-    need = sensitivity(one_type(task_types=(TaskType(name="render", count=3),))).price_need
-    assert (need.needed, need.enough) == pytest.approx((3.0, 3.1), rel=1e-12)
+    # 8 hours of work at 1 kW on 2 machines: split, 4 hours and 8 kWh; whole, 6 hours, 4 of them idle for one
+    # machine at 0.1 kW: 8.4 kWh.
+    bag = replace(half_full(HOUR, watts=1000.0, idle=100.0), prices=Prices(electricity_per_kwh=1.0))
+    need = sensitivity(bag).price_need
+    assert (need.needed, need.enough) == pytest.approx((8.0, 8.4), rel=1e-12)
 
 
 @pytest.mark.parametrize("bag", [TINY, VIDEO])
@@ -435,13 +437,10 @@ def test_without_watts_nothing_is_said_about_electricity():
     assert found.machines[0].adds_per_hour == pytest.approx(5.0, rel=1e-9)  # 60 USD in 12 / m hours
 
 
-def test_a_task_longer_than_the_deadline_leaves_nothing_to_say_about_machines():
+def test_a_task_longer_than_the_deadline_is_proved_infeasible():
     # Split in two, one task of an hour would be done in half of that.
-    found = sensitivity(one_type(task_types=(TaskType(name="render", count=1),)), deadline=0.75 * HOUR)
-    assert (found.machines, found.value, found.price_need.enough) == ((), None, None)
-    assert found.notes == (
-        "no number of machines keeps the deadline of 2,700 s: there is a task that takes 3,600 s",
-    )
+    with pytest.raises(InfeasibleError, match=r"2,700 s, but no schedule takes less than 3,600 s"):
+        sensitivity(one_type(task_types=(TaskType(name="render", count=1),)), deadline=0.75 * HOUR)
 
 
 def test_a_bag_with_too_many_pairs_is_told_so(monkeypatch):

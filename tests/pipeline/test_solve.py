@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpsched
-from lpsched.certificate.bounds import Prover
-from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, SolverError
 from lpsched.files.bags import read_bag
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
 from lpsched.pipeline import recovering, solve
 from lpsched.pipeline.objectives import Makespan
+from lpsched.pipeline.proving import prover_of
 from lpsched.relaxation import Regime
 from lpsched.result import relative_gap
 from lpsched.schedule.bag import Schedule
-from tests.support import bags, simple_bag
+from tests.support import bags, half_full, simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -113,10 +113,10 @@ def test_a_deadline_shorter_than_the_bound_is_infeasible_and_both_numbers_are_na
         solve(TINY, deadline=11.9)
 
 
-def test_a_deadline_that_only_split_tasks_meet_is_neither_met_nor_called_infeasible():
-    # Three tasks of 1 s on two machines: 1.5 s if they could be split, 2 s as they are.
-    with pytest.raises(NotFoundError, match=r"ends at 2\.0 s, but the deadline is 1\.75 s"):
-        solve(simple_bag([[1.0]], [3], [2]), deadline=1.75)
+def test_a_deadline_that_only_split_tasks_meet_is_infeasible_where_all_assignments_can_be_searched():
+    # 4 s if tasks could be split, 6 s as they are.
+    with pytest.raises(InfeasibleError, match=r"deadline is 5 s"):
+        solve(half_full(), deadline=5.0)
 
 
 def test_a_deadline_that_the_first_schedule_misses_is_met_by_another():
@@ -407,7 +407,7 @@ def test_the_same_bag_gives_the_same_schedule_twice():
 @given(bags(most_types=3, most_tasks=40, most_machines=6, amounts=st.floats(0.1, 10)))
 def test_the_bound_reported_is_the_exact_proof_rounded_down(bag):
     bag = bag.without_limits()
-    exact = Prover(bag).makespan(Makespan().relax(bag, HighsSolver()).multipliers)
+    exact = prover_of(bag).makespan(Makespan().relax(bag, HighsSolver()).multipliers)
     bound = solve(bag, objective="makespan").bound
     assert Fraction(bound) <= exact < Fraction(math.nextafter(bound, math.inf))
 
@@ -508,10 +508,10 @@ def test_a_schedule_that_fails_verification_is_never_an_answer(monkeypatch):
 
 
 def test_the_gap_asked_for_decides_what_is_called_optimal():
-    bag = simple_bag([[1.0]], [3], [2])  # bound 1.5, value 2: gap 1/3
-    assert solve(bag, gap=0.4).status.value == "optimal"
-    assert solve(bag, gap=1 / 3).status.value == "optimal"
-    assert solve(bag, gap=0.3).status.value == "feasible"
+    bag = half_full()  # bound 4, value 6: gap 1/2
+    assert solve(bag, gap=0.6).status.value == "optimal"
+    assert solve(bag, gap=0.5).status.value == "optimal"
+    assert solve(bag, gap=0.4).status.value == "feasible"
 
 
 def test_the_relative_gap():

@@ -50,8 +50,8 @@ def test_a_type_set_to_0_is_gone_with_its_columns(two_types):
     assert list(map(list, less.watts)) == [[50.0], [40.0]]
     found = what_if(two_types, {"gpu": 0}, objective="makespan")
     assert found.counts_after == {"cpu": 2, "gpu": 0}
-    # 40 tasks of 8 s and 5 of 3 s on two machines: 335 s of work.
-    assert found.after.bound == pytest.approx(167.5)
+    # 40 tasks of 8 s and 5 of 3 s on two machines: 335 s of work, and whole seconds.
+    assert found.after.bound == 168.0
 
 
 def test_a_task_type_that_could_run_nowhere_is_refused(two_types):

@@ -95,8 +95,24 @@ def limited_bags(draw, ranges: Ranges) -> Bag:
     if draw(st.booleans()):
         fastest = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
         deadline = draw(st.floats(1.1, 5.0)) * fastest
+        short = least_cost(without_pairs_beyond(bag, deadline), joules_weight=0.0, seconds_weight=1.0)
+        if short > deadline / 1.05:  # the pairs that are left take longer
+            deadline *= short / fastest
         bag = replace(bag, site=bag.site.model_copy(update={"deadline_seconds": deadline}))
     return bag
+
+
+def without_pairs_beyond(bag: Bag, deadline: float) -> Bag:
+    """Return the bag with the pairs that are done by then; none is the last of its task type."""
+
+    def only(table: Table) -> Table:
+        rows = [
+            [cell if e is not None and e <= deadline else None for cell, e in zip(*both, strict=True)]
+            for both in zip(table, bag.seconds, strict=True)
+        ]
+        return Table.of(rows)
+
+    return replace(bag, seconds=only(bag.seconds), watts=only(bag.watts))
 
 
 @st.composite

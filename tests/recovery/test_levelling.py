@@ -43,6 +43,14 @@ def test_what_longest_first_leaves_uneven_is_evened_out():
     assert loads(bag, after) == [6.0, 6.0]
 
 
+def test_what_is_short_enough_is_left_as_it_is():
+    # 7 and 5 s as above: enough by 7 s, and not by 6.5.
+    bag = simple_bag([[3.0], [2.0]], [2, 3], [2])
+    before = place(bag, [{0: 2}, {0: 3}])
+    assert loads(bag, levelled(bag, before, 7.0)) == [5.0, 7.0]
+    assert loads(bag, levelled(bag, before, 6.5)) == [6.0, 6.0]
+
+
 def test_idle_machines_take_their_part():
     bag = simple_bag([[1.0]], [9], [3])
     after = levelled(bag, Schedule((on_machine(("t0", 9)),)))

@@ -67,7 +67,8 @@ def lead_of(page):
 def test_the_page_of_an_answer_has_every_part():
     page = solve_page(looked_at(TINY))
     assert lead_of(page) == (
-        "This bag can earn at most 3.48 USD/hour at a price of 0.02 USD, proved; here is a schedule that earns 3.48, "
+        # 3.48 rounded up: the doubles of watts, seconds and prices make it a little more
+        "This bag can earn at most 3.48001 USD/hour at a price of 0.02 USD, proved; here is a schedule that earns 3.48, "
         "which is the best possible, in 12 seconds with 0.00233333 kWh."
     )
     assert headings(page) == [
@@ -98,12 +99,12 @@ def test_the_page_of_an_answer_has_every_part():
             "Better not run at a price of 0.005 USD: waiting costs 0.144 USD/hour, and every schedule loses more, proved.",
         ),
         (
-            {"price": 0.006},  # the thrifty end: (0.006 - 0.0066) in 30 s
-            "This bag loses at least 0.072 USD/hour at a price of 0.006 USD, proved; here is a schedule that",
+            {"price": 0.006},  # the thrifty end: (0.006 - 0.0066) in 30 s, rounded down
+            "This bag loses at least 0.0719999 USD/hour at a price of 0.006 USD, proved; here is a schedule that",
         ),
         (
-            {"price": 0.001, "deadline": 30.0},  # 0.001 - 0.0066 in 30 s
-            "This bag loses at least 0.672 USD/hour at a price of 0.001 USD, proved; here is a schedule that",
+            {"price": 0.001, "deadline": 30.0},  # 0.001 - 0.0066 in 30 s, rounded down
+            "This bag loses at least 0.671999 USD/hour at a price of 0.001 USD, proved; here is a schedule that",
         ),
     ],
 )
@@ -125,8 +126,8 @@ def test_a_schedule_may_lose_where_the_bound_earns():
     result = solve(bag, price=0.0035)
     lead = result_lead(overview(bag, price=0.0035, result=result), result)
     assert lead.startswith(
-        "This bag can earn at most 1.2 USD/hour at a price of 0.0035 USD, proved; "
-    )  # 0.0005 / 1.5 s
+        "This bag can earn at most 1.20001 USD/hour at a price of 0.0035 USD, proved; "
+    )  # 0.0005 / 1.5 s, rounded up
     assert "here is a schedule that loses 0.9, in 2 seconds" in lead
 
 
@@ -190,7 +191,8 @@ def test_names_are_shown_and_never_run():
 def test_the_page_of_prices_answers_what_the_profit_depends_on():
     page = price_page(overview(TINY, curve=price_curve(TINY), sensitivity=sensitivity(TINY)))
     assert lead_of(page) == (
-        "Below a price of 0.0066 USD no schedule of this bag earns anything, proved; up to 0.0054 USD it is better not "
+        # 0.0066, rounded down
+        "Below a price of 0.00659999 USD no schedule of this bag earns anything, proved; up to 0.0054 USD it is better not "
         "run; the whole curve has 4 pieces."
     )
     assert headings(page) == [

@@ -85,7 +85,7 @@ def data(text):
 def test_the_numbers_for_the_browser_name_every_reading_once_and_exactly():
     _, told = data(page("t", "", [Section("s", (slider(begins_at=1.1),))]))
     assert told["begins"] == 1.1
-    assert told["formats"] == [["USD", 6], ["J", 6]]
+    assert told["formats"] == [["USD", 6, False], ["J", 6, False]]
     assert told["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
     marks = [["there", 0, [0.0, 1.0], [0.0, 1.0], "a"]]
     assert told["stretches"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]

@@ -15,7 +15,7 @@ from lpsched.formulations import front as formulation
 from lpsched.lp.highs import HighsSolver
 from lpsched.pipeline import front
 from lpsched.search.frontier import frontier
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -63,9 +63,9 @@ def test_ties_at_the_ends_are_broken_by_the_other_criterion():
     # Both machine types take 100 J for a task: the least energy is 600 J whatever is done, so 3 s is the point.
     bag = simple_bag([[1.0, 1.0]], [6], [1, 1], watts=[[100.0, 100.0]])
     assert points(front(bag)) == [pytest.approx((600.0, 3.0))]
-    # 'slow' takes twice as long at half the watts: 6 + 3 tasks a second, and 600 J as well.
-    bag = simple_bag([[1.0, 2.0]], [6], [6, 6], watts=[[100.0, 50.0]])
-    assert points(front(bag)) == [pytest.approx((600.0, 2 / 3), rel=1e-9)]
+    # 'slow' takes twice as long at half the watts: 12 + 6 tasks in 2 s, and 100 J for each of them.
+    bag = simple_bag([[1.0, 2.0]], [18], [6, 6], watts=[[100.0, 50.0]])
+    assert points(front(bag)) == [pytest.approx((1800.0, 2.0), rel=1e-9)]
 
 
 @pytest.mark.parametrize("name", ["video-transcoding", "profit-30x9", "profit-30x9-idle", "spec-2010"])
@@ -173,8 +173,7 @@ def test_a_hot_start_that_lies_is_found_out_and_solved_from_cold(spoil):
 
 
 def test_a_schedule_that_misses_the_deadline_is_left_out():
-    # Three tasks of 1 s on two machines: 1.5 s split, 2 s whole.
-    result = front(simple_bag([[1.0]], [3], [2], watts=[[5.0]]), deadline=1.75)
+    result = front(half_full(watts=5.0), deadline=5.0)  # 4 s split, 6 s whole
     assert result.schedules == (None,)
     assert result.to_dict()["schedules"] == [None]
     assert result.rows()[0][3:] == ("-", "-", "-")

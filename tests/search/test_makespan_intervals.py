@@ -28,7 +28,7 @@ def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
 def reproved(search, proof):
     if proof.cells:
         return search.proofs.packed(proof.prices, proof.start, proof.end, proof.cells)
-    return search.proofs.plain(proof.prices.machines.tolist(), proof.start, proof.end)
+    return search.proofs.plain(proof.prices, proof.start, proof.end)
 
 
 def check_cover(search, low, high) -> None:
@@ -77,7 +77,7 @@ def test_halves_are_never_above_the_whole():
     search = search_of(replace(bag, prices=prices), "profit")
     leaf = search.refine(-math.inf, 0.0, Watch(5.0))
     assert leaf.proof.cells > 0
-    assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf))  # noqa: SLF001
+    assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf, Watch()))  # noqa: SLF001
 
 
 def test_bounds_near_enough_to_the_value_end_the_work():

@@ -18,7 +18,7 @@ from lpsched.pipeline import front, price_curve, solve
 from lpsched.relaxation import Regime
 from lpsched.schedule.bag import NOTHING
 from lpsched.verify.bag import examine
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -76,8 +76,8 @@ def test_a_deadline_leaves_no_piece_without_work():
 
 
 def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
-    bag = replace(simple_bag([[1.0]], [3], [2]), prices=Prices(electricity_per_kwh=0.0))
-    curve = price_curve(bag, deadline=1.75, points=2)
+    bag = replace(half_full(), prices=Prices(electricity_per_kwh=0.0))  # 4 s split, 6 s whole
+    curve = price_curve(bag, deadline=5.0, points=2)
     assert curve.pieces[0].value_at_from is None
     assert curve.pieces[0].schedule is None
     assert curve.pieces[0].from_ratio is None  # free energy has no ratio
@@ -224,9 +224,9 @@ def test_a_point_earns_what_the_schedules_of_its_piece_are_measured_to_earn_ther
 
 
 def test_points_of_a_bag_that_costs_nothing_to_run_go_on_beyond_a_price_of_nothing():
-    # 5 tasks of 10 s on 2 machines: 25 s if they could be split, 30 s as they are; so 1.5 USD bring 216 or 180/h.
-    free = simple_bag([[10.0]], [5], [2], watts=[[100.0]])
+    # 40 s if tasks could be split, 60 s as they are; so 1.5 USD bring 135 or 90 an hour.
+    free = half_full(10.0, watts=100.0)
     curve = price_curve(replace(free, prices=Prices(electricity_per_kwh=0.0)), points=2)
     assert [point.price for point in curve.points] == [0.0, 1.5]
-    assert curve.points[1].bound == pytest.approx(216.0)
-    assert curve.points[1].value == pytest.approx(180.0)
+    assert curve.points[1].bound == pytest.approx(135.0)
+    assert curve.points[1].value == pytest.approx(90.0)

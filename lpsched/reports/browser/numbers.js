@@ -54,6 +54,35 @@ function number(value, digits = 6) {
   return sign + withoutZeros(decimals === undefined ? grouped : grouped + "." + decimals);
 }
 
+// The smallest number of so many digits that is not below: as bound_text(value, upper=True). 100 digits hold
+// every double from SMALL on; of a smaller one, what they leave out does not change the digits before. The value
+// is multiplied by a power of ten first, exactly.
+function roundedUp(value, digits = 6, shift = 0) {
+  if (value === null || !Number.isFinite(value) || value === 0) return number(value === 0 ? 0 : value, digits);
+  const [figures, exponent] = Math.abs(value).toExponential(100).split("e");
+  const power = Number(exponent) + shift;
+  const isPlain = power >= -3 && power < 15; // from SMALL to LARGE
+  const kept = isPlain ? Math.max(digits, power + 1) : digits;
+  const all = figures.replace(".", "");
+  const isMore = value > 0 && /[1-9]/.test(all.slice(kept));
+  const shown = String(BigInt(all.slice(0, kept)) + (isMore ? 1n : 0n)); // one digit longer after 99...9
+  const sign = value < 0 ? "-" : "";
+  const first = power + shown.length - kept; // the power of ten of the first digit
+  if (!isPlain && (first < -4 || first >= digits)) {
+    const power10 = String(Math.abs(first)).padStart(2, "0");
+    return sign + withoutZeros(shown[0] + "." + shown.slice(1)) + "e" + (first < 0 ? "-" : "+") + power10;
+  }
+  const padded = first < 0 ? "0".repeat(-first) + shown : shown;
+  const whole = padded.slice(0, Math.max(0, first) + 1);
+  const grouped = isPlain ? whole.replace(/\B(?=(\d{3})+$)/g, ",") : whole;
+  return sign + withoutZeros(grouped + "." + padded.slice(whole.length)).replace(/\.$/, "");
+}
+
+function gapText(gap) {
+  if (gap === null) return "-";
+  return roundedUp(Math.abs(gap) > ROUNDING ? gap * (1 - ROUNDING) : 0, 4, 2) + " %";
+}
+
 function percent(share) {
   if (share === null) return "-";
   return number(Math.abs(share) > ROUNDING ? 100 * share : 0, 4) + " %";

@@ -13,13 +13,14 @@ function written(reading, formats, x, start, stop) {
   if (reading === null) return "-";
   if (typeof reading === "string") return reading;
   const [format, a, b, c, d] = reading;
-  const [unit, digits] = formats[format];
+  const [unit, digits, upper] = formats[format];
   const value = lineAt(x, start, stop, a, b) + 0; // no minus before a zero
   if (c !== undefined) {
     const below = lineAt(x, start, stop, c, d);
-    return percent(below !== 0 ? value / below : value !== 0 ? null : 0);
+    return gapText(below !== 0 ? value / below : value !== 0 ? null : 0);
   }
-  return unit === "%" ? percent(value) : (number(value, digits) + " " + unit).trimEnd();
+  if (unit === "%") return percent(value);
+  return ((upper ? roundedUp(value, digits) : number(value, digits)) + " " + unit).trimEnd();
 }
 
 // Most cells stay as they are, and need not be laid out again.

@@ -1,0 +1,69 @@
+"""A printed bound is true: parsed back as an exact number it is on the right side of the double."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lpsched.display import bound_text, gap_text, number, share_text
+
+ANY_NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+DIGITS = st.integers(1, 17)
+
+
+def parsed(text: str) -> Fraction:
+    return Fraction(text.replace(",", ""))
+
+
+def last_digit(value: float, digits: int) -> Fraction:
+    """Return one unit of the last digit that is written: of `digits` figures, or of a whole number."""
+    unit = Fraction(10) ** (Decimal(value).adjusted() - digits + 1)
+    return min(unit, Fraction(1)) if Fraction(1, 1000) <= abs(Fraction(value)) < 10**15 else unit
+
+
+@given(ANY_NUMBER, DIGITS)
+@example(999_999.6, 6)  # the carry makes a digit more
+@example(0.00099999999, 6)  # and so does this one, into another notation
+@example(-1234.5678, 6)
+@example(5e-324, 6)
+@example(1.7976931348623157e308, 6)
+def test_an_upper_bound_is_written_no_lower_and_a_lower_one_no_higher(value, digits):
+    upper, lower = (parsed(bound_text(value, upper=side, digits=digits)) for side in (True, False))
+    unit = last_digit(value, digits)
+    assert lower <= Fraction(value) <= upper
+    assert upper - Fraction(value) < unit
+    assert Fraction(value) - lower < unit
+
+
+@given(st.floats(-1e17, 1e17))
+def test_a_bound_looks_as_any_number_does(value):
+    # Rounding to the nearest goes either up or down.
+    assert number(value + 0.0) in {bound_text(value, upper=True), bound_text(value, upper=False)}
+
+
+@given(st.fractions(max_denominator=10**9), st.booleans())
+def test_exact_fractions_are_rounded_once(value, upper):
+    shown = parsed(bound_text(value, upper=upper))
+    assert shown >= value if upper else shown <= value
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 12.0, -3.5, 1_234_567.0, 0.25])
+def test_what_needs_no_rounding_is_the_same_on_both_sides(value):
+    assert bound_text(value, upper=True) == bound_text(value, upper=False) == number(value + 0.0)
+
+
+@given(st.floats(1e-13, 1e6))
+def test_no_gap_looks_smaller_and_no_share_larger_than_it_is(share):
+    rounding = Fraction(2, 10**14)  # of quotients of doubles
+    assert parsed(gap_text(share).removesuffix(" %")) >= 100 * Fraction(share) * (1 - rounding)
+    assert parsed(share_text(share).removesuffix(" %")) <= 100 * Fraction(share) * (1 + rounding)
+
+
+@given(st.integers(1, 9_999))
+def test_a_gap_of_four_digits_is_written_as_it_is(hundredths):
+    # 12.34 % is 0.1234, whose double is a little above or below.
+    assert gap_text(hundredths / 10_000) == share_text(hundredths / 10_000) == f"{number(hundredths / 100)} %"
