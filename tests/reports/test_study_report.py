@@ -199,7 +199,7 @@ def test_reasons_come_with_the_most_frequent_first(lines):
     ]
 
 
-def asked_of_a_bag(number, method, value, bound, objective="makespan", hashed="a", **parameters):
+def asked_of_a_bag(number, method, value, bound, *, objective="makespan", hashed="a", **parameters):
     """Return a run of a bag, with its own bound."""
     told = {"value": value, "bound": bound, "gap": abs(bound - value) / bound, "unit": "s"}
     run = a_run(number, method, 0.0, **parameters)

@@ -73,7 +73,7 @@ def test_loads_are_evened_out_at_every_vertex_unless_one_is_told_to_be_fast():
     above = [
         [
             point.makespan_seconds / vertex.makespan_seconds
-            for vertex, point in zip(each.vertices, each.measured)
+            for vertex, point in zip(each.vertices, each.measured, strict=True)
         ]
         for each in (fast, even)
     ]
