@@ -28,7 +28,7 @@ from lpsched.instance.arrays import arrays_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats
+    from lpsched.instance.arrays import BagArrays, Floats, Mask
 
 MANY: Final = 100_000  # pairs: with more, only the longest task is looked for
 STEPS: Final = 60  # of a bisection: more than a double has digits
@@ -66,10 +66,12 @@ def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
     order = np.argsort(-soonest, kind="stable")
     seconds = np.concatenate((quickest, np.minimum.accumulate(quickest[order], axis=0)))
     counts = np.concatenate((arrays.task_counts, np.cumsum(arrays.task_counts[order])))
-    limits = _bisected(seconds, counts, arrays.machine_counts)
-    at = int(limits.argmax())
+    rows = np.flatnonzero(_may_be_largest(seconds, counts, arrays.machine_counts))
+    limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
+    most = int(limits.argmax())
+    at = int(rows[most])
     types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
-    exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[at]))
+    exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
     return max(best, (exact, types), key=lambda each: each[0])
 
 
@@ -79,6 +81,14 @@ def _by_machine_type(arrays: BagArrays) -> Floats:
     firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
     quickest: Floats = np.minimum.reduceat(seconds, firsts, axis=1)
     return quickest
+
+
+def _may_be_largest(seconds: Floats, counts: Floats, machines: Floats) -> Mask:
+    """Tell for which rows the least t may be the largest: t / e - 1 < floor(t / e) <= t / e bounds each."""
+    rates = (1.0 / seconds) @ machines
+    least, most = counts / rates, (counts + machines.sum()) / rates
+    largest: Mask = most >= least.max()
+    return largest
 
 
 def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
