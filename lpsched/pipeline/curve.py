@@ -71,6 +71,8 @@ class Curve:
     pieces: list[PricePiece] = field(default_factory=list)
     pool: list[_Candidate] = field(default_factory=list)
     searched: list[_Searched] = field(default_factory=list)
+    _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # what `solve` says
+    _last: float = 0.0  # breakpoint
     _tables: Tables = field(init=False)
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
 
@@ -90,7 +92,7 @@ class Curve:
         if self.effort not in {Effort.AUTO, Effort.TIGHT}:
             return
         if own_price is not None:
-            self._search(own_price, None)
+            self._search(own_price, None, own=True)
         starts = [self._price(piece.from_income) for piece in pieces if piece.relaxation is not None]
         for price in sorted(starts, key=lambda price: (-self._gap(price), price))[:ANCHORS]:
             if self._gap(price) > WORTHWHILE:
@@ -115,10 +117,11 @@ class Curve:
         """Add a part of a piece, in two where a search has made the bound at the own price better."""
         own = None if own_price is None else own_price - self.bag.prices.overhead_per_bag
         if own is not None and own_price is not None and start < own and (stop is None or own < stop):
-            better = self._bound(own_price) < (1 - BETTER) * self._plainly_proved(own_price)
-            if better and self.searched:
+            known = self._own.get(own_price)
+            if known is not None and known[0] < (1 - BETTER) * self._plainly_proved(own_price):
                 self._add(start, own, regime)
                 self._add(own, stop, regime)
+                self._last = self._price(start)  # the own price is no breakpoint
                 return
         self._add(start, stop, regime)
 
@@ -129,7 +132,7 @@ class Curve:
         values says; the bound is convex, so the line between two proved ones holds.
         """
         first, last = self.pieces[0], self.pieces[-1]
-        beyond = BEYOND * (max(last.from_price, self.gamma or 0.0) or 1.0)  # any money, where all is free
+        beyond = BEYOND * (max(self._last, self.gamma or 0.0) or 1.0)  # any money, where all is free
         begin, end = first.from_price, beyond if last.to_price is None else last.to_price
         begins = [piece.from_price for piece in self.pieces]
         prices = [min(end, begin + (end - begin) * k / max(1, count - 1)) for k in range(count)]
@@ -159,6 +162,7 @@ class Curve:
         if high is not None and high <= low:  # no wider than rounding
             return
         value, schedule = self._best(low)
+        self._last = low
         self.pieces.append(
             PricePiece(
                 from_ratio=self._ratio(low),
@@ -197,7 +201,7 @@ class Curve:
             slope = 0.0 if seconds is None else SECONDS_PER_HOUR / seconds
             self.pool.append(_Candidate(found.schedule, earned - slope * price, slope))
 
-    def _search(self, price: float, work: float | None) -> None:
+    def _search(self, price: float, work: float | None, *, own: bool = False) -> None:
         """Search for a bound and a schedule at a price."""
         question = self._question(price)
         try:
@@ -213,6 +217,8 @@ class Curve:
         except (InfeasibleError, NotFoundError):
             return
         self._take(best.found, price)
+        if own:  # and nothing better from elsewhere: so the curve says what `solve` says
+            self._own[price] = (best.bound, best.found.measured.profit_per_hour, best.found.schedule)
         if best.search is not None:
             prover, leaves = scoring_of(question).prover, best.search.all_leaves()
             self.searched.append(
@@ -236,6 +242,8 @@ class Curve:
 
     def _bound(self, price: float) -> float:
         """Return what is proved at a price; a piece ends where the next begins."""
+        if price in self._own:
+            return self._own[price][0]
         if price != self._proved[0]:
             self._proved = (price, self._newly_proved(price))
         return self._proved[1]
@@ -282,6 +290,8 @@ class Curve:
 
     def _best(self, price: float) -> tuple[float | None, Schedule | None]:
         """Return the most that a schedule is measured to earn at a price, and which one."""
+        if price in self._own:
+            return self._own[price][1:]
         best: tuple[float | None, Schedule | None] = (None, None)
         for each in self._near(price):
             value = self._value(each.schedule, price)

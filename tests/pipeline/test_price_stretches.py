@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from lpsched import pipeline
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.files.bags import read_bag
 from lpsched.instance import Prices, Site
 from lpsched.instance.terms import Terms
-from lpsched.pipeline import price_curve, solve
 from lpsched.pipeline.price_stretches import price_stretches
 from lpsched.relaxation import Regime
 from lpsched.verify.bag import examine
 from tests.property.bags import ORDINARY, priced_bags
 from tests.support import half_full
+
+# The papers' method: what is tested here is about the relaxation, not about how hard is searched.
+price_curve = partial(pipeline.price_curve, effort="fast")
+solve = partial(pipeline.solve, effort="fast")
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -84,11 +89,14 @@ def assert_like_a_solve(bag, stretch, share):
         return
     result = solve(bag, price=price)
     size = 1e-9 * (abs(result.bound) + abs(result.value))
-    assert between(stretch.value_at_from, stretch.value_at_to, share) == pytest.approx(result.value, abs=size)
+    value = between(stretch.value_at_from, stretch.value_at_to, share)
+    assert value >= result.value - size  # of all schedules along the curve the best; often that of this price
+    if value <= result.value + size:
+        assert stretch.regime == result.regime
+        assert stretch.measured.makespan_seconds == result.measured.makespan_seconds
+        assert stretch.measured.energy_joules == result.measured.energy_joules
     assert between(stretch.bound_at_from, stretch.bound_at_to, share) == pytest.approx(result.bound, abs=size)
-    assert (stretch.regime, stretch.bound_regime) == (result.regime, result.bound_regime)
-    assert stretch.measured.makespan_seconds == result.measured.makespan_seconds
-    assert stretch.measured.energy_joules == result.measured.energy_joules
+    assert stretch.bound_regime == result.bound_regime
     assert stretch.value_at_from <= stretch.bound_at_from
     assert stretch.value_at_to <= stretch.bound_at_to
     for one, two, told in (

@@ -7,15 +7,16 @@ bad prices. A relative 1e-7 is asked of both sides.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from lpsched import pipeline
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.packing import PackingOracle
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.pipeline import certify, front, price_curve, solve
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.scoring import scoring_of
 from lpsched.pipeline.solvers import default_solver
@@ -27,6 +28,12 @@ from models.profit import best_rate, break_even_price, income, least_running_cos
 from models.whole_tasks import on_energy_grid, on_grid
 from tests.property.bags import ORDINARY, UNEQUAL, limited_bags, plain_bags, priced_bags
 from tests.property.tiny import cases
+
+# The papers' method: what is tested here is about the relaxation, not about how hard is searched.
+certify = partial(pipeline.certify, effort="fast")
+front = partial(pipeline.front, effort="fast")
+price_curve = partial(pipeline.price_curve, effort="fast")
+solve = partial(pipeline.solve, effort="fast")
 
 CLOSE = 1e-7
 WEIGHTS = {
