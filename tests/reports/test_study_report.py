@@ -199,7 +199,7 @@ def test_reasons_come_with_the_most_frequent_first(lines):
     ]
 
 
-def asked_of_a_bag(number, method, value, bound, objective="makespan", hashed="a", **parameters):
+def asked_of_a_bag(number, method, value, bound, *, objective="makespan", hashed="a", **parameters):
     """Return a run of a bag, with its own bound."""
     told = {"value": value, "bound": bound, "gap": abs(bound - value) / bound, "unit": "s"}
     run = a_run(number, method, 0.0, **parameters)
@@ -212,13 +212,11 @@ def test_runs_of_one_question_have_the_best_bound_that_any_of_them_proved(lines)
         asked_of_a_bag(1, "tight", 11.0, 10.0, deadline=30.0),
         asked_of_a_bag(2, "lp", 12.0, 9.0, deadline=20.0),  # another question
         asked_of_a_bag(3, "lp", 12.0, 8.0, deadline=30.0, hashed="b"),  # another bag
-        asked_of_a_bag(4, "lp", 3.0, 5.0, "profit", deadline=30.0),
-        asked_of_a_bag(
-            5, "tight", 3.0, 4.0, "profit", deadline=30.0
-        ),  # of money, the lower bound is the better
+        asked_of_a_bag(4, "lp", 3.0, 5.0, objective="profit", deadline=30.0),
+        asked_of_a_bag(5, "tight", 3.0, 4.0, objective="profit", deadline=30.0),  # no more than 4 is earned
     )
     report = study_report(path, by=["method", "deadline"])
-    told = {tuple(group.by.values()): dict(group.values) for group in report.groups}
+    told = {tuple(group.by.values()): group.numbers for group in report.groups}
     assert told["lp", 30.0]["bound"] == (10.0, 8.0, 4.0)
     assert told["lp", 30.0]["gap"] == pytest.approx((0.2, 0.5, 0.25))  # 2 / 10, 4 / 8, 1 / 4
     assert told["tight", 30.0]["bound"] == (10.0, 4.0)
