@@ -108,7 +108,7 @@ def _of_facility(facility: Facility, path: Path) -> Checked:
     name = str(path)
     try:
         document = read_document(path)
-        if isinstance(document.value, dict) and document.value.get("format") == boxes.FORMAT:
+        if isinstance(document.value, dict) and document.value.get("format") in boxes.FORMATS:
             proof = proof_from_dict(document.value, name, document.faults)
             verdict = boxes.check(facility, proof)
             proved = None if verdict.proved is None else rounded_up(verdict.proved)

@@ -79,8 +79,8 @@ def upper_text(bound: float | Fraction | None, digits: int = 6, *, largest: floa
     >>> upper_text(-3e-17, largest=2.0), upper_text(2.6e-16, largest=2.0), upper_text(2 / 3, largest=2.0)
     ('0', '3e-16', '0.666667')
     """
-    if bound is not None and abs(bound) <= ROUNDING * largest:
-        return bound_text(max(bound, 0), upper=True, digits=1)
+    if bound is not None and abs(float(bound)) <= ROUNDING * largest:
+        return bound_text(max(Fraction(bound), Fraction(0)), upper=True, digits=1)
     return bound_text(bound, upper=True, digits=digits)
 
 

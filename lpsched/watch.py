@@ -10,6 +10,7 @@ answer under any load; `is_cut` says whether the clock, or a stop signal, has.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,8 +75,8 @@ class Watch:
         return any(watch._stopped for watch in self._chain())  # noqa: SLF001
 
     def left(self) -> float | None:
-        """Return the seconds left, 0 if there are none; `None` without a limit."""
-        if self.is_over():
+        """Return the seconds left on the clock, 0 if there are none; `None` without a limit."""
+        if self.is_cut():
             return 0.0
         ends = [watch._end - time.monotonic() for watch in self._chain() if watch._end is not None]  # noqa: SLF001
         return max(0.0, min(ends)) if ends else None
@@ -98,12 +99,12 @@ class Watch:
         for watch in self._chain():
             watch._counted += seconds  # noqa: SLF001
 
-    def work_left(self) -> float | None:
-        """Return how much work may still be counted, 0 if the watch is over; `None` without a limit."""
+    def work_left(self) -> float:
+        """Return how many seconds of work may still be counted: 0 if the watch is over, or any number."""
         if self.is_over():
             return 0.0
         left = [watch._work - watch._counted for watch in self._chain() if watch._work is not None]  # noqa: SLF001
-        return min(left) if left else None
+        return min(left, default=math.inf)
 
     def share(self, seconds: float) -> Watch:
         """Return a watch over a part of the work: over with this one, or after so much counted work."""

@@ -1,5 +1,7 @@
 """The policies for clusters that come from homogeneous ones, again: each over a plain draft.
 
+Like their twins, and unlike the published EASY and conservative backfilling, they reserve particular nodes.
+
 Source: Machovec et al. (2016), section III.D.
 """
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pulp
 
-from models.front import Pair, cells, solve
+from models.front import cells, solve
 from models.profit import income, standing, task_costs
+from models.whole_tasks import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

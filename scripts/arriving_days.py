@@ -82,16 +82,28 @@ class Case:
     options: SimulationOptions | ClusterOptions = DROPPING
 
 
-def arguments(what: str, figure: str, *, trials: int) -> argparse.Namespace:
-    """Read how many trials, processes and so on; the default takes about two minutes on two quiet cores."""
+def arguments(what: str, figure: str, *, trials: int, settings: Sequence[str] = ()) -> argparse.Namespace:
+    """Read how many trials, processes and so on; the default takes about two minutes on two quiet cores.
+
+    Parameters
+    ----------
+    settings
+        Names to choose from with `--setting`, the default first; the others have figures of their own.
+    """
     parser = argparse.ArgumentParser(description=what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=trials, help=f"days; {trials} by default")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=0, help="of the first day")
     parser.add_argument("--part", type=float, default=1.0, help="of the day, its tasks and its energy")
     parser.add_argument("--runs", type=Path, help="a file of runs; what is in it is not run again")
-    parser.add_argument("--figure", type=Path, default=FIGURES / f"{figure}.svg")
-    return parser.parse_args()
+    parser.add_argument("--figure", type=Path)
+    if settings:
+        parser.add_argument("--setting", choices=settings, default=settings[0], help="of the generated days")
+    asked = parser.parse_args()
+    if asked.figure is None:
+        other = f"-{asked.setting}" if settings and asked.setting != settings[0] else ""
+        asked.figure = FIGURES / f"{figure}{other}.svg"
+    return asked
 
 
 def chapter_2(tasks: int) -> EsscOptions:

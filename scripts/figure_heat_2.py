@@ -22,7 +22,14 @@ from scripts.heat_runs import FIGURES, TITLES, Runs, lines
 if TYPE_CHECKING:
     from scripts.heat_runs import Line
 
-ORDER = (("lp", "nlp"), ("nlp", "ga"), ("ga", "greedy"), ("ga", "ga-blind"), ("nlp", "nlp-blind"))
+ORDER = (
+    ("lp", "nlp"),
+    ("nlp", "ga"),
+    ("nlp", "nlp-blind"),
+    ("ga", "ga-blind"),
+    ("ga", "greedy"),
+    ("ga", "nlp-blind"),
+)
 
 
 def trial(seed: int, path: Path, platform: str) -> None:

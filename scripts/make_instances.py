@@ -85,6 +85,61 @@ watts:
 prices: {per_bag: 0.02, electricity_per_kwh: 3.6, currency: USD}
 """
 
+AI: Final = """\
+# An AI service: 901 jobs of a morning on machines with one H100, A100 or L40S each, and on plain servers. Not
+# measured: the numbers are ours, of the order of what such cards and servers did and cost around 2025. An
+# H100 or A100 cannot encode video; the large model needs the 80 GB of memory that only these two have.
+#
+# Makespan. The two fine-tunings of the large model take 9,000 s on an H100 and longer elsewhere, and no
+# machine can take over half of one: no schedule is shorter. Jobs that could be split would take 2,991 s.
+format: lpsched-bag/1
+name: ai-service
+machine_types:
+  - {name: H100, count: 12, idle_watts: 190, wear_per_busy_hour: 0.05,
+     purchase_price: 34000, mean_hours_to_failure: 35000}
+  - {name: A100, count: 16, idle_watts: 160, wear_per_busy_hour: 0.03,
+     purchase_price: 16000, mean_hours_to_failure: 35000}
+  - {name: L40S, count: 16, idle_watts: 120, wear_per_busy_hour: 0.02,
+     purchase_price: 11000, mean_hours_to_failure: 40000}
+  - {name: CPU, count: 20, idle_watts: 140, wear_per_busy_hour: 0.01,
+     purchase_price: 8000, mean_hours_to_failure: 60000}
+task_types:
+  - {name: fine-tune-70b, count: 2}
+  - {name: fine-tune-8b, count: 9}
+  - {name: chat-batch-70b, count: 60}
+  - {name: chat-batch-8b, count: 180}
+  - {name: embeddings, count: 200}
+  - {name: evaluation, count: 40}
+  - {name: image-generation, count: 110}
+  - {name: speech-to-text, count: 120}
+  - {name: video-transcoding, count: 100}
+  - {name: data-preparation, count: 80}
+seconds:
+  fine-tune-70b: {H100: 9000, A100: 19800}
+  fine-tune-8b: {H100: 1440, A100: 2640, L40S: 4500}
+  chat-batch-70b: {H100: 240, A100: 465}
+  chat-batch-8b: {H100: 42, A100: 78, L40S: 105}
+  embeddings: {H100: 18, A100: 30, L40S: 33, CPU: 420}
+  evaluation: {H100: 300, A100: 540, L40S: 810}
+  image-generation: {H100: 60, A100: 108, L40S: 114}
+  speech-to-text: {H100: 39, A100: 69, L40S: 72, CPU: 900}
+  video-transcoding: {L40S: 156, CPU: 780}
+  data-preparation: {CPU: 600}
+watts:
+  fine-tune-70b: {H100: 890, A100: 610}
+  fine-tune-8b: {H100: 860, A100: 590, L40S: 480}
+  chat-batch-70b: {H100: 720, A100: 520}
+  chat-batch-8b: {H100: 650, A100: 480, L40S: 430}
+  embeddings: {H100: 560, A100: 430, L40S: 390, CPU: 380}
+  evaluation: {H100: 690, A100: 510, L40S: 440}
+  image-generation: {H100: 830, A100: 580, L40S: 470}
+  speech-to-text: {H100: 600, A100: 450, L40S: 400, CPU: 390}
+  video-transcoding: {L40S: 310, CPU: 410}
+  data-preparation: {CPU: 370}
+prices: {per_bag: 260, electricity_per_kwh: 0.15, overhead_per_bag: 4, currency: USD}
+site: {pue: 1.25}
+"""
+
 VIDEO: Final = f"""\
 # A video transcoding service: one task converts one minute of video from one format to another. General
 # machines convert everything; GPU machines convert to a few formats, about ten times faster. The service is
@@ -328,7 +383,9 @@ def instances() -> dict[str, bytes]:
         name: comment + yaml_text(as_dict(bag, TableForm.NAMES))
         for name, (comment, bag) in with_comments.items()
     }
-    contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY} | texts).items()}
+    contents = {
+        name: text.encode() for name, text in ({"tiny.yaml": TINY, "ai-service.yaml": AI} | texts).items()
+    }
     online = day(chapter_2(), ESSC) | day(small_chapter_3(), ENERGY)
     online |= clusters(jobs_paper(), CLUSTERS) | clusters(small_jobs_paper(), SMALL_CLUSTERS)
     utility = [file for tasks in DAY_SEEDS for file in utility_day(tasks).items()]

@@ -14,6 +14,7 @@ from scripts.parallel_days import (
     CONSTRAINT,
     ENERGY_AWARE,
     PLACEHOLDERS,
+    SETTINGS,
     UTILITY_AWARE,
     bound_percent,
     case,
@@ -45,10 +46,10 @@ Cases = dict[tuple[str, str], "Case"]
 
 def draw_leniencies(what: str, figure: str, kind: Kind, leniencies: Sequence[float], printed: float) -> None:
     """Run Max UPR with place-holders with every leniency of a filter, draw, and print what was measured."""
-    asked = arguments(what, figure, trials=8)
+    asked = arguments(what, figure, trials=8, settings=tuple(SETTINGS))
     runs = Runs(asked)
     filters: list[Filter] = [*((kind, each) for each in leniencies), None]
-    cases = [case(SWEPT_TASKS, SWEPT, each) for each in filters]
+    cases = [case(SWEPT_TASKS, SWEPT, each, setting=asked.setting) for each in filters]
     runs.run(cases)
     earned = tuple(percent(runs, each) for each in cases)
     taken = tuple(gigajoules(runs, each) for each in cases)
@@ -77,14 +78,15 @@ def draw_policies(what: str, figure: str, tasks: int, filters: dict[str, Filter]
     filters
         Those of policies that may have one, by what they are called; others have none.
     """
-    asked = arguments(what, figure, trials=8)
+    asked = arguments(what, figure, trials=8, settings=tuple(SETTINGS))
     runs = Runs(asked)
     cases = {
-        (policy, name): case(tasks, policy, filters.get(name))
+        (policy, name): case(tasks, policy, filters.get(name), setting=asked.setting)
         for policy in titles()
         for name in (filters if is_filtered(policy) else {NO_FILTER: None})
     }
-    runs.run([*cases.values(), *free_cases(tasks).values(), case(tasks, BOUND)])
+    free = free_cases(tasks, asked.setting).values()
+    runs.run([*cases.values(), *free, case(tasks, BOUND, setting=asked.setting)])
     tell_constraint(runs, tasks)
     bound = bound_percent(runs, tasks)
     write_picture(_picture(runs, cases, bound, CONSTRAINT[tasks] * asked.part), asked.figure)

@@ -16,6 +16,7 @@ from lpsched.files.clusters import read_clusters
 from lpsched.files.days import read_day
 from lpsched.files.documents import read_document
 from lpsched.files.facilities import read_facility
+from lpsched.formulations.front import MAKESPAN
 from lpsched.generate.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from lpsched.generate.facility import generate_facility
 from lpsched.heat import heat_map, inlets
@@ -26,6 +27,8 @@ from lpsched.instance.facility_arrays import dense, facility_arrays
 from lpsched.instance.facility_schema import facility_schema
 from lpsched.instance.schema import bag_schema
 from lpsched.pipeline import solve
+from lpsched.pipeline.objectives import relaxed_front
+from lpsched.pipeline.solvers import default_solver
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 from tests.naive import naive_utility
 
@@ -169,6 +172,26 @@ def test_the_spec_seconds_are_reference_over_ratio():
     assert bag.seconds[15, 3] == pytest.approx(19490 / 29.5, rel=1e-5)
     assert bag.watts is not None
     assert bag.watts[0, 0] == pytest.approx((45.8 + 118) / 2)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "energy", "profit"])
+def test_the_ai_service_is_solved_to_the_end_since_no_fine_tuning_is_split(objective):
+    bag = read_bag(FOLDER / "ai-service.yaml")
+    assert (bag.tasks, bag.task_types[0].count, bag.seconds.row(0)) == (
+        901,
+        2,
+        [9000.0, 19_800.0, None, None],
+    )
+    result = solve(bag, objective=objective, effort="fast")
+    assert result.gap <= 1e-3
+    assert result.measured.makespan_seconds == 9000.0
+
+
+def test_the_ai_service_would_take_a_third_of_the_time_if_jobs_were_split():
+    # The work of each job type where it is done soonest fills the machines for no more than 2,991 s.
+    bag = read_bag(FOLDER / "ai-service.yaml")
+    split = relaxed_front(bag, MAKESPAN, default_solver(), whole=False).relaxation.makespan_seconds
+    assert 2_990 < split < 2_991
 
 
 def test_gpu_machines_transcode_some_formats_about_ten_times_faster():

@@ -10,11 +10,22 @@ from functools import partial
 import pytest
 
 from lpsched.files.swf import read_swf
+from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.pipeline.arrivals import cluster_bound
 from lpsched.simulation.clusters.options import PER_RESOURCE, PER_TASK
 from scripts import arriving_days, bench_clusters, parallel_days, parallel_figures
 from scripts.arriving_days import BOUND, Runs, day_of, ran
-from scripts.parallel_days import OWN, PRINTED, case, is_filtered, percent, tell_constraint, titles
+from scripts.parallel_days import (
+    LARGE_NODES,
+    OWN,
+    PRINTED,
+    SMALL_NODES,
+    case,
+    is_filtered,
+    percent,
+    tell_constraint,
+    titles,
+)
 from scripts.parallel_figures import draw_leniencies, draw_policies
 
 pytestmark = pytest.mark.unwatched  # scripts are not covered code
@@ -25,7 +36,7 @@ quick_bound = partial(cluster_bound, time_limit=0.1)
 
 
 def asking(**changed):
-    given = {"trials": 1, "jobs": 1, "seed": 0, "part": PART, "runs": None} | changed
+    given = {"trials": 1, "jobs": 1, "seed": 0, "part": PART, "runs": None, "setting": LARGE_NODES} | changed
     return argparse.Namespace(**given)
 
 
@@ -73,6 +84,32 @@ def test_a_filter_changes_the_case_and_no_constraint_is_none():
     )
     assert given.day.energy_gigajoules == 12.0
     assert case(5_000, "max-upr", constrained=False).day.energy_gigajoules is None
+
+
+def test_small_nodes_have_24_cores_and_the_cores_of_the_paper():
+    day = case(5_000, "easy", setting=SMALL_NODES).day
+    assert isinstance(day, MachovecOptions)
+    assert {cluster.cores_per_node for cluster in day.clusters} == {24}
+    # 4,166 2/3 nodes of 24 cores would be 100,000 cores.
+    assert sum(cluster.nodes for cluster in day.clusters) == 4_167
+    assert (day.parallelism_share_least, day.parallelism_share_most) == (0.0125, 0.05)
+    assert case(5_000, "easy") == case(5_000, "easy", setting=LARGE_NODES)
+
+
+def test_another_setting_is_run_and_has_a_figure_of_its_own(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(arriving_days, "FIGURES", tmp_path)
+    given = ["figure", "--part", str(PART), "--trials", "1", "--jobs", "1", "--setting", SMALL_NODES]
+    monkeypatch.setattr(sys, "argv", given)
+    draw_leniencies("x", "y", PER_TASK, (2.0,), 2.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["y-small-nodes.svg"]
+    told = float(rows(capsys.readouterr().out)[1][1])
+    # In the table a number has three digits; on the usual nodes the same policy earns something else.
+    one, other = (
+        percent(Runs(asking()), case(5_000, "max-upr:placeholders", (PER_TASK, 2.0), setting=setting)).mean
+        for setting in (SMALL_NODES, LARGE_NODES)
+    )
+    assert told == pytest.approx(one, rel=5e-3)
+    assert told != pytest.approx(other, rel=5e-3)
 
 
 def test_the_bound_of_clusters_is_above_a_policy(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from lpsched.watch import Progress, Watch
@@ -48,3 +49,22 @@ def test_a_part_tells_the_listener_of_the_whole():
     part.tell("columns", 0.5)
     part.tell("runs", done=2, total=5)
     assert heard == [Progress("columns", 0.5), Progress("runs", None, 2, 5)]
+
+
+def test_a_share_ends_with_its_work_and_is_not_cut():
+    whole = Watch()
+    share = whole.share(1.0)
+    inner = share.share(0.4)
+    inner.count(0.5)
+    assert inner.is_over()
+    assert not share.is_over()
+    assert share.work_left() == 0.5
+    assert inner.left() is None  # the clock has no part in it
+    share.count(0.5)
+    assert share.is_over()
+    assert share.work_left() == 0.0
+    assert not whole.is_over()
+    assert whole.work_left() == math.inf
+    assert not share.is_cut()
+    whole.stop()
+    assert share.is_cut()

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from lpsched.certificate.facility import Prices, Ranges, Side
     from lpsched.instance.facility import Facility
 
-FORMAT: Final = "lpsched-proof/1"
+FORMAT: Final = "lpsched-proof/2"
+EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
+FORMATS: Final = (FORMAT, EXACT_FORMAT)
 Sides: TypeAlias = "tuple[Side, Side]"
 # Which ends move where a box is cut: that of the box below, that of the box above.
 OUTLET: Final[Sides] = ("high", "low")
@@ -63,7 +65,9 @@ class Box:
 class FacilityCertificate:
     """A claim about a facility: no allocation earns more than `bound` a second.
 
-    With `outlets_celsius`, none at these outlet temperatures does; else none at any that the units allow.
+    With `outlets_celsius`, none at these outlet temperatures does; else none at any that the units allow. It
+    is about all allocations that the verifier accepts, with what it grants beyond the limits; where that is
+    not `granted`, as in older files, about those that keep every limit exactly.
     """
 
     instance_name: str
@@ -73,6 +77,7 @@ class FacilityCertificate:
     floor: float
     boxes: tuple[Box, ...]
     outlets_celsius: tuple[float, ...] | None = None
+    granted: bool = True
 
 
 def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
@@ -85,7 +90,7 @@ def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
     if wrong is not None:
         return Verdict(claimed, None, (wrong,))
     try:
-        proof = Proof(facility, colocation=certificate.colocation)
+        proof = Proof(facility, colocation=certificate.colocation, granted=certificate.granted)
     except InstanceError as error:
         return Verdict(claimed, None, tuple(str(fault) for fault in error.faults))
     found = proved(proof, certificate.boxes, certificate.floor, certificate.outlets_celsius)

@@ -47,10 +47,10 @@ def coefficients(unit: CracUnit) -> tuple[float, float, float]:
 
 
 class Cooler:
-    """One CRAC unit."""
+    """One CRAC unit, its outlet within its own range or another."""
 
-    def __init__(self, unit: CracUnit) -> None:
-        self.name, self.range = unit.name, unit.outlet_celsius
+    def __init__(self, unit: CracUnit, outlets: tuple[float, float] | None = None) -> None:
+        self.name, self.range = unit.name, unit.outlet_celsius if outlets is None else outlets
         self._cop = coefficients(unit)
 
     def is_convex(self) -> bool:

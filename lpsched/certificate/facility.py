@@ -18,6 +18,14 @@ The gain of a node is in `node_patterns.py`. `Proof.reward` is that for omega = 
 that for one outlet T, one heat Q or one inlet T + Q / k, up or down: it proves smaller ranges. Ranges begin
 with those of the units, and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A gain
 falls with the price of a watt, by at least the overhead; so p_v is rounded down.
+
+What an allocation does is measured in doubles, and a limit counts as broken only a little beyond it: a
+billionth of the cap and of a core's time, 1e-7 K at redlines, outlets and where a unit would heat. A proof
+about allocations that pass such a check grants twice that, which leaves as much again for the rounding of the
+check: cap (1 + sigma) and R + delta in place of cap and R, outlets and inlets wider by delta, Q >= - k delta,
+and (1 + sigma) gain_v, since a node that is busy for 1 + sigma of its time does no more than 1 + sigma times
+what it can do. Where Q < 0 a unit draws nothing; that adds at most - B k delta to its piece, with B its
+coefficient of Q. Without `granted` it is about allocations that keep every limit exactly.
 """
 
 from __future__ import annotations
@@ -47,6 +55,8 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]  # of outlet, heat and inlet
 LOWER: Final = ("low", "least", "cool")
+SHARE: Final = Fraction(2, 10**9)  # sigma, of the cap and of a node's time
+KELVIN: Final = Fraction(2, 10**7)  # delta
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Ranges:
 
     low: tuple[float, ...]  # celsius
     high: tuple[float, ...]
-    least: tuple[float, ...]  # watts, at least 0
+    least: tuple[float, ...]  # watts, at least 0 but for what is granted
     most: tuple[float, ...]
     cool: tuple[float, ...]  # celsius
     warm: tuple[float, ...]
@@ -92,10 +102,19 @@ class Proof:
         If the CoP of a unit is not positive, or its reciprocal not convex, in the range of its outlet.
     """
 
-    def __init__(self, facility: Facility, *, colocation: bool = True) -> None:
+    def __init__(self, facility: Facility, *, colocation: bool = True, granted: bool = True) -> None:
         self.facility = facility if colocation else replace(facility, classes=(), degradation=None)
         self._air = Air(facility)
-        self._coolers = [Cooler(unit) for unit in facility.crac_units]
+        self._share, kelvin = (SHARE, KELVIN) if granted else (Fraction(0), Fraction(0))
+        self._kelvin = _fixed_up(kelvin)
+        self._cap = self._with_share(fixed(facility.power_cap_watts))
+        self._outlets = [
+            (float_down(fixed(low) - self._kelvin), float_up(fixed(high) + self._kelvin))
+            for low, high in (unit.outlet_celsius for unit in facility.crac_units)
+        ]
+        self._coolers = [
+            Cooler(unit, outlets) for unit, outlets in zip(facility.crac_units, self._outlets, strict=True)
+        ]
         faults = tuple(
             Fault(("crac_units", u, "cop"), "1 / CoP that is not convex", "one that is", "narrow the outlets")
             for u, cooler in enumerate(self._coolers)
@@ -107,24 +126,22 @@ class Proof:
     @cached_property
     def ranges(self) -> Ranges:
         """What outlets and heat can be at all."""
-        cap = fixed(self.facility.power_cap_watts)
-        low, high = zip(*(unit.outlet_celsius for unit in self.facility.crac_units), strict=True)
-        most = []
-        for unit in self.facility.crac_units:
+        low, high = zip(*self._outlets, strict=True)
+        most, least = [], []
+        for u, unit in enumerate(self.facility.crac_units):
             a, b, c = map(fixed, coefficients(unit))
-            t = [
-                fixed(each) for each in unit.outlet_celsius
-            ]  # CoP is at most its terms at the worse end each
+            t = [fixed(each) for each in self._outlets[u]]  # CoP is at most its terms at the worse end each
             cop = a + max(product_up(b, each) for each in t)
             cop += max(product_up(c, each) for each in (*(product_up(x, x) for x in t), 0))
-            most.append(float_up(product_up(cap, cop)))
-        zeros = (0.0,) * len(most)
+            most.append(float_up(product_up(self._cap, cop)))
+            least.append(-float_up(-((-self._kelvin * self._air.per_kelvin(u)) >> 3 * PLACES)) + 0.0)
         # a unit cools, so what it draws in is as warm as what it blows; and no warmer than its heat makes it
         warm = [
             float_up(fixed(end) + quotient_up(fixed(heat) << 2 * PLACES, self._air.per_kelvin(u)))
             for u, (end, heat) in enumerate(zip(high, most, strict=True))
         ]
-        return Ranges(low, high, zeros, tuple(most), low, tuple(warm))
+        cool = tuple(float_down(fixed(end) - self._kelvin) for end in low)
+        return Ranges(low, high, tuple(least), tuple(most), cool, tuple(warm))
 
     def reward(self, ranges: Ranges, prices: Prices, floor: float = 0.0) -> float | None:
         """Return the reward rate that none in these ranges exceeds; `None` if the prices prove nothing."""
@@ -161,39 +178,51 @@ class Proof:
         air = self._air.weigh([fixed(each) for each in prices.air])
         if min(air.redlines) < 0:
             return None
-        total = product_up(cap, fixed(facility.power_cap_watts)) + product_up(more, -fixed(floor))
+        total = product_up(cap, self._cap) + product_up(more, -fixed(floor))
         for task, worth in zip(facility.task_types, worths, strict=True):
             left = product_up(omega * ONE + more, fixed(task.reward)) - worth
             total += product_up(fixed(task.arrivals_per_second), max(0, left))
-        redlines = [fixed(kind.redline_celsius) for kind in facility.node_types]
+        redlines = [fixed(kind.redline_celsius) + self._kelvin for kind in facility.node_types]
         overheads = [fixed(kind.overhead_watts) for kind in facility.node_types]
         for j, gains in enumerate(self._gains):
             own = [v for v in range(nodes) if facility.nodes[v] == j]
             prices_of_watts = [cap + air.watts[v] for v in own]
-            total += sum(gains.most(gains.lines(worths), prices_of_watts))
+            total += self._with_share(sum(gains.most(gains.lines(worths), prices_of_watts)))
             total += sum(product_up(-price, overheads[j]) for price in prices_of_watts)
             total -= (-sum(air.redlines[v] for v in own) * redlines[j]) >> 3 * PLACES
         for u, (unit, cooler) in enumerate(zip(facility.crac_units, self._coolers, strict=True)):
             if unit.redline_celsius is None and etas[u]:
                 return None
-            total += product_up(etas[u], fixed(unit.redline_celsius or 0.0))
+            total += product_up(etas[u], fixed(unit.redline_celsius or 0.0) + self._kelvin)
             per_kelvin = quotient_down(etas[u] << 2 * PLACES, self._air.per_kelvin(u))
-            total += cooler.most(
-                air.outlets[u] + (((outlet or {}).get(u, 0) * ONE - etas[u]) << 2 * PLACES),
-                air.heat[u] + (heat or {}).get(u, 0) - per_kelvin,
-                cap,
-                Box(
-                    ranges.low[u],
-                    ranges.high[u],
-                    Fraction(ranges.least[u]),
-                    Fraction(ranges.most[u]),
-                    Fraction(ranges.cool[u]),
-                    Fraction(ranges.warm[u]),
-                    Fraction(self._air.per_kelvin(u), ONE**3),
-                ),
-            )
+            of_outlet = air.outlets[u] + (((outlet or {}).get(u, 0) * ONE - etas[u]) << 2 * PLACES)
+            of_heat = air.heat[u] + (heat or {}).get(u, 0) - per_kelvin
+            total += product_up(max(0, -of_heat), max(0, -fixed(ranges.least[u])))
+            total += cooler.most(of_outlet, of_heat, cap, self._box(ranges, u))
         return total
+
+    def _box(self, ranges: Ranges, unit: int) -> Box:
+        """Return the ranges of a unit, heat below 0 taken as 0: then its inlet is warmer by as much."""
+        per_kelvin = Fraction(self._air.per_kelvin(unit), ONE**3)
+        below = max(Fraction(0), -Fraction(ranges.least[unit]))
+        return Box(
+            ranges.low[unit],
+            ranges.high[unit],
+            Fraction(max(0.0, ranges.least[unit])),
+            Fraction(max(0.0, ranges.most[unit])),
+            Fraction(ranges.cool[unit]),
+            Fraction(ranges.warm[unit]) + below / per_kelvin,
+            per_kelvin,
+        )
+
+    def _with_share(self, amount: int) -> int:
+        """Return an amount that is not negative, and what is granted of it."""
+        return amount - (-amount * self._share.numerator) // self._share.denominator
 
     @cached_property
     def _gains(self) -> list[NodeGains]:
         return [NodeGains(self.facility, j) for j in range(len(self.facility.node_types))]
+
+
+def _fixed_up(number: Fraction) -> int:
+    return -((-number.numerator << PLACES) // number.denominator)

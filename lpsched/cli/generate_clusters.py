@@ -43,14 +43,14 @@ def generate_clusters(
     p_states: Annotated[int | None, typer.Option(help="P-states of each node, 1 to 3. [default: 3]")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option(help="Nodes of each general-purpose cluster. [default: 400,300,200,500]"),
+        typer.Option(help="Nodes of each general-purpose cluster. [default: 350,225,300,300]"),
     ] = None,
     cores_per_node: Annotated[
-        list[str] | None, typer.Option(help="Cores of each of these nodes. [default: 32,48,64,32]")
+        list[str] | None, typer.Option(help="Cores of each of these nodes. [default: 48,64,48,48]")
     ] = None,
     special_nodes: Annotated[
         list[str] | None,
-        typer.Option(help="Nodes of each special-purpose cluster, or none. [default: 350,450]"),
+        typer.Option(help="Nodes of each special-purpose cluster, or none. [default: 325,400]"),
     ] = None,
     special_cores_per_node: Annotated[
         list[str] | None, typer.Option(help="Cores of each of these nodes. [default: 64,48]")

@@ -11,11 +11,13 @@ from lpsched.cli.looks import Asked, require_looks, write_page
 from lpsched.cli.options import (
     BagFile,
     Deadline,
+    Effort,
     Figure,
     Marginals,
     MarginalsOption,
     PowerCap,
     Report,
+    Seed,
     SolverName,
 )
 from lpsched.cli.talk import talk_of
@@ -44,6 +46,8 @@ def price(
     marginals: MarginalsOption = Marginals.TOP,
     power_cap: PowerCap = None,
     deadline: Deadline = None,
+    effort: Annotated[Effort, typer.Option(help="As in solve.")] = Effort.AUTO,
+    seed: Seed = 0,
     figure: Figure = None,
     report: Report = None,
     solver: SolverName = "highs",
@@ -67,8 +71,12 @@ def price(
         from_ratio=from_ratio,
         to_ratio=to_ratio,
         points=points if figure is None and report is None else max(points, ENDS),
+        price=price,
+        profit_ratio=profit_ratio,
         power_cap=power_cap,
         deadline=deadline,
+        effort=effort.value,
+        seed=seed,
         solver=solves,
     )
     curve = drawn if points else replace(drawn, points=())
@@ -80,6 +88,7 @@ def price(
         deadline=deadline,
         lifetime_hours=lifetime_hours,
         marginals=marginals.value,
+        effort=effort.value,
         solver=solves,
     )
     if figure is not None:

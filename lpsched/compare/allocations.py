@@ -28,11 +28,12 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
     from lpsched.lp.program import Solver
+    from lpsched.result.facility import FacilityResult
 
 BLIND: Final = "-blind"
 NAMES: Final = ("lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind")
 FAILURES: Final = (InfeasibleError, InstanceError, NotFoundError, SolverError)  # of a method, a row each
-ROUNDING: Final = 1e-9
+ROUNDING: Final = 1e-9  # of a bound that is not certified
 Allocation: TypeAlias = GangAllocation | CoreAllocation
 
 
@@ -100,8 +101,9 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
         bound=best.bound,
         seed=seed,
         cap_watts=instance.power_cap_watts,
-        entries=tuple(_against(best.bound, each) for each in found),
+        entries=tuple(_against(best, each) for each in found),
         provenance=provenance_of(instance, solver.name),
+        exactly_proved=best.exactly_proved,
     )
 
 
@@ -138,17 +140,17 @@ def _judged(instance: Facility, name: str, allocation: Allocation, seconds: floa
     return Judged(name, verified(instance, allocation), None, seconds, ended, allocation)
 
 
-def _against(bound: float, entry: Judged) -> Judged:
+def _against(best: FacilityResult, entry: Judged) -> Judged:
     """Tell the distance from the bound.
 
     Raises
     ------
     InvalidScheduleError
-        If a valid allocation earns more than the proved bound: one of them is wrong.
+        If a valid allocation earns more than the bound: one of them is wrong.
     """
     if entry.measured is None:
         return entry
-    value = entry.measured.reward_rate
-    if value > bound + ROUNDING * abs(bound):
+    value, bound = entry.measured.reward_rate, best.bound
+    if value > (bound if best.exactly_proved else bound + ROUNDING * abs(bound)):
         raise InvalidScheduleError(f"{entry.name} earns {value!r}, more than the bound of {bound!r}")
     return replace(entry, gap=relative_gap(min(value, bound), bound))

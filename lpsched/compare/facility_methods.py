@@ -206,6 +206,7 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
         history=found.history,
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
+        exactly_proved=None if best is None or not bound else best.exactly_proved,
     )
 
 

@@ -10,7 +10,18 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.boxes import FORMAT, HEAT, INLET, OUTLET, Box, Cut, FacilityCertificate, Step
+from lpsched.certificate.boxes import (
+    EXACT_FORMAT,
+    FORMAT,
+    FORMATS,
+    HEAT,
+    INLET,
+    OUTLET,
+    Box,
+    Cut,
+    FacilityCertificate,
+    Step,
+)
 from lpsched.certificate.facility import Prices
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.files.documents import read_document
@@ -34,7 +45,7 @@ def as_dict(certificate: FacilityCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
     outlets = certificate.outlets_celsius
     return {
-        "format": FORMAT,
+        "format": FORMAT if certificate.granted else EXACT_FORMAT,
         "lpsched": version,
         "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
         "colocation": certificate.colocation,
@@ -81,7 +92,7 @@ def proof_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()
         If it is not one; the error lists every fault.
     """
     found = list(faults)
-    if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+    if isinstance(content, dict) and content.get("format", FORMAT) not in FORMATS:
         found.append(Fault(("format",), describe(content["format"]), repr(FORMAT), "name a proof file"))
         raise InstanceError(source, tuple(found))
     top = mapping((), content, _TOP, _NEEDED, found)
@@ -101,6 +112,7 @@ def proof_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()
             if len(found) < MOST_FAULTS
         ),
         outlets_celsius=None if outlets is None else _several(("outlets_celsius",), outlets, found),
+        granted=top.get("format") != EXACT_FORMAT,
     )
     if found:
         raise InstanceError(source, tuple(found[:MOST_FAULTS]))

@@ -8,7 +8,8 @@ is the shortest time of any of them there. So every schedule has
 and is no shorter than the least t for which that holds, L_S. For one task type this is at least the time of
 one task where it is done soonest; with more tasks than machines it counts the second, third, ... task of a
 machine (the pigeonhole principle). All task types are tried alone, and all sets of those that take longest
-where they are done soonest. L, the largest L_S, is a row of every program, t >= L.
+where they are done soonest. L, the largest L_S, is a row of every program, t >= L. Which set that is, doubles
+decide; its L_S is then worked out exactly.
 
 The row is redundant where machines run many tasks: sum_i n_i min_jk e_ijk / sum_j m_j is a lower bound of the
 programs as they stand. Where L is no larger, it is not handed to the solver.
@@ -27,7 +28,7 @@ from lpsched.instance.arrays import arrays_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats
+    from lpsched.instance.arrays import BagArrays, Floats, Mask
 
 MANY: Final = 100_000  # pairs: with more, only the longest task is looked for
 STEPS: Final = 60  # of a bisection: more than a double has digits
@@ -65,10 +66,12 @@ def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
     order = np.argsort(-soonest, kind="stable")
     seconds = np.concatenate((quickest, np.minimum.accumulate(quickest[order], axis=0)))
     counts = np.concatenate((arrays.task_counts, np.cumsum(arrays.task_counts[order])))
-    limits = _bisected(seconds, counts, arrays.machine_counts)
-    at = int(limits.argmax())
+    rows = np.flatnonzero(_may_be_largest(seconds, counts, arrays.machine_counts))
+    limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
+    most = int(limits.argmax())
+    at = int(rows[most])
     types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
-    exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[at]))
+    exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
     return max(best, (exact, types), key=lambda each: each[0])
 
 
@@ -80,15 +83,24 @@ def _by_machine_type(arrays: BagArrays) -> Floats:
     return quickest
 
 
+def _may_be_largest(seconds: Floats, counts: Floats, machines: Floats) -> Mask:
+    """Tell for which rows the least t may be the largest: t / e - 1 < floor(t / e) <= t / e bounds each."""
+    rates = (1.0 / seconds) @ machines
+    least, most = counts / rates, (counts + machines.sum()) / rates
+    largest: Mask = most >= least.max()
+    return largest
+
+
 def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
     """Return about the least t of each row in which its count is finished."""
-    high = counts * seconds.min(axis=1)
+    high: Floats = counts * seconds.min(axis=1)
     low = np.zeros_like(high)
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
         enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+    limits: Floats = high
+    return limits
 
 
 def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:

@@ -181,6 +181,7 @@ def _joined(
         (among[1], np.tile(nodes + unit, nodes), np.tile(np.arange(nodes + units), units))
     )
     values = np.concatenate((among[2], down.ravel(), of_units.ravel())) / flows[rows]
+    values = np.minimum(values, 1.0)  # all of a place's air, and not the rounding of doubles more
     order = np.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
     kept = values >= SMALLEST

@@ -31,7 +31,7 @@ def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> Non
 
 
 def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
-    """Run to the end, or until the watch is over."""
+    """Run to the end, or until the time is up; work is counted afterwards."""
     left = None if watch is None else watch.left()
     until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
     check(highs.setOptionValue("time_limit", until), program, "the time limit")
@@ -62,7 +62,7 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
     interrupted = False
     while not done.is_set():
         try:
-            if interrupted or (watch is not None and watch.is_over()):
+            if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
                 highs.cancelSolve()
             done.wait(POLL_SECONDS)
         except KeyboardInterrupt:

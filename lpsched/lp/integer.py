@@ -38,7 +38,12 @@ def whole_point(
     `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
     """
     highs = highspy.Highs()
-    options = {"output_flag": False, "mip_rel_gap": gap, "random_seed": 0, "parallel": "off"}
+    options: dict[str, bool | float | str] = {
+        "output_flag": False,
+        "mip_rel_gap": gap,
+        "random_seed": 0,
+        "parallel": "off",
+    }
     for option, value in options.items():
         highs.setOptionValue(option, value)
     pass_program(highs, program)
@@ -57,7 +62,7 @@ def whole_point(
     def interrupt(event: Any) -> None:  # noqa: ANN401 - highspy does not export its type
         nonlocal looks
         looks += 1
-        if left is not None and looks >= max(FEWEST_LOOKS, left / look):
+        if looks >= max(FEWEST_LOOKS, left / look):
             event.interrupt()
 
     highs.cbMipInterrupt += interrupt

@@ -30,19 +30,16 @@ from lpsched.certificate.patterns import (
     Line,
     TooManyStepsError,
 )
-from lpsched.errors import SolverError
+from lpsched.errors import NotFoundError, SolverError
+from lpsched.formulations.whole_tasks import least_makespan
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
 from lpsched.pipeline.screening import screen_of
 from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.solving import DEFAULT_GAP, answer
-from lpsched.pipeline.tightening import fits_patterns
+from lpsched.pipeline.solving import DEFAULT_GAP, find
 from lpsched.pipeline.trying import effort_named
-from lpsched.result.solve import Effort
-from lpsched.search.makespan_intervals import IntervalSearch
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -53,12 +50,11 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.pipeline.proving import Proved
     from lpsched.pipeline.questions import Question
-    from lpsched.result.solve import Result
     from lpsched.search.makespan_intervals import Leaf
 
 CELLS: Final = (MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
 NEAREST: Final = 6  # leaves below a makespan whose patterns are tried for it
-MOST_PLAIN: Final = 100  # plain proofs that are tried for a makespan
+FURTHER: Final = 40  # leaves below and above whose plain proofs are tried for it
 ROUNDED_UP: Final = Fraction(1, 1 << 20)  # of a unit: from there the whole unit is proved
 
 
@@ -70,7 +66,7 @@ def certify(  # noqa: PLR0913 - options are keyword-only
     profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
-    effort: str = "fast",
+    effort: str = "auto",
     gap: float = DEFAULT_GAP,
     time_limit: float | None = None,
     watch: Watch | None = None,
@@ -95,12 +91,12 @@ def certify(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    proved = prove(question, solver, watch=watch)
-    if tried in {Effort.FAST, Effort.BALANCED}:  # whose bound is that of the linear program
-        return certificate_of(question, proved, ())
-    answered = answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
-    leaves = _leaves(question, proved, answered, solver, gap)
-    return certificate_of(question, proved, leaves, answered.bound, solver)
+    try:
+        best = find(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
+    except NotFoundError:  # a bound needs no schedule
+        return certificate_of(question, prove(question, solver, watch=watch), ())
+    leaves = [] if best.search is None else best.search.all_leaves()
+    return certificate_of(question, best.proved, leaves, best.bound, solver)
 
 
 def certificate_of(
@@ -113,11 +109,7 @@ def certificate_of(
     """Return the certificate of a bound: that of `proved`, if not given, else one that leaves prove.
 
     The leaves lie end to end, from a makespan that no schedule undercuts up to the deadline, or without end.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
+    If the checker does not prove the bound from them, the certificate claims what it does prove.
     """
     bag, asked = question.given, question.objective
     names = [machine.name for machine in bag.machine_types]
@@ -140,7 +132,7 @@ def certificate_of(
     packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
     if packed is not None:
         return packed
-    return replace(plain, bound=Fraction(by_prices))  # less than was asked for
+    return replace(plain, bound=Fraction(by_prices))
 
 
 def _is_tighter(certificate: Certificate, proved: Fraction) -> bool:
@@ -155,16 +147,14 @@ def _with_intervals(
     bag, leaves = question.bag, sorted(leaves, key=lambda leaf: leaf.start)
     least = _least(bag, leaves[0].start, solver)
     choice = _Choice(IntervalProver(bag, plain.objective), proved.prices, leaves, plain.bound)
-    intervals = choice.intervals(Fraction(0) if least is None else least.seconds)
+    intervals = choice.intervals(least.seconds)
     if intervals is None:
         return None
     made = replace(plain, least_makespan=least, intervals=intervals)
-    if least is not None:  # the first proof may hold from 0 on
-        free = replace(
-            made, least_makespan=None, intervals=(replace(intervals[0], start=Fraction(0)), *intervals[1:])
-        )
-        if check(question.given, free).accepted:
-            return free
+    first = replace(intervals[0], start=Fraction(0))
+    from_0 = replace(plain, intervals=(first, *intervals[1:]))
+    if check(question.given, from_0).accepted:  # the least makespan is not needed
+        return from_0
     verdict = check(question.given, made)
     if verdict.accepted or verdict.proved is None:
         return made if verdict.accepted else None
@@ -194,14 +184,13 @@ class _Choice:
         self.score = _score_of(prover, bound)
         machines = [machine.name for machine in prover.bag.machine_types]
         tasks = [task.name for task in prover.bag.task_types]
-        self.plain = [_Prices(_named(machines, multipliers.machines), Fraction(multipliers.cap))]
+        self.whole = _Prices(_named(machines, multipliers.machines), Fraction(multipliers.cap))
+        self.plain: list[_Prices] = []
         self.packed: list[_Prices | None] = []
         for leaf in leaves:
             prices, cap = leaf.proof.prices, Fraction(getattr(leaf.proof.prices, "cap", 0.0))
-            own = _Prices(_named(machines, prices.machines.tolist()), cap)
-            if own not in self.plain and len(self.plain) < MOST_PLAIN:
-                self.plain.append(own)
-            by_patterns = replace(own, tasks=_named(tasks, prices.tasks.tolist()))
+            self.plain.append(_Prices(_named(machines, prices.machines.tolist()), cap))
+            by_patterns = replace(self.plain[-1], tasks=_named(tasks, prices.tasks.tolist()))
             self.packed.append(by_patterns if leaf.proof.cells else None)
         self.steps = MOST_STEPS // (4 + sum(each is not None for each in self.packed))
 
@@ -233,14 +222,16 @@ class _Choice:
 
     def _lines(self, end: Fraction | None) -> Iterator[tuple[_Prices, int, Line | None]]:
         """Yield prices at hand, and what they say of all makespans up to an end."""
-        for prices in self.plain:
-            yield prices, 0, self.prover.line(prices.over(Fraction(0), end), end)
-        if end is None:
-            return
-        above = next((k for k, leaf in enumerate(self.leaves) if leaf.end >= end), len(self.leaves) - 1)
-        for prices_or_none in self.packed[max(0, above - NEAREST) : above + 2]:
-            if prices_or_none is not None:
-                yield from self._packed(prices_or_none, end)
+        last = len(self.leaves) - 1
+        at = last if end is None else next((k for k, leaf in enumerate(self.leaves) if leaf.end >= end), last)
+        tried: list[_Prices] = []
+        for prices in (self.whole, *self.plain[max(0, at - FURTHER) : at + FURTHER + 1]):
+            if prices not in tried:
+                tried.append(prices)
+                yield prices, 0, self.prover.line(prices.over(Fraction(0), end), end)
+        for by_patterns in self.packed[max(0, at - NEAREST) : at + 2]:
+            if by_patterns is not None and end is not None:
+                yield from self._packed(by_patterns, end)
 
     def _packed(self, prices: _Prices, end: Fraction) -> Iterator[tuple[_Prices, int, Line | None]]:
         for cells in CELLS:
@@ -253,23 +244,39 @@ class _Choice:
         """Return from where on the bound is proved; `None` if it is nowhere."""
         if line is None or self._holds(line, low, end):
             return low
+        wanted = self._wanted(line)
+        starts = [self._below(end, low)] if wanted is None else [self._double(wanted), self._below(end, low)]
+        fitting = [each for each in starts if each > low and (end is None or each < end)]
+        return min((each for each in fitting if self._holds(line, each, end)), default=None)
+
+    def _wanted(self, line: Line) -> Fraction | None:
+        """Return from where on a line is good enough, if it gets better with the makespan."""
         prover = self.prover
         if prover.objective == "makespan":
-            wanted = -self.score
-        elif prover.objective == "energy":
+            return -self.score
+        if prover.objective == "energy":
             slope = line.b - prover.per_second
-            if slope >= 0:
-                return None
-            wanted = (self.score + line.a) / slope
-        else:
-            left = prover.income - line.a
-            if left <= 0 or self.score <= line.b:
-                return None
-            wanted = left / (self.score - line.b)
-        start = Fraction(rounded_up(max(low, wanted)))
-        if (end is not None and start >= end) or not self._holds(line, start, end):
-            return None
-        return start
+            return (self.score + line.a) / slope if slope < 0 else None
+        left = prover.income - line.a
+        return left / (self.score - line.b) if left > 0 and self.score > line.b else None
+
+    def _below(self, end: Fraction | None, low: Fraction) -> Fraction:
+        """Return where the leaf that is cut by an end begins."""
+        starts = [leaf.start for leaf in self.leaves if end is None or leaf.start < end]
+        return max(low, Fraction(max(starts))) if starts else low
+
+    def _double(self, seconds: Fraction) -> Fraction:
+        """Return a double after which schedules end no sooner than after so many seconds.
+
+        Where they end after whole units, that is the first one after the last unit before.
+        """
+        unit = self.prover.unit
+        if unit is not None:
+            units = math.ceil(seconds / unit)
+            after = Fraction(math.nextafter(rounded_up((units - 1) * unit), math.inf))
+            if after <= units * unit:
+                return after
+        return Fraction(rounded_up(seconds))
 
     def _holds(self, line: Line, start: Fraction, end: Fraction | None) -> bool:
         score = self.prover.score(line, start, end)
@@ -277,8 +284,7 @@ class _Choice:
 
     def _weaker(self, end: Fraction | None, low: Fraction) -> Fraction | None:
         """Return the best score that can be proved for the leaf below an end; `None` if there is none."""
-        below = [leaf for leaf in self.leaves if end is None or leaf.start < end]
-        start = max(low, Fraction(below[-1].start)) if below else low
+        start = self._below(end, low)
         scores = [self.prover.score(line, start, end) for _, _, line in self._lines(end) if line is not None]
         known = [score for score in scores if score is not None and score > self.score]
         return min(known, default=None)
@@ -292,16 +298,16 @@ def _score_of(prover: IntervalProver, bound: Fraction) -> Fraction:
     return -bound if step is None else -(math.ceil(bound / step) - 1 + ROUNDED_UP) * step
 
 
-def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan | None:
-    """Return a proof that no schedule is shorter than `low`, or a little less; `None` if there is none."""
+def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
+    """Return a proof that no schedule is shorter than `low`, or than a little less."""
     longest = _longest(bag)
-    if longest is not None and longest.seconds >= low:
+    if longest.seconds >= low:
         return replace(longest, seconds=Fraction(low))
     with suppress(SolverError):
         free = bag.without_deadline()
         prices = Makespan().relax(free, solver).multipliers
         seconds = min(low, rounded_down(Prover(free).makespan(prices)))
-        if longest is None or seconds > longest.seconds:
+        if seconds > longest.seconds:
             names = [machine.name for machine in bag.machine_types]
             return LeastMakespan(
                 Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap)
@@ -309,29 +315,11 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan | None:
     return longest
 
 
-def _longest(bag: Bag) -> LeastMakespan | None:
-    """Return the task type whose tasks take longest, where each is quickest."""
-    seconds = [min(cell for cell in row if cell is not None) for row in bag.seconds]
-    least = max(seconds)
-    return LeastMakespan(Fraction(least), (bag.task_types[seconds.index(least)].name,))
+def _longest(bag: Bag) -> LeastMakespan:
+    """Return the makespan that some task types need, however they run."""
+    seconds, types = least_makespan(bag)
+    return LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
 
 
 def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, Fraction]:
     return FrozenDict(zip(names, (Fraction(each) for each in numbers), strict=True))
-
-
-def _leaves(question: Question, proved: Proved, answered: Result, solver: Solver, gap: float) -> list[Leaf]:
-    """Return leaves that prove the bound of an answer, by a search that knows its value."""
-    if proved.relaxed is None or answered.bound == proved.bound or not fits_patterns(question.bag):
-        return []
-    scoring, bag = scoring_of(question), question.bag
-    prices = Makespan().relax(bag.without_deadline(), solver).multipliers
-    low = rounded_down(max(Prover(bag.without_deadline()).makespan(prices), scoring.prover.longest))
-    high = bag.site.deadline_seconds or math.inf
-    search = IntervalSearch(scoring.items, scoring.prover, solver, low, high, float(scoring.standing))
-    value, watch = scoring.of_value(answered.value), Watch()
-    while search.refine(value, gap, watch) is not None:
-        bound = None if search.bound is None else scoring.to_bound(search.bound)
-        if bound is not None and (bound <= answered.bound if scoring.maximise else bound >= answered.bound):
-            break
-    return search.all_leaves()

@@ -1,7 +1,20 @@
-"""From pieces of the relaxation to pieces of the answer: bounds proved and values measured at both ends."""
+"""From pieces of the relaxation to pieces of the answer: bounds proved and values measured at both ends.
+
+A schedule that takes t and costs a earns (p - a) / t less what a second costs in any case, at every price p.
+So all schedules of a curve are one pool, and each price has the best of them: those of the pieces, with even
+loads, and those of searches at a few prices (`find` in `solving.py`), the bag's own price first. What such a
+search proves of the makespans of an interval, cost >= A - t B, holds at every price as well:
+
+    rate  <=  B + max over both ends t of (N - A) / t  -  K,        N = p - overhead.
+
+The least of these and of the relaxation's own bound is the bound at a price. The most that any schedule can
+earn is convex in the price, so the line between two proved bounds is one, too. Where a search has made the
+bound at the bag's own price better, the piece is cut there: the curve then says there what `solve` says.
+"""
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from bisect import bisect_right
@@ -10,20 +23,37 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
+from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.instance.terms import Terms
+from lpsched.pipeline.balancing import balance
 from lpsched.pipeline.objectives import Profit
-from lpsched.pipeline.recovering import choices
+from lpsched.pipeline.questions import ask
+from lpsched.pipeline.recovering import Recovered, choices
+from lpsched.pipeline.scoring import scoring_of
+from lpsched.pipeline.solving import DEFAULT_GAP, find
+from lpsched.pipeline.trying import AUTO, WORTHWHILE
 from lpsched.relaxation import Regime
 from lpsched.result.price_curve import PricePiece, PricePoint
+from lpsched.result.solve import Effort
 from lpsched.schedule.bag import NOTHING, Schedule
-from lpsched.verify.bag import Tables, examine
+from lpsched.verify.bag import Measurement, Tables, examine
+from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.pipeline.packing_proofs import PackingProver
+    from lpsched.pipeline.questions import Question
     from lpsched.search.price_curve import Piece, PriceSearch
 
 ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
+BETTER: Final = 1e-6  # relative: by so much a search must better a bound for a cut
+MOST_BALANCED: Final = 20  # pieces whose schedules are balanced
+ANCHORS: Final = 2  # prices at which is searched, beside the own one
+ANCHOR_WORK: Final = 0.2  # seconds of counted work for each
+MEASURED: Final = 2  # of the schedules that are best in doubles
+SHARES: Final = (0.0, 0.5, 1.0)  # of a piece, where the best schedules are looked for
+NO_MEASURE: Final = Measurement(None, None)
 BEYOND: Final = 1.5  # how far past the last breakpoint points are drawn, where no end was asked for
 
 
@@ -36,8 +66,11 @@ class Curve:
     search: PriceSearch
     solver: Solver
     gamma: float | None
+    effort: Effort = Effort.FAST
+    seed: int = 0
     pieces: list[PricePiece] = field(default_factory=list)
-    schedules: list[list[Schedule]] = field(default_factory=list)  # to choose from, for each piece
+    pool: list[_Candidate] = field(default_factory=list)
+    searched: list[_Searched] = field(default_factory=list)
     _tables: Tables = field(init=False)
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
 
@@ -45,21 +78,49 @@ class Curve:
         """Read the tables once for all schedules."""
         self._tables = Tables(self.bag)
 
-    def add(self, piece: Piece) -> None:
-        """Add a piece, cut in two where it passes from loss to profit."""
-        schedules = self._schedules(piece)
+    def collect(self, pieces: list[Piece], own_price: float | None) -> None:
+        """Fill the pool and search at some prices, before pieces are added."""
+        if self.bag.site.deadline_seconds is None:
+            self._take(
+                Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0
+            )
+        step = max(1, len(pieces) // MOST_BALANCED)
+        for place, piece in enumerate(pieces):
+            self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
+        if self.effort not in {Effort.AUTO, Effort.TIGHT}:
+            return
+        if own_price is not None:
+            self._search(own_price, None)
+        starts = [self._price(piece.from_income) for piece in pieces if piece.relaxation is not None]
+        for price in sorted(starts, key=lambda price: (-self._gap(price), price))[:ANCHORS]:
+            if self._gap(price) > WORTHWHILE:
+                self._search(price, ANCHOR_WORK if self.effort is Effort.AUTO else AUTO)
+
+    def add(self, piece: Piece, own_price: float | None = None) -> None:
+        """Add a piece, cut where it passes from loss to profit, and at the own price if it bends there."""
         start, stop = piece.from_income, piece.to_income
         if piece.relaxation is None:
-            self._add(start, stop, Regime.DO_NOT_RUN, schedules)
+            self._add(start, stop, Regime.DO_NOT_RUN)
             return
         even = (piece.cost_per_second + float(self.prover.standing())) / piece.bags_per_second
         if even <= start or math.isclose(even, start, rel_tol=ROUNDING):
-            self._add(start, stop, Regime.PROFIT, schedules)
+            self._cut(start, stop, Regime.PROFIT, own_price)
         elif stop is not None and (stop <= even or math.isclose(even, stop, rel_tol=ROUNDING)):
-            self._add(start, stop, Regime.LOSS, schedules)
+            self._cut(start, stop, Regime.LOSS, own_price)
         else:
-            self._add(start, even, Regime.LOSS, schedules)
-            self._add(even, stop, Regime.PROFIT, schedules)
+            self._cut(start, even, Regime.LOSS, own_price)
+            self._cut(even, stop, Regime.PROFIT, own_price)
+
+    def _cut(self, start: float, stop: float | None, regime: Regime, own_price: float | None) -> None:
+        """Add a part of a piece, in two where a search has made the bound at the own price better."""
+        own = None if own_price is None else own_price - self.bag.prices.overhead_per_bag
+        if own is not None and own_price is not None and start < own and (stop is None or own < stop):
+            better = self._bound(own_price) < (1 - BETTER) * self._plainly_proved(own_price)
+            if better and self.searched:
+                self._add(start, own, regime)
+                self._add(own, stop, regime)
+                return
+        self._add(start, stop, regime)
 
     def sample(self, count: int) -> list[PricePoint]:
         """Return evenly spaced points, read off the pieces: no program is solved, and nothing measured anew.
@@ -93,11 +154,11 @@ class Curve:
                 return after.from_price
         return None
 
-    def _add(self, start: float, stop: float | None, regime: Regime, schedules: list[Schedule]) -> None:
+    def _add(self, start: float, stop: float | None, regime: Regime) -> None:
         low, high = self._price(start), None if stop is None else self._price(stop)
         if high is not None and high <= low:  # no wider than rounding
             return
-        value, schedule = self._best(schedules, low)
+        value, schedule = self._best(low)
         self.pieces.append(
             PricePiece(
                 from_ratio=self._ratio(low),
@@ -108,20 +169,64 @@ class Curve:
                 bound_at_from=self._bound(low),
                 bound_at_to=None if high is None else self._bound(high),
                 value_at_from=value,
-                value_at_to=None if high is None else self._best(schedules, high)[0],
+                value_at_to=None if high is None else self._best(high)[0],
                 schedule=schedule,
             )
         )
-        self.schedules.append(schedules)
 
-    def _schedules(self, piece: Piece) -> list[Schedule]:
-        """Return the verified schedules of a piece; without a deadline, waiting is one of them."""
-        waits = [NOTHING] if self.bag.site.deadline_seconds is None else []
+    def _collect(self, piece: Piece, *, balanced: bool) -> None:
+        """Take the verified schedules of a piece; with even loads, if asked for."""
         if piece.relaxation is None:
-            return waits
+            return
         found = choices(self.bag, Profit(), piece.relaxation, self.solver)
-        own = [] if isinstance(found, str) else [each.schedule for each in found]
-        return [each for each in own if each != NOTHING] + waits
+        own = [] if isinstance(found, str) else [each for each in found if each.schedule != NOTHING]
+        for each in own:
+            self._take(each, 0.0)
+        if balanced and own:
+            question = self._question(self._price(piece.from_income))
+            first = examine(question.bag, own[0].schedule, tables=self._tables).measured
+            if first is not None:
+                bound = self._bound(self._price(piece.from_income))
+                even = balance(question, Recovered(own[0].schedule, first), bound, DEFAULT_GAP, Watch())
+                self._take(even, self._price(piece.from_income))
+
+    def _take(self, found: Recovered, price: float) -> None:
+        """Put a schedule that was measured at a price into the pool."""
+        earned, seconds = found.measured.profit_per_hour, found.measured.makespan_seconds
+        if earned is not None and all(each.schedule != found.schedule for each in self.pool):
+            slope = 0.0 if seconds is None else SECONDS_PER_HOUR / seconds
+            self.pool.append(_Candidate(found.schedule, earned - slope * price, slope))
+
+    def _search(self, price: float, work: float | None) -> None:
+        """Search for a bound and a schedule at a price."""
+        question = self._question(price)
+        try:
+            best = find(
+                question,
+                self.solver,
+                gap=DEFAULT_GAP,
+                watch=Watch(),
+                effort=self.effort,
+                seed=self.seed,
+                work=work,
+            )
+        except (InfeasibleError, NotFoundError):
+            return
+        self._take(best.found, price)
+        if best.search is not None:
+            prover, leaves = scoring_of(question).prover, best.search.all_leaves()
+            self.searched.append(
+                _Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves])
+            )
+            self._proved = (math.nan, math.nan)
+
+    def _question(self, price: float) -> Question:
+        return ask(self.bag, solver=self.solver, objective="profit", price=price)
+
+    def _gap(self, price: float) -> float:
+        """Return the relative gap at a price; infinite without a schedule."""
+        value, bound = self._best(price)[0], self._bound(price)
+        return math.inf if value is None or not bound else abs(bound - value) / abs(bound)
 
     def _price(self, income: float) -> float:
         return max(0.0, income + self.bag.prices.overhead_per_bag)
@@ -136,7 +241,13 @@ class Curve:
         return self._proved[1]
 
     def _newly_proved(self, price: float) -> float:
-        """Prove it by the prices of the relaxation there."""
+        """Prove it by the prices of the relaxation there, and by what searches have shown."""
+        exact = Fraction(price) - Fraction(self.bag.prices.overhead_per_bag)
+        standing = self.prover.standing()
+        rates = [each.rate(exact) - standing for each in self.searched]
+        return min([self._plainly_proved(price), *(rounded_up(SECONDS_PER_HOUR * rate) for rate in rates)])
+
+    def _plainly_proved(self, price: float) -> float:
         exact = Fraction(price) - Fraction(self.bag.prices.overhead_per_bag)
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
@@ -146,11 +257,13 @@ class Curve:
         return rounded_up(SECONDS_PER_HOUR * self.prover.rate(prices, exact))
 
     def _lines(self, place: int, end: float) -> tuple[_Line, list[_Line]]:
-        """Return what is proved on a piece, and what each of its schedules is measured to earn."""
+        """Return what is proved on a piece, and what its best schedules are measured to earn."""
         piece = self.pieces[place]
         low, high = piece.from_price, end if piece.to_price is None else piece.to_price
         bound = self._bound(high) if piece.bound_at_to is None else piece.bound_at_to
-        earned = [(self._value(each, low), self._value(each, high)) for each in self.schedules[place]]
+        near = {id(each): each for share in SHARES for each in self._near(low + share * (high - low))}
+        schedules = [each.schedule for each in near.values()]
+        earned = [(self._value(each, low), self._value(each, high)) for each in schedules]
         values = [
             _Line(low, high, one, other) for one, other in earned if one is not None and other is not None
         ]
@@ -163,14 +276,43 @@ class Curve:
         measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
         return None if measured is None else measured.profit_per_hour
 
-    def _best(self, schedules: list[Schedule], price: float) -> tuple[float | None, Schedule | None]:
-        """Return the most that one of the schedules is measured to earn at a price, and which one."""
+    def _near(self, price: float) -> list[_Candidate]:
+        """Return the schedules that earn most at a price, in doubles."""
+        return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
+
+    def _best(self, price: float) -> tuple[float | None, Schedule | None]:
+        """Return the most that a schedule is measured to earn at a price, and which one."""
         best: tuple[float | None, Schedule | None] = (None, None)
-        for schedule in schedules:
-            value = self._value(schedule, price)
+        for each in self._near(price):
+            value = self._value(each.schedule, price)
             if value is not None and (best[0] is None or value > best[0]):
-                best = (value, schedule)
+                best = (value, each.schedule)
         return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A verified schedule, and what it earns at a price of 0 and for each of money more; in doubles."""
+
+    schedule: Schedule
+    at_nothing: float
+    slope: float
+
+    def at(self, price: float) -> float:
+        return self.at_nothing + self.slope * price
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What a search proves: A and B of intervals that cover all makespans."""
+
+    prover: PackingProver
+    lines: list[tuple[float, float, Fraction, Fraction]]
+
+    def rate(self, income: Fraction) -> Fraction:
+        """Return the money per second, before what a second costs, that no schedule exceeds."""
+        scores = [self.prover.score(a, b, start, end, income) for start, end, a, b in self.lines]
+        return max(score for score in scores if score is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,11 @@ def machine_needs(
             [(0, present.value), *((each.more, each.value) for each in tries)],
             key=lambda pair: (-math.inf if pair[1] is None else pair[1], -pair[0]),
         )
-        limit: int | None = _limit(bag, search, j, useful, counts, best)
+        far = _ProvedLines(bag, j, useful)
+        for prices in counts.prices:
+            far.add(prices)
+        counts = replace(counts, bound_at_best=rounded_up(SECONDS_PER_HOUR * far.highest()))
+        limit: int | None = _limit(search, far, best)
         if limit == useful and bag.machines + useful + 1 >= MOST:
             limit = None  # a file can say no more, but they might be of use
         sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
@@ -225,6 +229,17 @@ class _ProvedLines:
         """Return the least of the lines."""
         return min(line.at(more) for line in self._lines)
 
+    def highest(self) -> Fraction:
+        """Return the most that the least of the lines is at any number: it is concave."""
+        low, high = 0, self.last
+        while low < high:
+            middle = (low + high) // 2
+            if self.at(middle + 1) > self.at(middle):
+                low = middle + 1
+            else:
+                high = middle
+        return self.at(low)
+
     def last_above(self, target: Fraction) -> int:
         """Return the last number after which the least of the lines stays at or below an amount; or -1."""
         return min(line.last_above(target) for line in self._lines)
@@ -294,9 +309,7 @@ def _has_none(bag: Bag, machine: MachineType, more: int | None, solver: Solver) 
     return False
 
 
-def _limit(  # noqa: PLR0913, PLR0917 - what is known of one type
-    bag: Bag, search: CountSearch, j: int, useful: int, counts: _Counts, best: tuple[int, float | None]
-) -> int:
+def _limit(search: CountSearch, lines: _ProvedLines, best: tuple[int, float | None]) -> int:
     """Return the most that may be worthwhile: from there on, a falling line is below what is verified.
 
     `best` is how many more earn how much. The bound is concave, so that from where it touches the bound each
@@ -304,18 +317,16 @@ def _limit(  # noqa: PLR0913, PLR0917 - what is known of one type
     """
     more, value = best
     if value is None:
-        return useful
-    lines, target = _ProvedLines(bag, j, useful), Fraction(value) / SECONDS_PER_HOUR
-    for prices in counts.prices:
-        lines.add(prices)
+        return lines.last
+    target = Fraction(value) / SECONDS_PER_HOUR
     most = lines.last_above(target)
     for _ in range(TANGENTS):
         if most <= more:
             break
         with suppress(SolverError):
-            prices_there = search.prices_at(j, float(most))
-            if prices_there is not None:
-                lines.add(prices_there)
+            prices = search.prices_at(lines.j, float(most))
+            if prices is not None:
+                lines.add(prices)
         nearer = lines.last_above(target)
         if nearer >= most:
             break

@@ -48,6 +48,8 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     front: FrontResult | FrontComparison | None = None,
     curve: PriceCurve | None = None,
     sensitivity: Sensitivity | None = None,
+    effort: str | None = None,
+    seed: int = 0,
     solver: Solver | None = None,
 ) -> Overview:
     """Find what is not given yet of all that a page shows.
@@ -60,6 +62,8 @@ def overview(  # noqa: PLR0913 - options are keyword-only
         What to show as well.
     front, curve
         Found here if they are not known already; the schedules along the curve always are.
+    effort, seed
+        Of what is found here, as in `solve`: by default the effort of the result, so that all parts agree.
 
     Raises
     ------
@@ -72,13 +76,14 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     asked = Terms(price, power_cap, deadline).applied_to(bag)
     known = asked.prices.per_bag is not None or bool(asked.prices.per_task)
     paid = revenue_of(asked) if known else None
+    tried = effort if effort is not None else "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns
 
     def own_front() -> FrontResult | FrontComparison:
         return front if front is not None else front_of(asked, solver=solver)
 
     def own_curve() -> PriceCurve:
-        return curve if curve is not None else price_curve(asked, solver=solver)
+        return curve if curve is not None else price_curve(asked, effort=tried, seed=seed, solver=solver)
 
     def own_stretches() -> tuple[PriceStretch, ...]:
         assert not isinstance(curves, str), "asked only along a curve"

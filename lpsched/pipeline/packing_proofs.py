@@ -73,8 +73,27 @@ class PackingProver:
         """No schedule is shorter than the task that takes longest, where that is done soonest."""
         return max(min(each.seconds for each in row) for row in self.tasks)
 
-    def plain(self, prices: Prices, start: float, end: float) -> Fraction | None:
-        """Return the score that no schedule exceeds in the interval; `None` if it may be anything."""
+    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
+        """Return A and B for makespans up to an end; by knapsacks, if there is a grid of cells."""
+        return self._packed(prices, end, cells) if cells else self._plain(prices, end)
+
+    def score(
+        self, a: Fraction, b: Fraction, start: float, end: float, income: Fraction | None = None
+    ) -> Fraction | None:
+        """Return the score that no schedule of an interval exceeds: its worse end, at N or another income.
+
+        `None` if it may be anything.
+        """
+        income = self.income if income is None else income
+        ends = [Fraction(start)] if math.isinf(end) else [Fraction(start), Fraction(end)]
+        if income is not None:
+            rates = [(income - a) / t for t in ends]
+            return b + max(rates if len(rates) > 1 else [*rates, Fraction(0)])
+        if len(ends) == 1 and b > self.per_second:
+            return None
+        return max((b - self.per_second) * t for t in ends) - a
+
+    def _plain(self, prices: Prices, end: float) -> tuple[Fraction, Fraction]:
         omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
         supply = self._supply(omega, mu)
         if math.isinf(end) and self.income is None and supply > self.per_second:
@@ -85,10 +104,9 @@ class PackingProver:
             cost += count * min(
                 each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row
             )
-        return self._score(cost, self._supply(omega, mu), start, end)
+        return cost, self._supply(omega, mu)
 
-    def packed(self, prices: Prices, start: float, end: float, cells: int) -> Fraction | None:
-        """Return the score that no schedule exceeds in the interval, by knapsacks on a grid."""
+    def _packed(self, prices: Prices, end: float, cells: int) -> tuple[Fraction, Fraction]:
         omega, mu = [Fraction(each) for each in prices.machines.tolist()], Fraction(prices.cap)
         machine, seconds, paid, sizes = self._terms(omega, mu)
         # More than v - f - omega e - mu d, whatever the rounding: see `_cheapest`.
@@ -102,7 +120,7 @@ class PackingProver:
         for j, m in enumerate(self.machines):
             own = usable & (machine == j)
             cost -= m * surely_most(seconds[own], worth[own], counts[own], end, cells)
-        return self._score(cost, self._supply(omega, mu), start, end)
+        return cost, self._supply(omega, mu)
 
     def _cheapest(self, omega: Sequence[Fraction], mu: Fraction, end: float) -> list[list[Task]]:
         """Return the pairs of each task type that can be its cheapest within the limit.
@@ -142,16 +160,6 @@ class PackingProver:
         """Return B."""
         supply = sum((m * price for m, price in zip(self.machines, omega, strict=True)), Fraction(0))
         return supply + mu * (self.headroom or 0)
-
-    def _score(self, a: Fraction, b: Fraction, start: float, end: float) -> Fraction | None:
-        """Return the worse of both ends."""
-        ends = [Fraction(start)] if math.isinf(end) else [Fraction(start), Fraction(end)]
-        if self.income is not None:
-            rates = [(self.income - a) / t for t in ends]
-            return b + max(rates if len(rates) > 1 else [*rates, Fraction(0)])
-        if len(ends) == 1 and b > self.per_second:
-            return None
-        return max((b - self.per_second) * t for t in ends) - a
 
 
 def _tasks(bag: Bag, i: int, per_joule: Fraction, *, wear: bool) -> list[Task]:

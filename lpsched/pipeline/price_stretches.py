@@ -1,9 +1,10 @@
 """Every schedule along the price curve, and the prices between which it is the best.
 
-On a piece of the curve (`pricing.py`) the relaxation is one corner of its program, so one schedule comes of
-it, at every price the same. A schedule that takes t and costs a earns (p - a) / t less what a second costs in
-any case: a line in the price p, and so is what waiting costs, at slope 0. The best value on the piece is the
-upper envelope of these lines; it bends where one overtakes another, and changes its regime where it passes 0.
+The schedules are those that the curve has found (`curve.py`); of a curve that knows none, those that come of
+the relaxation: on a piece that is one corner of its program, so one schedule, at every price the same. A
+schedule that takes t and costs a earns (p - a) / t less what a second costs in any case: a line in the price
+p, and so is what waiting costs, at slope 0. The best value on the piece is the upper envelope of these lines;
+it bends where one overtakes another, and changes its regime where it passes 0.
 
 The relaxation is solved at two prices inside the piece, because at its ends two corners tie. Marginal values
 of machines and tasks are lines in p where the multipliers are unique; through the two inner points they are
@@ -53,6 +54,7 @@ INSIDE: Final = (0.25, 0.75)  # where a piece is looked into
 ROUNDING: Final = 1e-9  # as a share of a piece: what is no wider is no stretch
 MOST_COLD: Final = 1_000  # pairs; larger programs start from the one before
 STRAIGHT: Final = 1e-6  # relative: what is nearer to a line lies on it
+SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a piece, where the best schedules are looked for
 SAME_SHARES: Final = 1e-9  # two relaxations this near are one
 
 
@@ -81,7 +83,7 @@ def price_stretches(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     asked = Terms(0.0, power_cap, deadline).applied_to(bag)
-    walk = _Walk(asked, solver, _gamma(curve))
+    walk = _Walk(asked, solver, _gamma(curve), curve.schedules)
     return tuple(
         stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0))
     )
@@ -113,14 +115,34 @@ class _Line:
         return share if ROUNDING < share < 1.0 - ROUNDING else None
 
 
+@dataclass(frozen=True, slots=True)
+class _Earning:
+    """A schedule, what it earns at a price of nothing, and for each of money more; in doubles."""
+
+    schedule: Schedule
+    at_nothing: float
+    slope: float
+
+    @classmethod
+    def of(cls, schedule: Schedule, measured: Measurement) -> _Earning:
+        seconds = measured.makespan_seconds
+        return cls(schedule, measured.profit_per_hour or 0.0, 3600.0 / seconds if seconds else 0.0)
+
+    def at(self, price: float) -> float:
+        return self.at_nothing + self.slope * price
+
+
 class _Walk:
     """Goes along the curve of one bag."""
 
-    def __init__(self, bag: Bag, solver: Solver, gamma: float | None) -> None:
+    def __init__(
+        self, bag: Bag, solver: Solver, gamma: float | None, known: tuple[Schedule, ...] = ()
+    ) -> None:
         self.bag, self.solver, self.gamma = bag, solver, gamma
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
         self.may_wait = bag.site.deadline_seconds is None
+        self.known = [_Earning.of(each, self._measured(each, 0.0)) for each in known]  # of the curve
 
     def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
         """Return a piece that ends, with the bound proved there."""
@@ -141,7 +163,7 @@ class _Walk:
         free = marginal_values(self.bag, None, self.solver)
         assert free is not None
         worths = self._worths(prices, inner) if runs else (free, free)
-        schedules = self._schedules(low, inner)
+        schedules = self._schedules(low, high, inner)
         lines = [_Line(each, self._measured(each, low), self._measured(each, high)) for each in schedules]
         if not runs:  # nothing is scarce, and only rounding moves the bound
             piece = replace(piece, bound_at_to=piece.bound_at_from)
@@ -198,9 +220,15 @@ class _Walk:
         assert worth is not None, "the search solves its programs to the end"
         return worth
 
-    def _schedules(self, price: float, inner: list[Relaxation]) -> list[Schedule]:
-        """Return what may be best on a piece: what comes of its relaxation; last, waiting."""
+    def _schedules(self, price: float, end: float, inner: list[Relaxation]) -> list[Schedule]:
+        """Return what may be best on a piece: of the curve, or of its relaxation; last, waiting."""
         found: dict[Schedule, None] = {}
+        for share in SHARES if self.known else ():
+            at = price + share * (end - price)
+            found[max(self.known, key=lambda each: each.at(at)).schedule] = None
+        if found:
+            found.pop(NOTHING, None)
+            return [*found, *([NOTHING] if self.may_wait else [])]
         if inner and np.allclose(inner[0].shares, inner[1].shares, rtol=0.0, atol=SAME_SHARES):
             inner = inner[:1]
         for relaxation in inner:

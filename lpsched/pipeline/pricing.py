@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
+from lpsched.formulations.profit import revenue_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms, check_ratio, checked
 from lpsched.pipeline.curve import Curve
 from lpsched.pipeline.feasibility import require_power, require_time
 from lpsched.pipeline.objectives import Profit
 from lpsched.pipeline.proving import prover_of
-from lpsched.pipeline.questions import energy_cost, missing_data
+from lpsched.pipeline.questions import energy_cost, missing_data, price_at_ratio
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
+from lpsched.pipeline.trying import effort_named
 from lpsched.result.price_curve import PriceCurve
 from lpsched.result.provenance import provenance_of
 from lpsched.search.price_curve import PriceSearch
@@ -21,6 +24,7 @@ from lpsched.search.price_curve import PriceSearch
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.lp.program import Solver
+    from lpsched.search.price_curve import Piece
 
 MOST_POINTS: Final = 100_000
 
@@ -31,8 +35,12 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     from_ratio: float | None = None,
     to_ratio: float | None = None,
     points: int = 0,
+    price: float | None = None,
+    profit_ratio: float | None = None,
     power_cap: float | None = None,
     deadline: float | None = None,
+    effort: str = "auto",
+    seed: int = 0,
     solver: Solver | None = None,
 ) -> PriceCurve:
     """Find the most that the bag can earn at every price, whatever its own price is.
@@ -44,8 +52,13 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         all prices from 0 up.
     points
         How many points to sample, for drawing.
+    price, profit_ratio
+        Where to search, in place of the bag's own price.
     power_cap, deadline
         Watts and seconds, in place of the site's own.
+    effort, seed
+        As in `solve`. The search of `auto` and `tight` is made at the bag's own price, where it has one, and
+        briefly at up to two others; what it finds and proves is used at all prices.
     solver
         Solves the linear programs; HiGHS if not given.
 
@@ -83,19 +96,35 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         begin = -overhead if start is None or gamma is None else start * gamma - overhead
         end = None if stop is None or gamma is None else stop * gamma - overhead
         found = search.pieces(begin, end)
-    curve = Curve(asked, prover, search, solver, gamma)
+    curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
+    if profit_ratio is not None:
+        price = price_at_ratio(bag, profit_ratio, solver)
+    own = _own_price(Terms(price).applied_to(bag), found)
     with timed(timings, "recover"):
+        curve.collect(found, own)
+    with timed(timings, "prove"):
         for piece in found:
-            curve.add(piece)
+            curve.add(piece, own)
     return PriceCurve(
         unit=Profit().unit(bag),
         pieces=tuple(curve.pieces),
         points=tuple(curve.sample(points)),
+        schedules=tuple(each.schedule for each in curve.pool),
         least_price_to_run=curve.least_price(),
         break_even_price=curve.break_even(),
         timings=FrozenDict(timings),
         provenance=provenance_of(bag, solver.name),
     )
+
+
+def _own_price(bag: Bag, pieces: list[Piece]) -> float | None:
+    """Return the price of a bag, if it has one that lies on the curve."""
+    if bag.prices.per_bag is None and not bag.prices.per_task:
+        return None
+    price, last = revenue_of(bag), pieces[-1].to_income
+    overhead = bag.prices.overhead_per_bag
+    begin, end = pieces[0].from_income + overhead, math.inf if last is None else last + overhead
+    return price if begin <= price <= end else None
 
 
 def _price_of_ratio_one(bag: Bag, solver: Solver, *, needed: bool) -> float | None:

@@ -74,8 +74,7 @@ class Tightening:
 
     def __post_init__(self) -> None:
         """Look how much work there is."""
-        left = self.watch.work_left()
-        self.work = math.inf if left is None else left
+        self.work = self.watch.work_left()
 
     def run(self) -> None:
         """Search until bound and value meet, the work is done, or nothing more is to be gained."""
@@ -104,7 +103,7 @@ class Tightening:
 
     def _search(self, search: IntervalSearch) -> None:
         """Raise the bound, and look for schedules where it is least certain."""
-        watch = self.watch.share(SEARCHING * (self.watch.work_left() or 0.0))
+        watch = self.watch.share(SEARCHING * self.watch.work_left())
         while not self._is_closed():
             value = -math.inf if self.value is None else self.scoring.of_value(self.value)
             leaf = search.refine(value, self.gap, watch)
@@ -206,6 +205,8 @@ def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options 
     InvalidScheduleError
         If a schedule breaks a rule other than a limit, which is a bug of ours.
     """
+    if not fits_patterns(question.bag):
+        return bound, found, None
     tightening = Tightening(question, scoring_of(question), bound, found, solver, watch, rng, gap)
     with suppress(SolverError):  # what there is stays true
         tightening.run()

@@ -97,7 +97,7 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
         found = _better(asked, found, rounded)
     moves, search = _moves_single_tasks(question), None
     if fits_patterns(bag) and not _is_close(question, found, bound, gap):
-        left = watch.work_left() or 0.0
+        left = watch.work_left()
         part = watch.share(WITH_PATTERNS * left if moves else left)
         bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
     if moves and found is not None and not _is_close(question, found, bound, gap):

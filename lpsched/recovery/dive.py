@@ -140,9 +140,8 @@ class Cover:
         lower = np.append(self.tasks, np.full(len(self.machines), -np.inf))
         upper = np.append(np.full(types, np.inf), self.machines)
         program = with_limits(program, program.upper, lower, upper)
-        left = self.watch.work_left()
-        share = seconds if left is None else min(seconds, OF_WORK * left)
-        point = whole_point(program, watch=self.watch.share(share), gap=gap)
+        share = self.watch.share(min(seconds, OF_WORK * self.watch.work_left()))
+        point = whole_point(program, watch=share, gap=gap)
         if point is None:
             return []
         times = point[types:].astype(np.int64)

@@ -14,6 +14,7 @@ clock cuts it.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -58,7 +59,7 @@ def shorten(
     fleet = fleet_of(bag, relaxation.machine_prices)
     best = _Best(fleet, counts_of(fleet, schedule))
     left = watch.work_left()
-    _improve(best, watch.share(SECONDS if left is None else left), rng)
+    _improve(best, watch.share(left if math.isfinite(left) else SECONDS), rng)
     shorter = best.makespan * fleet.bound_seconds < largest_load(bag, schedule) * (1 - NEAR)
     return schedule_of(fleet, best.counts) if shorter else schedule
 
@@ -86,7 +87,7 @@ class _Best:
 def _improve(best: _Best, watch: Watch, rng: np.random.Generator) -> None:
     """Work in rounds until the watch is over, or nothing better can be found."""
     ours, theirs = rng.spawn(2)
-    work = ROUND * (watch.work_left() or 0.0)
+    work = ROUND * watch.work_left()
     pairs, programs = PairSearch(best.fleet, best.counts, ours), _Programs(best.fleet, theirs)
     with ThreadPoolExecutor(1) as pool:
         while not (watch.is_over() or best.makespan <= 1 + NEAR or programs.nothing_better):

@@ -47,7 +47,7 @@ def polish(plan: Plan, limit: float, is_enough: Enough, watch: Watch, rng: np.ra
     work.cheapen(limit, weight)
     work.fill(limit, weight)
     best = _better(best, work)
-    early = watch.share((watch.work_left() or 0.0) * WANDERING)
+    early = watch.share(watch.work_left() * WANDERING)
     while not is_enough(best) and _wander(work, limit, weight, early):
         work.fill(limit, weight)
         best = _better(best, work)

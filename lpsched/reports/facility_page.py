@@ -12,7 +12,7 @@ from lpsched.reports.room import room_picture
 from lpsched.reports.room_page import room_page
 from lpsched.result.confidence import Estimate
 from lpsched.result.facility import FacilityResult
-from lpsched.result.facility_facts import UNIT
+from lpsched.result.facility_facts import NOT_CERTIFIED, UNIT
 from lpsched.result.facility_validation import HEADERS
 from lpsched.schedule.facility import CoreAllocation
 
@@ -52,7 +52,8 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
     lead = f"{earns}, by the method {result.method}."
     if result.bound is not None:
         bound = upper_text(result.bound)
-        lead = f"{earns}; none can earn more than {bound}, proved: {gap_text(result.gap)} apart."
+        known = "proved" if result.exactly_proved else NOT_CERTIFIED
+        lead = f"{earns}; none can earn more than {bound}, {known}: {gap_text(result.gap)} apart."
     return room_page(
         instance,
         result.measured,
@@ -103,7 +104,8 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
 
 def _lead(result: FacilityValidation) -> str:
     """Return the bound and who comes nearest to it, in one sentence."""
-    bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, proved"
+    known = "proved" if result.exactly_proved else NOT_CERTIFIED
+    bound = f"No allocation can earn more than {upper_text(result.bound)} {UNIT}, {known}"
     valid = [each for each in result.entries if each.measured is not None]
     if not valid:
         return f"{bound}; none of these is valid."

@@ -41,9 +41,9 @@ ROWS: Final = (
 LINES: Final = "Lines are means; the band about a line is the 95 % confidence interval of the mean."
 MEANINGS: Final = (
     ("runs, failed", "Runs of the group, and those of them that have a reason instead of an outcome."),
-    ("gap", "Distance of the verified value from the proved bound, as a share of the bound."),
+    ("gap", "Distance of the verified value from the bound, as a share of the bound."),
     ("value", "What the schedule was measured to bring or take, by the verifier."),
-    ("bound", "What no schedule can pass: proved."),
+    ("bound", "What no schedule can pass: proved, but for facilities of more than 1,000 nodes."),
     ("seconds", "That a whole run took where it was made; not part of its outcome."),
     ("±, 95 %", "Half the width of the 95 % confidence interval of the mean, by Student's distribution."),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import gap_text, html_table, number, upper_text
-from lpsched.result.facility_facts import UNIT, colocated, hottest_inlet, measured_keys, power
+from lpsched.display import gap_text, html_table, number
+from lpsched.result.facility_facts import UNIT, bound_fact, colocated, hottest_inlet, measured_keys, power
 
 if TYPE_CHECKING:
     from lpsched.certificate.boxes import FacilityCertificate
@@ -81,7 +81,7 @@ class FacilityResult:
                 "gap": self.gap,
                 "fixed_outlets": self.fixed_outlets,
                 "boxes": self.boxes,
-                "exactly_proved": self.certificate is not None,
+                "exactly_proved": self.exactly_proved,
                 "outlet_celsius": list(self.allocation.outlets_celsius),
                 "cores_reward_rate": self.cores_reward_rate,
                 "task_rates_per_second": list(self.rates),
@@ -91,6 +91,11 @@ class FacilityResult:
         )
 
     @property
+    def exactly_proved(self) -> bool:
+        """Whether the bound was derived in exact arithmetic, and is the one that the certificate claims."""
+        return self.certificate is not None
+
+    @property
     def rates(self) -> tuple[float, ...]:
         """Tasks of each type done in a second, co-location counted as the question does."""
         return self.measured.rates if self.colocation else self.measured.plain_rates
@@ -98,9 +103,9 @@ class FacilityResult:
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         measured = self.measured
-        at = "at these outlet temperatures" if self.fixed_outlets else "at any outlet temperatures"
+        at = "these" if self.fixed_outlets else "any"
         rows = [
-            ("bound", f"{upper_text(self.bound)} {UNIT}", f"proved: no allocation earns more {at}"),
+            bound_fact(self.bound, exactly_proved=self.exactly_proved, at=at),
             ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
             ("gap", gap_text(self.gap), self.status.value),
             power(measured, self.cap_watts),

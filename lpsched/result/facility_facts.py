@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import number, percent
+from lpsched.display import number, percent, upper_text
 
 if TYPE_CHECKING:
     from lpsched.verify.facility import Measurement
 
 UNIT: Final = "reward/second"
 Fact = tuple[str, str, str]
+NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
 
 
 def measured_keys(measured: Measurement, cap_watts: float) -> dict[str, Any]:
@@ -23,6 +24,16 @@ def measured_keys(measured: Measurement, cap_watts: float) -> dict[str, Any]:
         "cooling_watts": sum(measured.cooling_watts),
         "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
     }
+
+
+def bound_fact(bound: float, *, exactly_proved: bool, at: str) -> Fact:
+    """Return the bound, and how it is known."""
+    how = "proved" if exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
+    return (
+        "bound",
+        f"{upper_text(bound)} {UNIT}",
+        f"{how}: no allocation earns more at {at} outlet temperatures",
+    )
 
 
 def power(measured: Measurement, cap_watts: float) -> Fact:

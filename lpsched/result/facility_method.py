@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lpsched.display import gap_text, html_table, number, upper_text
+from lpsched.display import gap_text, html_table, number
 from lpsched.result.facility import FORMAT
-from lpsched.result.facility_facts import UNIT, colocated, hottest_inlet, measured_keys, power
+from lpsched.result.facility_facts import UNIT, bound_fact, colocated, hottest_inlet, measured_keys, power
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -43,6 +43,7 @@ class MethodResult:
     history: tuple[Moment, ...]  # of a method that goes on improving
     timings: FrozenDict[str, float]
     provenance: Provenance
+    exactly_proved: bool | None = None  # whether the bound is; `None` without one
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -66,7 +67,7 @@ class MethodResult:
                 "gap": self.gap,
                 "fixed_outlets": False,
                 "boxes": None,
-                "exactly_proved": None,
+                "exactly_proved": self.exactly_proved,
                 "outlet_celsius": list(self.allocation.outlets_celsius),
                 "cores_reward_rate": self.reward_rate,
                 "task_rates_per_second": list(self.rates),
@@ -82,8 +83,7 @@ class MethodResult:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
         rows = []
         if self.bound is not None:
-            promise = "proved: no allocation earns more at any outlet temperatures"
-            rows.append(("bound", f"{upper_text(self.bound)} {UNIT}", promise))
+            rows.append(bound_fact(self.bound, exactly_proved=bool(self.exactly_proved), at="any"))
         rows.append(("value", f"{number(self.reward_rate)} {UNIT}", f"verified: {self.method}, {self.ended}"))
         if not self.colocation:
             rows.append(colocated(self.measured))

@@ -1,4 +1,4 @@
-"""What a validation of a facility returns: methods and allocations, each beside the proved bound."""
+"""What a validation of a facility returns: methods and allocations, each beside the bound."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import gap_text, html_table, number, upper_text
-from lpsched.result.facility_facts import UNIT, hottest_inlet_celsius
+from lpsched.result.facility_facts import NOT_CERTIFIED, UNIT, hottest_inlet_celsius
 
 if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
@@ -77,13 +77,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class FacilityValidation:
-    """The bound, and every method or allocation held against it."""
+    """The bound, whether it is proved in exact arithmetic, and every method or allocation held against it."""
 
     bound: float
     seed: int
     cap_watts: float
     entries: tuple[Judged, ...]
     provenance: Provenance
+    exactly_proved: bool = False
 
     @property
     def valid(self) -> bool:
@@ -95,6 +96,7 @@ class FacilityValidation:
         return self.provenance.header(FORMAT) | {
             "seed": self.seed,
             "bound": self.bound,
+            "exactly_proved": self.exactly_proved,
             "unit": UNIT,
             "power_cap_watts": self.cap_watts,
             "entries": [entry.to_dict() for entry in self.entries],
@@ -102,7 +104,8 @@ class FacilityValidation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for the bound, and one for each entry."""
-        bound = ("bound", upper_text(self.bound), "proved", "", "", "", "")
+        known = "proved" if self.exactly_proved else NOT_CERTIFIED
+        bound = ("bound", upper_text(self.bound), known, "", "", "", "")
         return [bound, *(entry.row() for entry in self.entries)]
 
     def _repr_html_(self) -> str:

@@ -76,6 +76,7 @@ class PriceCurve:
     break_even_price: float | None  # from here on running pays; None if that lies outside the range asked for
     timings: FrozenDict[str, float]
     provenance: Provenance
+    schedules: tuple[Schedule, ...] = ()  # all that were found: each price has the best of them
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched price --json` prints; its keys are stable."""

@@ -9,8 +9,9 @@ bound of all. So the leaf with the largest bound is always the one to work on:
     narrow               bounded again on a finer grid; then a schedule of its makespan is asked for
     tried already        halved further, until it is as narrow as it pays
 
-A child is never above its parent, whose prices hold for it as well. The last interval has no end where there
-is no deadline. A leaf whose bound is no better than the best schedule known is not looked at again.
+A child is never above its parent, whose prices hold for it as well, often with a better bound. The last
+interval has no end where there is no deadline. A leaf whose bound is no better than the best schedule known
+is not looked at again.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ CELL: Final = 5e-9  # and for each of its cells, where it has a grid
 class Proofs(Protocol):
     """Proves in exact arithmetic what prices say of an interval; `None` where that is nothing."""
 
-    def plain(self, prices: Prices, start: float, end: float) -> Fraction | None:
-        """Return the bound if tasks could be split."""
+    def line(self, prices: Prices, end: float, cells: int = 0) -> tuple[Fraction, Fraction]:
+        """Return A and B: cost >= A - t B for makespans t up to an end; by patterns, if there are cells."""
 
-    def packed(self, prices: Prices, start: float, end: float, cells: int) -> Fraction | None:
-        """Return the bound by patterns."""
+    def score(self, a: Fraction, b: Fraction, start: float, end: float) -> Fraction | None:
+        """Return the score that no schedule of an interval exceeds, by A and B."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Proof:
     prices: Prices
     start: float
     end: float
+    line: tuple[Fraction, Fraction]  # A and B: all that they say, for any makespan up to the end
     cells: int = 0
 
 
@@ -104,6 +106,7 @@ class IntervalSearch:
     low: float  # no schedule is shorter
     high: float  # nor needs one be longer; may be infinite
     standing: float = 0.0  # what is taken off a score before it is told: gaps are relative to what is left
+    cells: int = 0  # of the first grid; 0: as many as the tasks of a machine need
     leaves: list[Leaf] = field(default_factory=list)  # those that are done with
     tried: list[float] = field(default_factory=list)
 
@@ -111,7 +114,7 @@ class IntervalSearch:
         """Bound all makespans by one interval."""
         self._heap: list[tuple[float, float, Leaf]] = []
         self.per_machine = float(self.items.tasks.sum() / self.items.machines.sum())
-        self.cells = int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
+        self.cells = self.cells or int(min(CELLS, max(FEWEST_CELLS, CELLS_A_TASK * self.per_machine)))
         self.oracle = PackingOracle(self.items, self.low, self.low, self.high, self.cells)
         program = with_columns(self.oracle.master(), self.oracle.pairs())
         self._plain: Master = self.solver.master(program)
@@ -207,11 +210,12 @@ class IntervalSearch:
         self._limit(self._plain, oracle.pairs_upper())
         prices = oracle.prices(self._plain.solve(watch).multipliers)
         watch.count(EXACT * self.items.seconds.size)
-        bound = self.proofs.plain(prices, start, end)
-        leaf = Leaf(start, end, bound, 0, Proof(prices, start, end))
-        if parent is None or leaf.rank <= parent.rank:
+        line = self.proofs.line(prices, end)
+        leaf = Leaf(start, end, self.proofs.score(*line, start, end), 0, Proof(prices, start, end, line))
+        if parent is None:
             return leaf
-        return Leaf(start, end, parent.bound, 0, parent.proof)
+        own = Leaf(start, end, self.proofs.score(*parent.proof.line, start, end), 0, parent.proof)
+        return leaf if leaf.rank <= own.rank else own
 
     def _packed(self, leaf: Leaf, level: int, value: float, watch: Watch) -> Leaf:
         """Return an interval bounded by patterns, if that is better."""
@@ -225,11 +229,12 @@ class IntervalSearch:
         enough = oracle.value(value) if math.isfinite(value) else math.inf
         found = columns.run(gap=PATTERN_GAP, watch=watch, enough=enough)
         prices = oracle.prices(found.multipliers)
-        bound = self.proofs.packed(prices, leaf.start, leaf.end, oracle.cells)
+        line = self.proofs.line(prices, leaf.end, oracle.cells)
+        bound = self.proofs.score(*line, leaf.start, leaf.end)
         watch.count((EXACT + CELL * oracle.cells) * self.items.seconds.size)
         if bound is None or (leaf.bound is not None and bound >= leaf.bound):
             return replace(leaf, level=level)
-        proof = Proof(prices, leaf.start, leaf.end, oracle.cells)
+        proof = Proof(prices, leaf.start, leaf.end, line, oracle.cells)
         return Leaf(leaf.start, leaf.end, bound, level, proof)
 
     def _limit(self, master: Master, upper: Floats) -> None:

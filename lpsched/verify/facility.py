@@ -12,7 +12,8 @@ Shares nothing with the code that makes allocations: no arrays, no solved matric
 
 An allocation comes from doubles that were added up in some order, so a rule counts as broken only beyond a
 billionth of its limit (`ROUNDING`), a temperature beyond a ten-millionth of a kelvin (`KELVIN`): far above
-what adding up can do to an honest allocation, far below what anybody could gain.
+what adding up can do to an honest allocation. Proofs are about these allocations: they grant twice as much
+(`certificate/facility.py`, which shares no code with this).
 Nodes, units and cores are told by their place in the file, from 0.
 """
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.verify.air import inlets, watts_per_kelvin
@@ -149,10 +151,16 @@ def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: I
 
 
 def _reward(facility: Facility, rates: Sequence[float]) -> float:
-    return math.fsum(
-        task.reward * min(rate, task.arrivals_per_second)
-        for task, rate in zip(facility.task_types, rates, strict=True)
+    """Return what tasks at these rates earn, rounded down."""
+    exact = sum(
+        (
+            Fraction(task.reward) * Fraction(min(rate, task.arrivals_per_second))
+            for task, rate in zip(facility.task_types, rates, strict=True)
+        ),
+        Fraction(0),
     )
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, -math.inf)
 
 
 def _cop(coefficients: Sequence[float], outlet: float) -> float:

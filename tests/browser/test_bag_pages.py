@@ -42,7 +42,9 @@ def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, rat
         assert {name: said[name] for name in LABELS} == {name: facts.get(name, "-") for name in LABELS}
         tables = opened.locator(".following")
         machines = tables.nth(0).locator("tbody tr td:last-child").all_text_contents()
-        assert machines == [number(worth) for worth in result.worth.machine_types.values()]
+        told = [number(worth) for worth in result.worth.machine_types.values()]
+        # On tiny the value of 'fast' bends at a ratio between 1.9 and 2.5, and is left out along that piece.
+        assert machines == (["-", told[1]] if bag is TINY and ratio == 1.9 else told)
         tasks = tables.nth(1).locator("tbody tr td:last-child").all_text_contents()
         assert tasks == [number(worth) for worth in result.worth.task_types.values()]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.certificate.bounds import Multipliers, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import Multipliers, Prover, Shortest, rounded_down, rounded_up
 from lpsched.instance import Prices, Site
 from tests.support import simple_bag
 
@@ -87,6 +87,88 @@ def test_a_price_of_the_cap_counts_the_joules_above_idle():
 def test_prices_that_do_not_fit_are_a_bug_of_ours(prices):
     with pytest.raises(AssertionError):
         Prover(TINY).makespan(prices)
+
+
+# What whole tasks imply.
+
+ODD = simple_bag([[3.0, 5.0]], [6], [2, 1])  # 2 tasks after 3 s, 3 after 5 s, 5 after 6 s, 7 after 9 s
+
+
+def test_a_claim_of_the_least_makespan_is_checked_to_the_last_digit():
+    assert Shortest(9.0, (0,)).holds(ODD)
+    assert Shortest(Fraction(9) - Fraction(1, 10**30), (0,)).holds(ODD)
+    assert not Shortest(math.nextafter(9.0, math.inf), (0,)).holds(ODD)
+    assert Shortest(0.0, ()).holds(ODD)
+    assert Shortest(-1.0, ()).holds(ODD)
+    assert not Shortest(1e-30, ()).holds(ODD)  # no task takes no time
+
+
+def test_a_claim_must_name_the_task_types_that_show_it():
+    # 4 s, 4 s and 3 s on two machines: one runs two of them, 6 s or more. The short ones show nothing of it.
+    bag = simple_bag([[4.0], [3.0], [0.5]], [2, 1, 4], [2])
+    assert Shortest(6.0, (0, 1)).holds(bag)
+    assert not any(Shortest(6.0, types).holds(bag) for types in [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)])
+
+
+@pytest.mark.parametrize("types", [(0, 0), (0, -1), (-1,), (1,), (0, 1)])
+def test_no_task_type_counts_twice_and_none_that_there_is_not(types):
+    # Twice six tasks would take 15 s: 10 + 3 after 15 s, 8 + 2 before.
+    assert not Shortest(15.0, types).holds(ODD)
+
+
+def test_a_prover_takes_no_claim_that_is_false():
+    with pytest.raises(AssertionError, match="may be shorter"):
+        Prover(ODD, None, Shortest(math.nextafter(9.0, math.inf), (0,)))
+
+
+def test_the_least_makespan_counts_in_every_bound():
+    # One task of 10 s at 100 W on one of two machines that idle at 10 W: 10 s, 900 J above idle and 20 W x 10 s.
+    bag = simple_bag([[10.0]], [1], [2], [[100.0]], [10.0])
+    bag = replace(bag, prices=Prices(per_bag=2.0, electricity_per_kwh=3600.0))  # 0.001 a joule
+    free = Multipliers((0.0,))
+    whole, split = Prover(bag, None, Shortest(10.0, (0,))), Prover(bag)
+    assert [each.makespan(free) for each in (whole, split)] == [10, 0]
+    assert [each.energy(free) for each in (whole, split)] == [1100, 900]
+    assert [each.cost(free, 2.0, 3.0) for each in (whole, split)] == [2 * 1100 + 3 * 10, 2 * 900]
+    # (2 - 0.9) / 10 s less 0.02 a second; two halves of a task would be done in 5 s.
+    assert whole.rate(free) == Fraction(11, 100) - Fraction(2, 100)
+    assert float(split.rate(free)) == pytest.approx(0.22 - 0.02)
+
+
+def test_a_pair_beyond_the_deadline_is_no_way_out():
+    # 'fast' takes 2 s at 500 W, 'slow' 6 s at 100 W, no idle power: 1,000 or 600 J. By 5 s only 'fast' will do.
+    bag = simple_bag([[2.0, 6.0]], [1], [1, 1], [[500.0, 100.0]])
+    due, witness = replace(bag, site=Site(deadline_seconds=5.0)), Shortest(2.0, (0,))
+    assert Prover(bag, None, witness).energy(Multipliers.zero(bag)) == 600
+    assert Prover(due, None, witness).energy(Multipliers.zero(bag)) == 1000
+    assert Prover(due).energy(Multipliers.zero(bag)) == 600  # split, most of it could run on 'slow'
+    at = replace(bag, site=Site(deadline_seconds=6.0))
+    assert Prover(at, None, witness).energy(Multipliers.zero(bag)) == 600  # done just in time
+
+
+def test_bounds_are_rounded_up_to_what_whole_tasks_can_take():
+    # 3 s and 2.25 s are whole numbers of 0.75 s. 5 x 3 + 2 x 2.25 = 19.5 s on two machines: 9.75 s, 13 units.
+    bag = simple_bag([[3.0], [2.25]], [5, 2], [2], [[8.0], [8.0]], [4.0])
+    prices, witness = Multipliers((1.0,)), Shortest(0.0, ())
+    assert Prover(bag, None, witness).makespan(prices) == Fraction("9.75")
+    third = replace(bag, task_types=(*bag.task_types[:1], bag.task_types[1].model_copy(update={"count": 3})))
+    # One more of 2.25 s: 21.75 s of work, 10.875 s or 14.5 units; the next is 11.25 s.
+    assert Prover(third).makespan(prices) == Fraction("10.875")
+    assert Prover(third, None, witness).makespan(prices) == Fraction("11.25")
+    # A second above idle takes 4 J: 21.75 s x 4 W + 8 W x 10.875 s = 174 J. Tasks take 12 or 9 J above idle, a
+    # unit of idling 8 x 0.75 = 6 J: whole numbers of 3 J, of which 174 is one; at 0.99 of the price it is next.
+    cheap = Multipliers((3.96,))
+    assert Prover(third, None, witness).energy(Multipliers((4.0,))) == 174
+    assert 171 < Prover(third).energy(cheap) < 174
+    assert Prover(third, None, witness).energy(cheap) == 174
+
+
+def test_under_a_power_cap_waiting_may_help_and_nothing_is_rounded():
+    # One task of 3 s at 8 W on a machine that draws nothing idle, 5 W on average: 24 J / 5 W = 4.8 s.
+    bag = simple_bag([[3.0]], [1], [1], [[8.0]])
+    capped = replace(bag, site=Site(average_power_cap_watts=5.0))
+    prover = Prover(capped, None, Shortest(3.0, (0,)))
+    assert prover.makespan(Multipliers((0.0,), 1.0)) == Fraction(24, 5)
 
 
 @given(st.fractions(min_value=-(10**20), max_value=10**20))

@@ -36,11 +36,18 @@ def proved(*boxes, **options):
 
 def test_a_leaf_proves_what_its_prices_prove():
     # At 25 C the prices prove 1.2 (see test_facility_proof); a claim of less is refused, of more is true as well.
+    # What the verifier grants is worth some 1e-9 of it: a billionth of the cap and of the node's time, twice.
     leaf = Box(prices=GOOD)
-    assert verdict(leaf, bound=1.2 + 1e-9, outlets=(25.0,)).accepted
+    assert verdict(leaf, bound=1.2 + 1e-8, outlets=(25.0,)).accepted
     refused = verdict(leaf, bound=1.2 - 1e-9, outlets=(25.0,))
     assert refused.reasons == ("it claims more than its prices prove",)
     assert float(refused.proved) == pytest.approx(1.2)
+
+
+def test_a_proof_of_an_older_file_is_about_the_limits_themselves():
+    older = replace(claimed(1.2 + 1e-12, Box(prices=GOOD), outlets=(25.0,)), granted=False)
+    assert check(FACILITY, older).accepted
+    assert not check(FACILITY, replace(older, granted=True)).accepted
 
 
 def test_the_largest_bound_of_the_leaves_counts():

@@ -15,6 +15,7 @@ from lpsched.instance.facility import Mixing, SparseMatrix
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.recovery.gangs import gang
 from lpsched.relaxation import FacilityRelaxation, NodePattern
+from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
 from lpsched.verify.facility import examine
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
@@ -24,6 +25,11 @@ NUDGED = (
     1 + 1e-14
 )  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
 AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,), (25.0,), (35.0,))
+
+
+def exact(facility, **options):
+    """Return a proof about allocations that keep every limit exactly."""
+    return Proof(facility, granted=False, **options)
 
 
 def balanced(mu, cop=2.5):
@@ -39,13 +45,13 @@ def balanced(mu, cop=2.5):
 def test_the_price_at_which_one_and_two_cores_gain_the_same_proves_the_optimum():
     # p = 1.4 mu = 1/150 a watt: one core gains 1 - 50/150 = 2/3, two 4/3 - 100/150 = 2/3; overhead 120/150 = 0.8;
     # the cap is worth 280 mu = 280/210 = 4/3. Together 4/3 + 2/3 - 0.8 = 1.2.
-    assert Proof(paper_facility()).reward(AT_25, balanced(1 / 210)) == pytest.approx(1.2, rel=1e-12)
+    assert exact(paper_facility()).reward(AT_25, balanced(1 / 210)) == pytest.approx(1.2, rel=1e-12)
 
 
 def test_a_task_that_hardly_arrives_counts_by_its_arrivals():
     # Worth 1, all arrivals are left out of the sum; worth 0, they are all of it: 0.01 a second.
     free = replace(balanced(0.0), tasks=(0.0,))
-    assert Proof(paper_facility(arrivals=0.01)).reward(AT_25, free) == pytest.approx(0.01)
+    assert exact(paper_facility(arrivals=0.01)).reward(AT_25, free) == pytest.approx(0.01)
 
 
 def test_a_redline_has_its_price_too():
@@ -53,7 +59,7 @@ def test_a_redline_has_its_price_too():
     # mu = 0 and rho = 400/150 one and two cores gain 2/3 again; the redline leaves (25.5 - 25) rho = 200/150.
     kappa = (400 / 150) / 0.08
     only_redline = Prices((1.0,), 0.0, (kappa, 0.0), (0.0,))
-    assert Proof(paper_facility()).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
+    assert exact(paper_facility()).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
 
 
 def test_a_redline_has_its_price_with_a_recirculation_matrix_too():
@@ -61,10 +67,10 @@ def test_a_redline_has_its_price_with_a_recirculation_matrix_too():
     facility = paper_facility()
     solved = replace(facility, mixing=Mixing("recirculation", SparseMatrix.of([[(0, 1 / 400)]], 1)))
     only_redline = Prices((1.0,), 0.0, (400 / 150, 0.0), (0.0,))
-    assert Proof(solved).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
+    assert exact(solved).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
     # and with the cap alone: a watt of heat costs mu / 2.5 at the unit
     only_cap = Prices((1.0,), 1 / 210, (0.0, 1 / 210 / 2.5), (0.0,))
-    assert Proof(solved).reward(AT_25, only_cap) == pytest.approx(1.2, rel=1e-12)
+    assert exact(solved).reward(AT_25, only_cap) == pytest.approx(1.2, rel=1e-12)
 
 
 def test_the_redline_of_a_unit_has_its_price_too():
@@ -73,12 +79,12 @@ def test_the_redline_of_a_unit_has_its_price_too():
     facility = paper_facility()
     limited = replace(facility, crac_units=(replace(facility.crac_units[0], redline_celsius=27.0),))
     prices = replace(balanced(0.0), air=(NUDGED * 1000 / 150, 1000 / 150), unit_redlines=(100 / 150,))
-    assert Proof(limited).reward(AT_25, prices) == pytest.approx(1.2, rel=1e-12)
+    assert exact(limited).reward(AT_25, prices) == pytest.approx(1.2, rel=1e-12)
 
 
 def test_without_colocation_two_cores_gain_twice_as_much_as_one():
     # 2 - 100/150 = 4/3 in place of 2/3: the bound is 1.2 + 2/3.
-    plain = Proof(paper_facility(), colocation=False).reward(AT_25, balanced(1 / 210))
+    plain = exact(paper_facility(), colocation=False).reward(AT_25, balanced(1 / 210))
     assert plain == pytest.approx(1.2 + 2 / 3, rel=1e-12)
 
 
@@ -94,7 +100,7 @@ def test_without_colocation_two_cores_gain_twice_as_much_as_one():
     ],
 )
 def test_prices_of_the_wrong_sign_prove_nothing(wrong):
-    proof = Proof(paper_facility())
+    proof = exact(paper_facility())
     assert proof.reward(AT_25, replace(balanced(1 / 210), **wrong)) is None
     assert proof.narrowed(AT_25, "most", 0, replace(balanced(1 / 210), **wrong), 0.0) is None
 
@@ -102,7 +108,7 @@ def test_prices_of_the_wrong_sign_prove_nothing(wrong):
 def test_heat_is_at_most_what_the_cap_leaves():
     # All heat comes from the node: Q = P, for kappa = -1000 everywhere. P (1 + 10 / T) <= 280 and T <= 30 give
     # Q <= 280 - Q / 3, that is 210; with mu = 1 the prices prove 280 - Q / 3 at the largest Q known, again and again.
-    proof = Proof(paper_facility())
+    proof = exact(paper_facility())
     conserved = Prices((0.0,), 1.0, (-1000.0, -NUDGED * 1000.0), (0.0,))
     ranges = proof.ranges
     assert ranges.most[0] == pytest.approx(280.0 * 3.0)  # cap times the CoP at 30 C
@@ -113,7 +119,7 @@ def test_heat_is_at_most_what_the_cap_leaves():
 
 def test_heat_is_at_least_the_overhead():
     # -Q = -P: with kappa = 1000 everywhere a watt of the node costs 1, which is more than tasks of no worth bring.
-    proof = Proof(paper_facility())
+    proof = exact(paper_facility())
     narrowed = proof.narrowed(
         proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0
     )
@@ -122,7 +128,7 @@ def test_heat_is_at_least_the_overhead():
 
 def test_an_outlet_is_at_most_what_the_redline_allows():
     # T = t - P / 400 <= 25.5 - 120 / 400 = 25.2: rho = 1 is kappa_v = 1 / 0.08, A = -0.08 kappa_v = -1.
-    proof = Proof(paper_facility())
+    proof = exact(paper_facility())
     narrowed = proof.narrowed(proof.ranges, "high", 0, Prices((0.0,), 0.0, (12.5, 0.0), (0.0,)), 0.0)
     assert narrowed.high[0] == pytest.approx(25.2, rel=1e-12)
     assert narrowed.low == (10.0,)
@@ -131,9 +137,30 @@ def test_an_outlet_is_at_most_what_the_redline_allows():
 def test_a_floor_of_reward_narrows_further():
     # To earn 1.2 the node needs 80 W above its overhead: T <= 25.5 - 200 / 400 = 25. A reward costs 150 W / 400 each,
     # so lambda = 0.375 = the worth of a task, and 0.375 x 1.2 = 0.45: 25.2 + 0.375 x 2/3 - 0.45 = 25.
-    proof = Proof(paper_facility())
+    proof = exact(paper_facility())
     prices = Prices((0.375,), 0.0, (12.5, 0.0), (0.0,), reward=0.375)
     assert proof.narrowed(proof.ranges, "high", 0, prices, 1.2).high[0] == pytest.approx(25.0, rel=1e-12)
+
+
+def at_the_tolerance(part):
+    """Return two patterns of the paper facility at 25 C that use a part of what the verifier grants.
+
+    Cap: P = 200 (1 + 1e-9 part), because P (1 + 10 / 25) = 280 W. Time: x1 + x2 = 1 + 1e-9 part, and the cores
+    take x1 + 2 x2 = (P - 120) / 50. So x2 = 0.6 + 3e-9 part, x1 = 0.4 - 2e-9 part: 1.2 + 2e-9 part is earned.
+    """
+    one = PatternShare(0.4 - 2e-9 * part, (CoreRun("task", 1),))
+    both = PatternShare(0.6 + 3e-9 * part, (CoreRun("task", 2),))
+    return GangAllocation((25.0,), ((one, both),))
+
+
+def test_an_allocation_that_uses_what_the_verifier_grants_earns_no_more_than_the_bound():
+    facility, prices = paper_facility(), balanced(1 / 210)
+    measured = examine(facility, at_the_tolerance(0.9)).measured
+    assert measured is not None
+    assert exact(facility).reward(AT_25, prices) < measured.reward_rate  # the limits themselves allow less
+    bound = Proof(facility).reward(AT_25, prices)
+    assert measured.reward_rate <= bound <= 1.2 * (1 + 1e-8)
+    assert [each.code for each in examine(facility, at_the_tolerance(1.1)).violations] == ["over-full-time"]
 
 
 def some_allocation(facility, rng):
@@ -215,7 +242,7 @@ def test_no_valid_allocation_is_outside_of_what_any_prices_prove(seed):
         prices, floor = some_prices(facility, rng), float(rng.uniform(0.0, measured.reward_rate))
         for found in (proof.reward(ranges, replace(prices, reward=0.0)), proof.reward(ranges, prices, floor)):
             assert found is not None
-            assert measured.reward_rate <= found * (1 + 1e-9)
+            assert measured.reward_rate <= found
         for side, what in SIDES.items():
             unit = int(rng.integers(len(outlets)))
             end = getattr(proof.narrowed(ranges, side, unit, prices, floor), side)[unit]

@@ -58,7 +58,7 @@ def test_solve_as_json_tells_regime_and_worths(lpsched):
 def test_do_not_run_is_an_answer(lpsched):
     code, out, _ = lpsched("solve", TINY, "--price", "0.001")
     assert code == 0
-    assert "value   -0.144 USD/hour  verified: doing nothing\n" in out
+    assert "value   -0.144 USD/hour     verified: doing nothing\n" in out
     assert "do-not-run" in out
     _, answer, _ = lpsched("solve", TINY, "--price", "0.001", "--json")
     assert (answer["makespan_seconds"], answer["energy_joules"]) == (None, None)
@@ -115,8 +115,8 @@ def test_front_prints_every_vertex(lpsched):
 def test_price_prints_every_piece(lpsched):
     code, out, _ = lpsched("price", TINY, "--points", "2")
     assert code == 0
-    assert "run from     0.0054 USD  below, waiting is best\n" in out
-    assert "profit from  0.0066 USD  the break-even price\n" in out
+    assert "run from     0.0054 USD      below, waiting is best\n" in out
+    assert "profit from  0.00659999 USD  the break-even price\n" in out  # 0.0066, rounded down
     assert "and up" in out
     _, answer, _ = lpsched("price", TINY, "--from-ratio", "0.9", "--to-ratio", "1.2", "--json")
     assert set(answer["pieces"][0]) == {
@@ -137,7 +137,7 @@ def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsche
     assert code == 0
     assert answer["entries"][0]["value"] == pytest.approx(answer["entries"][1]["value"], rel=1e-9)
     code, out, _ = lpsched("certify", VIDEO, "-o", proof)
-    assert out.startswith(f"{proof}: profit 20.894 USD/hour is proved for video-transcoding")
+    assert out.startswith(f"{proof}: profit 20.8941 USD/hour is proved for video-transcoding")
     code, out, _ = lpsched("verify", VIDEO, compact, rows, proof)
     assert (code, out.count("accepted")) == (0, 3)
 
@@ -159,6 +159,7 @@ def test_certify_proves_the_bound_that_solve_prints(lpsched, tmp_path):
     assert (code, float(made["claim"]["bound"])) == (0, solved["bound"])
     assert solved["bound"] == pytest.approx(4.0, rel=1e-3)
     assert any(each["cells"] for each in made["intervals"])
+    assert len(made["intervals"]) <= 3  # of dozens of leaves
     code, checked, _ = lpsched("verify", str(bag), proof, "--json")
     assert (code, checked["files"][0]["claimed"]) == (0, solved["bound"])
     assert checked["files"][0]["proved"] >= solved["bound"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from lpsched.files.facilities import write_facility
+from lpsched.pipeline import facilities
 from tests.paper_facility import paper_facility
 
 TINY = str(Path(__file__).parent.parent.parent / "instances" / "facility-tiny.yaml")
@@ -122,3 +124,28 @@ def test_what_no_allocation_can_keep_is_told_with_exit_1(lpsched):
     code, _, err = lpsched("facility", TINY, "--outlets", "25.4")
     assert code == 1
     assert "even if all nodes are idle" in err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("facility", "--gap", "0.1"),
+        ("facility", "--gap", "0.1", "--method", "greedy"),
+        ("validate", "--method", "lp,greedy"),
+    ],
+)
+def test_nothing_is_called_proved_that_has_no_certificate(lpsched, monkeypatch, tmp_path, command):
+    name, *options = command
+    page = tmp_path / "page.html"
+    arguments = (name, TINY, *options)
+    monkeypatch.setattr(facilities, "MOST_PROVED", 0)
+    code, out, _ = lpsched(*arguments, "--report", str(page))
+    assert code == 0
+    assert "not certified" in out
+    assert "proved" not in out
+    (lead,) = re.findall(r'<p class="lead">(.*?)</p>', page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert "not certified" in lead
+    assert "proved" not in page.read_text(encoding="utf-8")
+    assert lpsched(*arguments, "--json")[1]["exactly_proved"] is False
+    monkeypatch.undo()
+    assert lpsched(*arguments, "--json")[1]["exactly_proved"] is True

@@ -122,7 +122,8 @@ def test_an_unknown_method_is_refused_before_anything_runs():
 def test_as_json_every_entry_has_the_promised_keys():
     told = json.loads(json.dumps(validate_facility(PAPER, methods=["greedy"], seed=3).to_dict()))
     assert set(told) == {
-        "format", "lpsched", "solver", "instance", "seed", "bound", "unit", "power_cap_watts", "entries",
+        "format", "lpsched", "solver", "instance", "seed", "bound", "exactly_proved", "unit", "power_cap_watts",
+        "entries",
     }  # fmt: skip
     assert (told["seed"], told["unit"]) == (3, "reward/second")
     assert set(told["entries"][0]) == {

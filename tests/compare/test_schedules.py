@@ -144,11 +144,10 @@ def test_a_changed_certificate_is_refused(files):
 
 def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(files):
     (verdict,) = audit(TINY, [files["proof.json"]]).files
-    near = type(verdict)(
-        **{name: getattr(verdict, name) for name in type(verdict).__slots__} | {"claimed": 3.4800001}
-    )
-    # Proved are 3.48 and the rounding of a double; both are written rounded up, and equal up to eight digits.
-    assert near.row()[3:] == ("profit 3.4800001 USD/hour", "3.48000001 USD/hour")
+    known = {name: getattr(verdict, name) for name in type(verdict).__slots__}
+    # 2^-30 is 9.3e-10, 2^-26 is 1.5e-8; both are rounded up, and alike up to eight digits.
+    near = type(verdict)(**known | {"claimed": 3.5 + 2.0**-30, "proved": 3.5 + 2.0**-26})
+    assert near.row()[3:] == ("profit 3.50000001 USD/hour", "3.50000002 USD/hour")
 
 
 def test_a_makespan_can_be_certified_without_watts_though_electricity_has_a_price(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,13 @@ def test_what_is_written_is_read_again(tmp_path):
     assert path.read_text().count("\n") < 25  # a box to a line
 
 
+def test_a_file_of_the_first_format_is_about_the_limits_themselves(tmp_path):
+    write_proof(replace(PROOF, granted=False), tmp_path / "old.json", "1.0")
+    assert json.loads((tmp_path / "old.json").read_text())["format"] == "lpsched-proof/1"
+    assert not read_proof(tmp_path / "old.json").granted
+    assert as_dict(PROOF, "1.0")["format"] == "lpsched-proof/2"
+
+
 def test_without_outlets_there_are_none():
     content = as_dict(PROOF, "1.0") | {"outlets_celsius": None}
     assert proof_from_dict(content, "p").outlets_celsius is None
@@ -50,7 +58,7 @@ def broken(change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/1'; name a proof file", id="format"),
+        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/2'; name a proof file", id="format"),
         pytest.param(lambda c: c.pop("bound"), "bound: found nothing, needs the key 'bound'", id="missing"),
         pytest.param(lambda c: c.update(bound="much"), "bound: found the text 'much', needs a number", id="no-number"),
         pytest.param(lambda c: c.update(colocation=1), "colocation: found 1, needs true or false", id="no-bool"),

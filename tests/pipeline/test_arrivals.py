@@ -13,8 +13,7 @@ from lpsched.formulations.arrival_offers import offers_of
 from lpsched.formulations.arrivals import proved_by
 from lpsched.instance.period import Period
 from lpsched.pipeline import arrivals
-from lpsched.pipeline.arrivals import ArrivalBound, arrival_bound, shortened
-from lpsched.pipeline.day_certificates import certificate_of
+from lpsched.pipeline.arrivals import ArrivalBound, arrival_bound, certificate_of, shortened
 from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 from tests.days import decaying, simple_day

@@ -13,8 +13,8 @@ from lpsched.formulations.arrivals import proved_by
 from lpsched.formulations.cluster_offers import offers_of_clusters
 from lpsched.instance.period import Period
 from lpsched.instance.waiting import WaitingCost
-from lpsched.pipeline.arrivals import cluster_bound
-from lpsched.pipeline.day_certificates import certificate_of, certify_clusters
+from lpsched.pipeline.arrivals import certificate_of, cluster_bound
+from lpsched.pipeline.day_certificates import certify_clusters
 from lpsched.watch import Watch
 from models.clusters import most_earned
 from tests.days import decaying

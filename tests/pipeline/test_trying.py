@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
 from lpsched.lp.highs import HighsSolver
 from lpsched.pipeline import solve, trying
 from lpsched.pipeline.questions import ask
+from lpsched.pipeline.solving import Best, find
 from lpsched.pipeline.trying import effort_named, is_worthwhile
 from lpsched.result.solve import Effort, Status
 from lpsched.watch import Watch
 from tests.formulations.middling import middling
+from tests.pipeline.test_tightening import medium
 from tests.support import half_full, simple_bag
 
 
 def test_an_unknown_effort_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, tight"):
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
         solve(simple_bag([[2.0]], [3], [2]), effort="hard")
     assert effort_named("tight") is Effort.TIGHT
 
@@ -33,7 +37,7 @@ def test_a_neighbour_of_the_relaxation_may_round_better_and_never_worse():
     gains = []
     for seed in range(6):
         bag = middling(seed, types=12, machines=4)
-        fast, tight = solve(bag), solve(bag, effort="tight", time_limit=20.0)
+        fast, tight = solve(bag, effort="fast"), solve(bag, effort="tight")
         assert tight.bound == fast.bound
         gains.append(tight.value - fast.value)
     assert min(gains) >= 0.0
@@ -43,8 +47,8 @@ def test_a_neighbour_of_the_relaxation_may_round_better_and_never_worse():
 @pytest.mark.parametrize("objective", ["profit", "makespan", "energy"])
 def test_more_effort_is_never_worse(objective):
     bag = middling(2, types=8, machines=3)
-    fast = solve(bag, objective=objective)
-    tight = solve(bag, objective=objective, effort="tight", time_limit=3.0)
+    fast = solve(bag, objective=objective, effort="fast")
+    tight = solve(bag, objective=objective, effort="tight", time_limit=2.0)
     sign = 1 if objective == "profit" else -1
     assert sign * tight.value >= sign * fast.value
     assert sign * tight.bound <= sign * fast.bound
@@ -61,7 +65,7 @@ def test_more_effort_ends_at_once_when_the_watch_is_over():
 
 def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
     bag = half_full()  # split tasks take 4 s, whole ones 6 s
-    assert solve(bag).tight_may_help
+    assert solve(bag, effort="fast").tight_may_help
     assert not solve(bag, effort="tight").tight_may_help
     assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
     question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), solver=HighsSolver())
@@ -78,3 +82,44 @@ def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
     bag = simple_bag(np.array([[3.0, 5.0], [2.0, 4.0], [7.0, 6.0]]).tolist(), [4, 5, 3], [2, 2])
     first, second = (solve(bag, effort="tight", seed=3, objective="makespan") for _ in range(2))
     assert first.schedule == second.schedule
+
+
+@pytest.mark.parametrize("objective", ["profit", "makespan"])
+def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
+    bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()
+    question = ask(
+        bag, solver=solver, objective=objective, profit_ratio=1.5 if objective == "profit" else None
+    )
+
+    def found() -> Best:
+        return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)
+
+    first = found()
+
+    def spin() -> None:
+        while not done.is_set():
+            sum(range(10_000))
+
+    busy = threading.Thread(target=spin)
+    busy.start()
+    try:
+        second = found()
+    finally:
+        done.set()
+        busy.join()
+    assert first.used is Effort.TIGHT
+    assert not second.is_cut
+    assert (first.bound, first.found) == (second.bound, second.found)
+
+
+def test_a_search_that_the_clock_cuts_says_so():
+    cut = solve(medium(0, 3), profit_ratio=1.5, effort="tight", time_limit=0.1)
+    assert cut.status is Status.LIMIT
+
+
+def test_by_default_a_wide_gap_is_searched_and_a_narrow_one_is_not():
+    # Tasks of 2 s on two machines: three take 4 s, which counting proves without a search.
+    assert solve(simple_bag([[2.0]], [3], [2])).effort_used is Effort.BALANCED
+    wide = solve(half_full())  # 4 s if tasks could be split, 6 s as they are
+    assert (wide.effort, wide.effort_used) == (Effort.AUTO, Effort.TIGHT)
+    assert (wide.value, wide.bound) == (6.0, pytest.approx(6.0, rel=1e-4))

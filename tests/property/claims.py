@@ -219,5 +219,5 @@ def _waiting_prices(need: ElectricityNeed) -> list[float]:
     if first is None:
         return []
     if last is None:
-        return [first, *(factor * first + 1.0 for factor in (1.0, 2.0, 100.0, 1e6, 1e9))]
+        return [first, 2.0 * first, *(first + 10.0**power for power in range(-6, 13, 2))]
     return [(1.0 - share) * first + share * last for share in (0.0, 0.25, 0.5, 0.9)] + [last]

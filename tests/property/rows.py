@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from lpsched.certificate.bounds import Multipliers, Prover, Shortest
 from lpsched.errors import InfeasibleError, NotFoundError
@@ -21,6 +21,9 @@ from lpsched.pipeline import front, price_curve, solve
 from models.whole_tasks import shortest
 from tests.property.tiny import BAGS, Case, Ledger, Way, all_ways
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MACHINES = [(1,), (2,), (3,), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1)]
 MOST_WAYS = 400
 OBJECTIVES = ("makespan", "energy", "profit")
@@ -29,7 +32,7 @@ NEAR = (0.5, 0.9, 1 - 1e-9, 1.0, 1.0, 1 + 1e-9, 1.1, 1.5, 2.0)
 
 def drawn_case(seed: int) -> Case:
     """Return the tiny bag of a seed, with all its ways."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - no secret
     unit = rng.choice([1.0, 1.0, 0.25, 60.0, 0.1, None])
 
     def amount() -> float:
@@ -80,8 +83,9 @@ def _limited(bag: Bag, ways: tuple[Way, ...], rng: random.Random) -> Bag:
     )
 
 
-def drawn_prices(bag: Bag, rng: random.Random) -> Multipliers:
+def drawn_prices(bag: Bag, seed: int) -> Multipliers:
     """Return any prices: mostly not those of an optimum."""
+    rng = random.Random(seed)  # noqa: S311 - no secret
     size = rng.choice([1e-3, 1.0, 30.0])
     machines = tuple(rng.choice([0.0, size, size * rng.random()]) for _ in bag.machine_types)
     return Multipliers(machines, rng.random() if bag.site.average_power_cap_watts is not None else 0.0)
@@ -92,7 +96,8 @@ def claims(case: Case, prices: Multipliers) -> Iterator[tuple[str, bool]]:
     bag, limit = case.bag, case.bag.site.deadline_seconds
     seconds, types = least_makespan(bag)
     yield "least makespan", seconds <= min(way.load for way in case.ways)
-    yield "the same by the definition", seconds == shortest(bag)
+    off = shortest(bag) - seconds  # of two sets that tie to the last digits of a double, either may be found
+    yield "that of the definition", 0 <= off <= seconds / 2**50
     beyond = seconds * (1 + Fraction(1, 2**60))
     yield "nothing longer is accepted", not Shortest(beyond, types).holds(bag)
     prover = Prover(bag, None, Shortest(seconds, types))

@@ -248,7 +248,7 @@ def test_a_certificate_claims_the_bound_that_solve_reports(case, objective):
         return
     try:
         result = solve(case.bag, objective=objective)
-    except NotFoundError:
+    except (InfeasibleError, NotFoundError):
         return  # a bound may be proved though no schedule is found
     assert certificate.bound == Fraction(result.bound)
     assert certificate.unit == result.unit

@@ -16,7 +16,7 @@ from tests.property import claims
 from tests.property.claims import drawn_bag, false_counts, false_prices, false_steps
 from tests.support import simple_bag
 
-SEEDS = range(24)
+SEEDS = range(16)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -26,7 +26,7 @@ def test_one_more_changes_the_best_by_what_is_proved(seed):
     assert not false_steps(bag, objective=("makespan", "energy")[seed % 2])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [*SEEDS, 5578])  # there the bound is level but for rounding
 def test_more_machines_than_the_worthwhile_number_never_earn_more(seed):
     assert not false_counts(drawn_bag(seed))
 

@@ -18,7 +18,7 @@ from lpsched.formulations import arrival_tables
 from lpsched.formulations.arrival_looks import Looker
 from lpsched.formulations.arrivals import proved_by
 from lpsched.formulations.cluster_offers import offers_of_clusters
-from lpsched.pipeline.day_certificates import certificate_of
+from lpsched.pipeline.arrivals import certificate_of
 from lpsched.relaxation import ArrivalPrices
 from models.clusters import most_earned
 from tests.property.cluster_grids import columns_of, most_on_grid, share, starts_of, utility, waiting_cost

@@ -23,7 +23,7 @@ from lpsched.reports.page import Paragraph
 from lpsched.reports.price_parts import price_sections
 from lpsched.risk.options import RiskOptions
 from tests.reports.html_reader import Reader
-from tests.support import simple_bag
+from tests.support import half_full, simple_bag
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -120,15 +120,14 @@ def test_every_outcome_has_its_sentence(asked, lead):
 
 
 def test_a_schedule_may_lose_where_the_bound_earns():
-    # As in test_price_stretches: from 0.003 the bound earns, the schedule only from 0.004.
-    bag = simple_bag([[1.0]], [3], [2], [[3600.0]], [3600.0])
-    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0))
-    result = solve(bag, price=0.0035)
-    lead = result_lead(overview(bag, price=0.0035, result=result), result)
+    # As in test_price_stretches: from 0.008 the bound earns, the schedule only from 0.012.
+    bag = replace(half_full(watts=3600.0, idle=3600.0), prices=Prices(electricity_per_kwh=1.0))
+    result = solve(bag, price=0.01, effort="fast")
+    lead = result_lead(overview(bag, price=0.01, result=result), result)
     assert lead.startswith(
-        "This bag can earn at most 1.20001 USD/hour at a price of 0.0035 USD, proved; "
-    )  # 0.0005 / 1.5 s, rounded up
-    assert "here is a schedule that loses 0.9, in 2 seconds" in lead
+        "This bag can earn at most 1.8 USD/hour at a price of 0.01 USD, proved; "
+    )  # 0.002 / 4 s
+    assert "here is a schedule that loses 1.2, in 6 seconds" in lead  # 0.002 / 6 s
 
 
 def test_where_nothing_runs_the_page_says_so():
@@ -143,7 +142,8 @@ def test_where_nothing_runs_the_page_says_so():
 
 def test_a_bag_without_watts_and_prices_has_a_page_too():
     page = solve_page(looked_at(simple_bag([[2.0, 3.0]], [5], [1, 2])))
-    assert lead_of(page).startswith("This bag takes at least 4.28571 seconds")  # 1 / 2 + 2 / 3 tasks a second
+    # One task after 2 s, 2 + 2 after 4 s, the fifth at 6 s.
+    assert lead_of(page).startswith("This bag takes at least 6 seconds")
     assert "The price curve: there is none, because the bag does not tell what a kWh costs." in page
     assert (
         "The front of energy and makespan: there is none, because the bag does not tell the watts of every pair that can run."

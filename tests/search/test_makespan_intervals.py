@@ -25,10 +25,11 @@ def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 
 
-def reproved(search, proof):
-    if proof.cells:
-        return search.proofs.packed(proof.prices, proof.start, proof.end, proof.cells)
-    return search.proofs.plain(proof.prices.machines.tolist(), proof.start, proof.end)
+def reproved(search, leaf):
+    proof = leaf.proof
+    line = search.proofs.line(proof.prices, proof.end, proof.cells)
+    assert line == proof.line
+    return search.proofs.score(*line, leaf.start, leaf.end)
 
 
 def check_cover(search, low, high) -> None:
@@ -37,7 +38,7 @@ def check_cover(search, low, high) -> None:
     for leaf in sorted(search.all_leaves(), key=lambda leaf: leaf.start):
         assert leaf.start == at
         assert leaf.proof.start <= leaf.start < leaf.end <= leaf.proof.end
-        assert reproved(search, leaf.proof) == leaf.bound
+        assert reproved(search, leaf) == leaf.bound
         at = leaf.end
     assert at == high
 
@@ -77,7 +78,7 @@ def test_halves_are_never_above_the_whole():
     search = search_of(replace(bag, prices=prices), "profit")
     leaf = search.refine(-math.inf, 0.0, Watch(5.0))
     assert leaf.proof.cells > 0
-    assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf))  # noqa: SLF001
+    assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf, Watch()))  # noqa: SLF001
 
 
 def test_bounds_near_enough_to_the_value_end_the_work():

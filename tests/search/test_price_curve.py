@@ -5,20 +5,25 @@ from __future__ import annotations
 import itertools
 import pickle
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lpsched import pipeline
 from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.files.bags import read_bag
-from lpsched.instance import Prices, Site
-from lpsched.pipeline import front, price_curve, solve
+from lpsched.instance import Bag, Prices, Site
 from lpsched.relaxation import Regime
-from lpsched.schedule.bag import NOTHING
 from lpsched.verify.bag import examine
 from tests.support import half_full, simple_bag
+
+# What a curve says of the relaxation: without searches, which look at some prices harder than at others.
+price_curve = partial(pipeline.price_curve, effort="fast")
+front = partial(pipeline.front, effort="fast")
+solve = partial(pipeline.solve, effort="fast")
+
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
@@ -209,17 +214,14 @@ def test_points_under_a_deadline_may_wait_for_it_too():
 
 
 @pytest.mark.parametrize("bag", [TINY, IDLE])
-def test_a_point_earns_what_the_schedules_of_its_piece_are_measured_to_earn_there(bag):
+def test_a_point_earns_what_the_best_schedule_of_the_curve_is_measured_to_earn_there(bag):
     curve = price_curve(bag, points=40)  # to half as much again as the last breakpoint
     assert curve.points[-1].price > curve.pieces[-1].from_price
     for point in curve.points:
-        piece = [each for each in curve.pieces if each.from_price <= point.price][-1]
         priced = replace(bag, prices=bag.prices.model_copy(update={"per_bag": point.price}))
-        examined = [
-            examine(priced, schedule, may_wait=True).measured for schedule in (piece.schedule, NOTHING)
-        ]
+        examined = [examine(priced, schedule, may_wait=True).measured for schedule in curve.schedules]
         earned = np.max([each.profit_per_hour for each in examined])
-        assert point.value == pytest.approx(earned, rel=1e-12)
+        assert point.value == pytest.approx(earned, rel=1e-5)  # the best of a few that were looked at
         assert point.value <= earned  # read off a line, never above what is measured
 
 
@@ -230,3 +232,31 @@ def test_points_of_a_bag_that_costs_nothing_to_run_go_on_beyond_a_price_of_nothi
     assert [point.price for point in curve.points] == [0.0, 1.5]
     assert curve.points[1].bound == pytest.approx(135.0)
     assert curve.points[1].value == pytest.approx(90.0)
+
+
+def few_tasks() -> Bag:
+    """Return eight tasks of three types on two machine types, which whole tasks fill badly, at a price."""
+    seconds, watts = [[3.1, 4.7], [2.3, 3.9], [5.2, 4.1]], [[90.0, 40.0], [80.0, 35.0], [95.0, 45.0]]
+    bag = simple_bag(seconds, [3, 3, 2], [2, 1], watts)
+    return replace(bag, prices=Prices(per_bag=5e-4, electricity_per_kwh=0.2))
+
+
+def test_at_its_own_price_the_curve_says_what_solve_says():
+    bag = few_tasks()
+    curve, answer = pipeline.price_curve(bag), pipeline.solve(bag)
+    (piece,) = [each for each in curve.pieces if each.from_price == 5e-4]
+    assert (piece.bound_at_from, piece.value_at_from) == (answer.bound, answer.value)
+    assert answer.bound < solve(bag).bound * (1 - 1e-3)  # a search has made it better
+    assert all(each.value_at_from <= each.bound_at_from for each in curve.pieces)
+
+
+def test_what_a_search_proves_at_one_price_holds_at_all():
+    bag = few_tasks()
+    curve, lines = pipeline.price_curve(bag, points=30), price_curve(bag, points=30)
+    for point, line in zip(curve.points, lines.points, strict=True):
+        assert point.bound <= line.bound * (1 + 1e-12) + 1e-12
+        assert point.value >= line.value - 1e-12
+        if point.price > 1e-4:
+            tight = pipeline.solve(bag, price=point.price)
+            assert tight.value <= point.bound
+            assert point.value <= tight.bound

@@ -3,6 +3,10 @@
 A task that cannot start now gets a permanent reservation, so that nobody who came later delays it; whoever
 fits into a gap before it is let in. What cannot start before the day ends waits.
 
+This is not the published conservative backfilling (Mu'alem and Feitelson 2001). That reserves numbers of
+nodes, and chooses the nodes when a task starts; here a reservation holds particular nodes from the moment it
+is made, and tasks may wait that the published algorithm would start.
+
 Source: Machovec et al. (2016), section III.D.
 """
 

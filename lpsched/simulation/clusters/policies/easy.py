@@ -4,6 +4,10 @@ In the order of arrival: a task that can start now does, in the first cluster wh
 cannot gets a reservation where it can start first, if there is none yet. The reservation is in the profile,
 hence nothing that starts now delays it.
 
+This is not the published EASY (Lifka 1995). That reserves a number of nodes from a time on, and chooses the
+nodes when the task starts; here the reservation holds particular nodes from the moment it is made. A task may
+therefore wait for nodes that are held, though as many others would be free for the reservation in time.
+
 Source: Machovec et al. (2016), section III.D.
 """
 

@@ -7,7 +7,8 @@
     cycle       at most one large task, then at most four medium ones, then at most eight small ones; again,
                 until all have been looked at
 
-Each task is placed as by conservative backfilling. One that cannot be placed does not count.
+Each task is placed as by our conservative backfilling, whose reservations hold particular nodes. One that
+cannot be placed does not count.
 
 Source: Machovec et al. (2016), section III.D.
 """

@@ -1,0 +1,60 @@
+"""No real schedule is excluded by what whole tasks imply: brute force, and the formulas once more."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from lpsched.certificate.bounds import Prover, Shortest
+from lpsched.formulations.whole_tasks import least_makespan
+from lpsched.instance.arrays import usable_arrays
+from lpsched.pipeline.screening import PairScreen
+from models.whole_tasks import on_energy_grid, on_grid
+from tests.property.rows import OBJECTIVES, claims, curve_claims, drawn_case, drawn_prices, solved_claims
+
+BLOCKS = range(0, 200, 40)
+
+
+@pytest.mark.parametrize("start", BLOCKS)
+def test_no_schedule_is_excluded_by_any_prices(start):
+    for seed in range(start, start + 40):
+        case = drawn_case(seed)
+        prices = drawn_prices(case.bag, seed)
+        assert [claim for claim, is_true in claims(case, prices) if not is_true] == [], seed
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_no_schedule_is_excluded_by_what_solve_claims(objective):
+    for seed in range(60):
+        held = solved_claims(drawn_case(seed), objective)
+        assert [claim for claim, is_true in held if not is_true] == [], seed
+
+
+def test_no_schedule_is_excluded_along_the_front_and_the_price():
+    for seed in range(0, 120, 10):
+        assert [claim for claim, is_true in curve_claims(drawn_case(seed)) if not is_true] == [], seed
+
+
+def test_bounds_are_the_next_values_that_whole_tasks_may_take():
+    for seed in range(100):
+        case = drawn_case(seed)
+        bag, prices = case.bag, drawn_prices(case.bag, seed)
+        if case.best("makespan") is None:
+            continue
+        prover = Prover(bag, None, Shortest(*least_makespan(bag)))
+        makespan, joules = prover.makespan(prices), prover.energy(prices)
+        assert (makespan, joules) == (on_grid(bag, makespan), on_energy_grid(bag, joules))
+        assert on_energy_grid(bag, prover.cost(prices, 1.0, 0.0)) == joules
+
+
+def test_a_screen_proves_the_same_but_for_rounding():
+    for seed in range(100):
+        case = drawn_case(seed)
+        bag, prices = case.bag, drawn_prices(case.bag, seed)
+        if case.best("makespan") is None:
+            continue
+        witness = Shortest(*least_makespan(bag))
+        plain, screened = Prover(bag, None, witness), Prover(bag, PairScreen(usable_arrays(bag)), witness)
+        assert plain.cost(prices, Fraction(1, 3), 2.0) == screened.cost(prices, Fraction(1, 3), 2.0)
+        assert plain.makespan(prices) == on_grid(bag, screened.makespan(prices))
