@@ -213,12 +213,10 @@ def test_runs_of_one_question_have_the_best_bound_that_any_of_them_proved(lines)
         asked_of_a_bag(2, "lp", 12.0, 9.0, deadline=20.0),  # another question
         asked_of_a_bag(3, "lp", 12.0, 8.0, deadline=30.0, hashed="b"),  # another bag
         asked_of_a_bag(4, "lp", 3.0, 5.0, objective="profit", deadline=30.0),
-        asked_of_a_bag(
-            5, "tight", 3.0, 4.0, "profit", deadline=30.0
-        ),  # of money, the lower bound is the better
+        asked_of_a_bag(5, "tight", 3.0, 4.0, objective="profit", deadline=30.0),  # no more than 4 is earned
     )
     report = study_report(path, by=["method", "deadline"])
-    told = {tuple(group.by.values()): dict(group.values) for group in report.groups}
+    told = {tuple(group.by.values()): group.numbers for group in report.groups}
     assert told["lp", 30.0]["bound"] == (10.0, 8.0, 4.0)
     assert told["lp", 30.0]["gap"] == pytest.approx((0.2, 0.5, 0.25))  # 2 / 10, 4 / 8, 1 / 4
     assert told["tight", 30.0]["bound"] == (10.0, 4.0)

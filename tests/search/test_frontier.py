@@ -51,9 +51,10 @@ def test_a_deadline_cuts_the_front_and_a_cap_moves_it():
     assert only == pytest.approx((110 * 5400 / 70, 5400 / 70))
 
 
-@pytest.mark.parametrize("effort", ["balanced", "auto", "tight"])
+@pytest.mark.parametrize("effort", ["balanced", "auto"])
 def test_the_ends_of_a_front_are_what_solve_finds_for_energy_and_for_makespan(effort):
-    few = cov_bag("few", np.random.default_rng(4), CovOptions(task_types=6, machines=(1, 2), tasks=8))
+    options = CovOptions(task_types=6, machines=(1, 2), tasks=8, task_cov=0.6, machine_cov=0.4)
+    few = cov_bag("few", np.random.default_rng(4), options)
     found, rounded = front(few, effort=effort), front(few, effort="fast")
     thrifty = solve(few, objective="energy", effort=effort)
     quick = solve(few, objective="makespan", effort=effort)
@@ -136,7 +137,7 @@ def test_the_front_is_convex_and_its_proofs_are_as_sharp_as_its_edges():
 
 
 def test_every_schedule_lies_above_every_proof():
-    result = front(IDLE)
+    result = front(IDLE, effort="balanced")
     for point in result.measured:
         for proof in result.proofs:
             value = proof.joules_weight * point.energy_joules + proof.seconds_weight * point.makespan_seconds
@@ -220,7 +221,7 @@ def test_a_front_shows_itself_in_a_notebook():
 
 
 def test_a_sample_of_weights_finds_some_of_the_vertices_and_nothing_else():
-    result = front(IDLE, sample=30)
+    result = front(IDLE, sample=30, effort="fast")
     assert len(result.sample) == 30
     assert 5 < result.sampled_vertices() < len(result.vertices)
     for point in result.sample:
