@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lpsched.watch import Watch
 
 NO_SOLVER: Final = "prices"
-ADDED_UP: Final = 1e-12  # of a utility that was measured: what adding up doubles may do
 
 
 def validate_clusters(
@@ -92,6 +91,6 @@ def _require_below(bound: float, entry: ClustersEntry) -> None:
     InvalidScheduleError
         If it does: one of them is wrong.
     """
-    if entry.measured is not None and entry.measured.utility > bound + ADDED_UP * abs(bound):
+    if entry.measured is not None and entry.measured.utility > bound:
         earned = f"{entry.name} earns {entry.measured.utility!r}"
         raise InvalidScheduleError(f"{earned}, more than the bound of {bound!r}")

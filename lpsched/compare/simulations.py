@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"
 NO_SOLVER: Final = "simulation"
-ADDED_UP: Final = 1e-12  # of a utility that was measured: what adding up doubles may do
 NOT_RUN: Final = "stopped before it began"
 OFFLINE_ENTRY: Final = Given(OFFLINE, OFFLINE)
 
@@ -205,7 +204,7 @@ def _against(name: str, run: PolicyRun, bounds: Mapping[int, TrialBounds]) -> Po
     found = bounds.get(run.trial)
     if found is None or found.bound is None or run.measured is None:
         return run
-    if run.measured.utility > found.bound + ADDED_UP * abs(found.bound):
+    if run.measured.utility > found.bound:
         earned = f"{name} earns {run.measured.utility!r} in trial {run.trial}"
         raise InvalidScheduleError(f"{earned}, more than the bound of {found.bound!r}")
     return replace(run, bound=found.bound)
