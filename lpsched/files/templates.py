@@ -257,7 +257,7 @@ methods:                     # a name, or a name with parameters and limits of i
   - balanced                 # 'lpsched solve --effort balanced'
   - min-min                  # any heuristic of 'lpsched validate'
   # - {name: tight, gap: 0.001, limits: {seconds: 5}}
-  # of bags also: solve, front, price, nsga2; of facilities: lp, greedy, ga, nlp; of days and clusters: policies
+  # of bags also: solve, front, price, nsga2; of facilities: lp, greedy, ga, nlp; of days: policies
 
 parameters:                  # lists of values, all combinations, for the methods that know them; optional
   objective: [makespan, energy]
