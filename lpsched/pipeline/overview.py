@@ -80,7 +80,7 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     pairs = bag.seconds.rows * bag.seconds.columns
 
     def own_front() -> FrontResult | FrontComparison:
-        return front if front is not None else front_of(asked, solver=solver)
+        return front if front is not None else front_of(asked, effort=tried, seed=seed, solver=solver)
 
     def own_curve() -> PriceCurve:
         return curve if curve is not None else price_curve(asked, effort=tried, seed=seed, solver=solver)
