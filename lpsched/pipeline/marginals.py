@@ -4,6 +4,10 @@ These are derivatives of the bound of the linear program, not limits of schedule
 and what one more machine really changes is for `pipeline/steps.py` to say. All commands, pages and studies
 show the numbers from here.
 
+The program here is the plain one, of split tasks. The least makespan that whole tasks imply
+(`whole_tasks.py`) is a row of the bound too, but it moves in steps with the number of machines and tasks, and
+has no derivative.
+
 The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.
 Then the derivative for one more is smaller than the one for one fewer: the least and the most that optimal
 multipliers say (`lp/dual_face.py`). With income per task q, one more task of a type changes the bound by r
@@ -24,6 +28,7 @@ from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.lp.dual_face import dual_face
+from lpsched.lp.program import require_optimal
 from lpsched.result.marginals import Worth
 
 if TYPE_CHECKING:
@@ -50,13 +55,25 @@ def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth 
         return _with_fewer(worth, worth)
     if not relaxed.optimal:
         return None
-    worth = worth_of(bag, relaxed.multipliers)
+    plain = _split(bag, relaxed.relaxation, solver)
+    worth = worth_of(bag, Multipliers(plain.machine_prices, plain.cap_price))
     if bag.seconds.rows * bag.seconds.columns > MOST_PAIRS:
         return worth
     try:
-        return _two_sided(bag, relaxed.relaxation, worth, solver) or worth
+        return _two_sided(bag, plain, worth, solver) or worth
     except SolverError:  # the solver's own multipliers will do
         return worth
+
+
+def _split(bag: Bag, relaxation: Relaxation, solver: Solver) -> Relaxation:
+    """Return the relaxation of split tasks: another one only where that of whole ones ends when it must."""
+    scales = scales_of(bag)
+    if not scales.shortest or relaxation.makespan_seconds > scales.shortest * (1.0 + SAME):
+        return relaxation
+    scales = scales.split()
+    money = profit.money_of(scales)
+    solution = require_optimal(solver.solve(profit.compile_lp(scales, money)))
+    return profit.read_solution(scales, money, solution)
 
 
 def worth_of(bag: Bag, prices: Multipliers) -> Worth:
@@ -78,7 +95,7 @@ def _with_fewer(more: Worth, fewer: Worth) -> Worth:
 
 def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver) -> Worth | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
-    scales = scales_of(bag, seconds=relaxation.makespan_seconds)
+    scales = scales_of(bag, seconds=relaxation.makespan_seconds).split()
     money = profit.money_of(scales)
     program = profit.compile_lp(scales, money)
     x = np.append((relaxation.shares / scales.units).ravel(), 1.0)  # rho = 1: time is counted in the makespan

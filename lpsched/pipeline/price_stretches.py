@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.curve import BEYOND, on_line
@@ -209,7 +210,7 @@ class _Walk:
     def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
         """Return the marginal values at both ends, on the line through those at the two inner prices."""
         one, two = (self._worth(price, each) for price, each in zip(prices, inner, strict=True))
-        if one.is_two_sided or two.is_two_sided:
+        if one.is_two_sided or two.is_two_sided or scales_of(self.bag).shortest:
             middle = sum(prices) / 2.0
             one = _straight(one, self._worth(middle, self._relaxed(middle)), two)
         begin, end = INSIDE

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TOP: Final = 3  # machine types, and task types, that are asked about by default
 TINY: Final = 24  # tasks: up to here the effort of the answer itself is quick
-SECONDS: Final = 0.5  # for each step by default
+SECONDS: Final = 0.3  # of counted work for each step by default
 NEWTON: Final = 30
 BACK: Final = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # below a price in doubles, until the proof holds
 ROUNDS: Final = 4  # of bisection between the two prices, where all effort is asked for
@@ -250,7 +250,7 @@ class _Steps:
     def _trying(self) -> Trying:
         if not self.by_default:
             return self.trying
-        return replace(self.trying, watch=self.trying.watch.part(SECONDS))
+        return replace(self.trying, watch=self.trying.watch.share(SECONDS))
 
 
 def machine_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
