@@ -253,10 +253,11 @@ instances:                   # files, relative to this one; or generators, one i
   # - {generate: resampled, from: my-bag.yaml, tasks_per_machine: 10, seeds: {count: 100}}
 
 methods:                     # a name, or a name with parameters and limits of its own
-  - lp                       # 'lpsched solve --effort fast', the papers' method - balanced                 #
-  'lpsched solve --effort balanced' - min-min                  # any heuristic of 'lpsched validate' # -
-  {name: tight, gap: 0.001, limits: {seconds: 5}} # of bags also: solve, front, price, nsga2; of facilities:
-  lp, greedy, ga, nlp; of days and clusters: policies
+  - lp                       # 'lpsched solve --effort fast', the papers' method
+  - balanced                 # 'lpsched solve --effort balanced'
+  - min-min                  # any heuristic of 'lpsched validate'
+  # - {name: tight, gap: 0.001, limits: {seconds: 5}}
+  # of bags also: solve, front, price, nsga2; of facilities: lp, greedy, ga, nlp; of days, clusters: policies
 
 parameters:                  # lists of values, all combinations, for the methods that know them; optional
   objective: [makespan, energy]
