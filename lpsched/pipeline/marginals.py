@@ -4,9 +4,9 @@ These are derivatives of the bound of the linear program, not limits of schedule
 and what one more machine really changes is for `pipeline/steps.py` to say. All commands, pages and studies
 show the numbers from here.
 
-The program here is the plain one, of split tasks. The least makespan that whole tasks imply
-(`whole_tasks.py`) is a row of the bound too, but it moves in steps with the number of machines and tasks, and
-has no derivative.
+The program here is that of split tasks, and of the longest task: no schedule is shorter, however many
+machines and tasks there are. A least makespan that is counted (`whole_tasks.py`) is a row of the bound too,
+but it moves in steps with their numbers, and has no derivative.
 
 The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.
 Then the derivative for one more is smaller than the one for one fewer: the least and the most that optimal
@@ -18,6 +18,7 @@ one fewer it does not fall if q is at most the *smallest*.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from lpsched.certificate.bounds import Multipliers
 from lpsched.errors import SolverError
 from lpsched.formulations import profit
+from lpsched.formulations.machine_counts import longest_task
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.lp.dual_face import dual_face
@@ -55,22 +57,29 @@ def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth 
         return _with_fewer(worth, worth)
     if not relaxed.optimal:
         return None
-    plain = _split(bag, relaxed.relaxation, solver)
-    worth = worth_of(bag, Multipliers(plain.machine_prices, plain.cap_price))
+    smooth, shortest = _smooth(bag, relaxed.relaxation, solver)
+    worth = worth_of(bag, Multipliers(smooth.machine_prices, smooth.cap_price))
     if bag.seconds.rows * bag.seconds.columns > MOST_PAIRS:
         return worth
     try:
-        return _two_sided(bag, plain, worth, solver) or worth
+        return _two_sided(bag, smooth, worth, solver, shortest) or worth
     except SolverError:  # the solver's own multipliers will do
         return worth
 
 
-def _split(bag: Bag, relaxation: Relaxation, solver: Solver) -> Relaxation:
-    """Return the relaxation of split tasks: another one only where that of whole ones ends when it must."""
+def _smooth(bag: Bag, relaxation: Relaxation, solver: Solver) -> tuple[Relaxation, float]:
+    """Return the relaxation without a counted least makespan; and the longest task's time, if that binds."""
     scales = scales_of(bag)
     if not scales.shortest or relaxation.makespan_seconds > scales.shortest * (1.0 + SAME):
-        return relaxation
-    scales = scales.split()
+        return relaxation, 0.0
+    found = _relaxation(scales.split(), solver)
+    longest = longest_task(bag)
+    if found.makespan_seconds >= longest * (1.0 - SAME):
+        return found, 0.0
+    return _relaxation(replace(scales, shortest=longest), solver), longest
+
+
+def _relaxation(scales: Scales, solver: Solver) -> Relaxation:
     money = profit.money_of(scales)
     solution = require_optimal(solver.solve(profit.compile_lp(scales, money)))
     return profit.read_solution(scales, money, solution)
@@ -93,9 +102,11 @@ def _with_fewer(more: Worth, fewer: Worth) -> Worth:
     return Worth(more.machine_types, more.kilowatt_per_hour, more.task_types, one_fewer=fewer)
 
 
-def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver) -> Worth | None:
+def _two_sided(
+    bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, shortest: float
+) -> Worth | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
-    scales = scales_of(bag, seconds=relaxation.makespan_seconds).split()
+    scales = replace(scales_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
     money = profit.money_of(scales)
     program = profit.compile_lp(scales, money)
     x = np.append((relaxation.shares / scales.units).ravel(), 1.0)  # rho = 1: time is counted in the makespan

@@ -48,9 +48,9 @@ def _short(unit: str) -> str:
 class Worth:
     """Marginal values of one more, in money: derivatives of the LP bound on profit.
 
-    They say how the bound of the linear program of split tasks begins to change, and promise nothing about
-    schedules: whole tasks move in steps (`OneMore`). `None` instead of a number: the bound changes without
-    end, since the limits leave no room for any more (or fewer).
+    They say how the bound of the linear program begins to change, of split tasks and of the longest task, and
+    promise nothing about schedules: whole tasks move in steps (`OneMore`). `None` instead of a number: the
+    bound changes without end, since the limits leave no room for any more (or fewer).
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ import pytest
 
 from lpsched.files.bags import read_bag
 from lpsched.formulations import profit
+from lpsched.formulations.machine_counts import longest_task
 from lpsched.formulations.scales import scales_of
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.instance.terms import Terms
@@ -79,10 +80,10 @@ def with_count(bag: Bag, kind: str, place: int, more: int) -> Bag:
 @pytest.mark.parametrize("bag", [TINY, *map(drawn_bag, range(12))], ids=["tiny", *map(str, range(12))])
 def test_both_derivatives_are_those_of_solves_a_tiny_step_away(bag):
     many = many_of(bag)
-    worth, bound = solve(many, effort="fast").worth, split_bound(many)
+    worth, bound = solve(many, effort="fast").worth, lp_bound(many)
     for j, machine in enumerate(bag.machine_types):
-        more = (split_bound(with_count(many, "machine_types", j, STEP)) - bound) / STEP
-        fewer = (bound - split_bound(with_count(many, "machine_types", j, -STEP))) / STEP
+        more = (lp_bound(with_count(many, "machine_types", j, STEP)) - bound) / STEP
+        fewer = (bound - lp_bound(with_count(many, "machine_types", j, -STEP))) / STEP
         rounding = 1e-12 * abs(bound)
         assert worth.machine_types[machine.name] == pytest.approx(more, rel=1e-3, abs=rounding)
         assert worth.one_fewer.machine_types[machine.name] == pytest.approx(fewer, rel=1e-3, abs=rounding)
@@ -93,15 +94,15 @@ def test_both_derivatives_are_those_of_solves_a_tiny_step_away(bag):
             with_count(many, "task_types", i, STEP),
             with_count(many, "task_types", i, -STEP),
         )
-        assert split_bound(with_more, price + STEP * least) >= bound - size
-        assert split_bound(with_more, price + 0.99 * STEP * least) < bound + size
-        assert split_bound(with_fewer, price - STEP * most) >= bound - size
-        assert split_bound(with_fewer, price - 1.01 * STEP * most) < bound + size
+        assert lp_bound(with_more, price + STEP * least) >= bound - size
+        assert lp_bound(with_more, price + 0.99 * STEP * least) < bound + size
+        assert lp_bound(with_fewer, price - STEP * most) >= bound - size
+        assert lp_bound(with_fewer, price - 1.01 * STEP * most) < bound + size
 
 
-def split_bound(bag: Bag, price: float | None = None) -> float:
-    """Return the bound of the plain program, of split tasks, per hour."""
-    scales = scales_of(Terms(price=price).applied_to(bag), whole=False)
+def lp_bound(bag: Bag, price: float | None = None) -> float:
+    """Return the bound of the program of split tasks and of the longest task, per hour."""
+    scales = replace(scales_of(Terms(price=price).applied_to(bag), whole=False), shortest=longest_task(bag))
     money = profit.money_of(scales)
     solution = HighsSolver().solve(profit.compile_lp(scales, money))
     return 3600.0 * profit.read_solution(scales, money, solution).bound
@@ -150,3 +151,18 @@ def test_a_limit_without_any_room_has_no_derivative():
     assert worth.machine_types["cpu"] == pytest.approx(0.0, abs=1e-9)
     assert worth.one_fewer.machine_types["cpu"] is None
     assert worth.task_types["t"] is None
+
+
+def test_where_the_longest_task_decides_one_more_machine_only_costs_its_idle_power():
+    # One task of an hour and two of a minute on two machines: no schedule is shorter than an hour, with any number
+    # of machines. One more idles at 10 W: 0.01 kWh an hour at 0.20 USD. The program of split tasks alone would
+    # take 31 minutes, and value a machine highly.
+    hour, minute = TaskType(name="long", count=1), TaskType(name="short", count=2)
+    machine = MachineType(name="m", count=2, idle_watts=10.0)
+    prices = Prices(per_bag=60.0, electricity_per_kwh=0.2)
+    tables = Table.of([[3600.0], [60.0]]), Table.of([[100.0], [100.0]])
+    worth = solve(Bag("service", (machine,), (hour, minute), *tables, prices)).worth
+    assert worth.machine_types["m"] == pytest.approx(-0.002, rel=1e-6)
+    assert worth.task_types["short"] == pytest.approx(
+        0.2 * 0.09 / 60.0, rel=1e-6
+    )  # its electricity above idle
