@@ -29,7 +29,7 @@ def test_solve_as_json_has_the_promised_keys(lpsched, bag):
     code, answer, err = lpsched("solve", bag, "--json", "--objective", "makespan", "--gap", "0.5")
     assert (code, err) == (0, "")
     assert set(answer) == {
-        "format", "lpsched", "solver", "instance", "objective", "status", "regime", "bound_regime", "effort", "tight_may_help", "value", "bound", "unit",
+        "format", "lpsched", "solver", "instance", "objective", "status", "regime", "bound_regime", "effort", "effort_used", "tight_may_help", "value", "bound", "unit",
         "gap",
         "makespan_seconds", "energy_joules", "tasks", "machines", "worth", "one_more", "timings",
     }  # fmt: skip
