@@ -35,7 +35,7 @@ def test_solve_as_json_has_the_promised_keys(lpsched, bag):
     }  # fmt: skip
     assert answer["instance"] == {"name": "sound", "hash": bag_from_dict(SOUND).content_hash}
     assert answer["bound"] <= answer["value"] == answer["makespan_seconds"]
-    assert set(answer["timings"]) == {"relax", "prove", "recover"}
+    assert set(answer["timings"]) == {"relax", "prove", "recover", "balance"}
 
 
 def test_verbose_tells_timings_on_stderr(lpsched, bag):

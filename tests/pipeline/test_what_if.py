@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched import InfeasibleError, InstanceError, bag_from_dict, solve, what_if
@@ -91,6 +91,7 @@ def test_an_infeasible_change_says_with_which_machines(two_types):
         what_if(two_types, {"gpu": 100}, objective="makespan", deadline=1.0)
 
 
+@settings(deadline=None)
 @given(
     seconds=st.lists(st.lists(st.integers(1, 9), min_size=2, max_size=2), min_size=1, max_size=2),
     tasks=st.lists(st.integers(1, 2), min_size=2, max_size=2),
