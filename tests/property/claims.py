@@ -150,7 +150,7 @@ def _outside(what: str, least: float | None, most: float | None, change: Fractio
 def false_counts(bag: Bag) -> list[str] | None:
     """Return what is false about how many more machines are worthwhile; `None` if there is no answer."""
     try:
-        found = sensitivity(bag, marginals="proved")
+        found = sensitivity(bag, effort="balanced", marginals="proved")
     except (InfeasibleError, NotFoundError):
         return None
     false = []
@@ -187,7 +187,7 @@ def false_counts(bag: Bag) -> list[str] | None:
 def false_prices(bag: Bag) -> list[str] | None:
     """Return what is false about prices of electricity; `None` if there is no answer."""
     try:
-        need = sensitivity(bag, marginals="lp").electricity
+        need = sensitivity(bag, effort="fast", marginals="lp").electricity
     except (InfeasibleError, NotFoundError):
         return None
     if need is None:
