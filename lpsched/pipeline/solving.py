@@ -212,7 +212,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
     bound, relaxed = proved.bound, proved.relaxed
     if relaxed is None:  # better not run, and that is proved
         return Best(proved, bound, waiting(bag), Effort.FAST, None, watch.is_cut())
-    found, missed, used, search = None, None, Effort.FAST, None
+    found, missed, used, search, is_cut = None, None, Effort.FAST, None, False
     with timed(timings, "recover"):
         try:
             found = recover(bag, asked, relaxed.relaxation, solver)
@@ -230,11 +230,11 @@ def find(  # noqa: PLR0913 - the options of `solve`
         with timed(timings, "tighten"):
             rng = np.random.default_rng(seed)
             tried = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
-            bound, found, search = tried.bound, tried.found, tried.search
+            bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
     if found is None:
         assert missed is not None
         raise missed
-    return Best(proved, bound, found, used, search, watch.is_cut())
+    return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
 
 
 def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:

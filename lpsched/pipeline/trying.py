@@ -70,6 +70,7 @@ class Tried:
     bound: float
     found: Recovered | None
     search: IntervalSearch | None = None
+    is_cut: bool = False  # whether the clock ended a part of the work
 
 
 def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
@@ -95,15 +96,17 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
     for relaxation in _neighbours(question, solver, watch):
         rounded = verified_schedule(bag, relaxation)
         found = _better(asked, found, rounded)
-    moves, search = _moves_single_tasks(question), None
+    moves, search, is_cut = _moves_single_tasks(question), None, False
     if fits_patterns(bag) and not _is_close(question, found, bound, gap):
-        left = watch.work_left()
-        part = watch.share(WITH_PATTERNS * left if moves else left)
+        part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
+        if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
+            part = part.part(WITH_PATTERNS * seconds)
         bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
+        is_cut = part.is_cut()
     if moves and found is not None and not _is_close(question, found, bound, gap):
         shorter = shorten(bag, relaxed.relaxation, found.schedule, watch, rng)
         found = _better(asked, found, examined_schedule(bag, shorter))
-    return Tried(bound, found, search)
+    return Tried(bound, found, search, is_cut)
 
 
 def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
