@@ -52,9 +52,10 @@ DETERMINED: Final = frozenset(
 )
 
 
-def _solve(**effort: str) -> Callable[[Bag, Order], Answer]:
+def _solve(effort: str | None = None) -> Callable[[Bag, Order], Answer]:
     def run(bag: Bag, order: Order) -> Answer:
-        found = solve(bag, seed=order.seed, time_limit=order.seconds, **effort, **order.parameters)
+        asked = order.parameters if effort is None else {**order.parameters, "effort": effort}
+        found = solve(bag, seed=order.seed, time_limit=order.seconds, **asked)
         return Answer(without_header(found.to_dict()), found.provenance.solver, found.timings)
 
     return run
@@ -108,9 +109,9 @@ def bag_methods() -> dict[str, Method]:
     priced: dict[str, Check] = {"from_ratio": check_ratio, "to_ratio": check_ratio, **LIMITS}
     found = [
         Method("solve", "bag", _solve(), {**asked, **EFFORT}, seeded=True, limited=True, apart=PRICES),
-        Method("lp", "bag", _solve(effort="fast"), asked, limited=True, apart=PRICES),
-        Method("balanced", "bag", _solve(effort="balanced"), asked, limited=True, apart=PRICES),
-        Method("tight", "bag", _solve(effort="tight"), asked, seeded=True, limited=True, apart=PRICES),
+        Method("lp", "bag", _solve("fast"), asked, limited=True, apart=PRICES),
+        Method("balanced", "bag", _solve("balanced"), asked, limited=True, apart=PRICES),
+        Method("tight", "bag", _solve("tight"), asked, seeded=True, limited=True, apart=PRICES),
         Method("front", "bag", _front, sampled),
         Method("region", "bag", _region, {}),
         Method("price", "bag", _price, {**priced, "points": Whole(0, MOST_POINTS)}),
