@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
 from lpsched.certificate.patterns import MOST_CELLS, Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.errors import InstanceError
 
@@ -81,18 +81,33 @@ def check(bag: Bag, certificate: Certificate) -> Verdict:
     counts_joules = objective == "energy" or certificate.cap_price
     if bag.watts is None and (counts_joules or (objective == "profit" and prover.per_joule)):
         return Verdict(certificate.bound, None, ("it counts energy, but the bag has no watts",))
-    if objective == "profit":
-        proved = SECONDS_PER_HOUR * prover.rate(prices)
-    else:
-        proved = prover.cost(prices, 1.0, 0.0) if objective == "energy" else prover.makespan(prices)
+    proved = _proved_by_prices(prover, prices, objective)
     if certificate.least_makespan is not None or certificate.intervals is not None:
         by_intervals = _proved_by_intervals(bag, certificate, prover)
         if not isinstance(by_intervals, Fraction):
             return Verdict(certificate.bound, None, by_intervals)
-        proved = min(proved, by_intervals) if objective == "profit" else max(proved, by_intervals)
+        found = [proved, by_intervals]
+        if certificate.least_makespan is not None and certificate.least_makespan.task_types is not None:
+            shortest = _shortest(bag, certificate.least_makespan)
+            if shortest.holds(bag):
+                found.append(_proved_by_prices(Prover(bag, None, shortest), prices, objective))
+        proved = min(found) if objective == "profit" else max(found)
     tighter = certificate.bound < proved if objective == "profit" else certificate.bound > proved
     reason = "it claims more than its prices prove"
     return Verdict(certificate.bound, proved, (reason,) if tighter else ())
+
+
+def _proved_by_prices(prover: Prover, prices: Multipliers, objective: str) -> Fraction:
+    """Return the bound by prices alone."""
+    if objective == "profit":
+        return SECONDS_PER_HOUR * prover.rate(prices)
+    return prover.energy(prices) if objective == "energy" else prover.makespan(prices)
+
+
+def _shortest(bag: Bag, least: LeastMakespan) -> Shortest:
+    """Return a least makespan by task types, by their places."""
+    places = {task.name: i for i, task in enumerate(bag.task_types)}
+    return Shortest(least.seconds, tuple(places[name] for name in least.task_types or () if name in places))
 
 
 def _proved_by_intervals(bag: Bag, certificate: Certificate, prover: Prover) -> Fraction | tuple[str, ...]:

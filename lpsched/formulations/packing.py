@@ -87,9 +87,11 @@ class PackingOracle:
         items = self.items
         self.unit = items.size(self.unit_seconds)
         if items.joules is not None:
-            moved = np.where(np.isfinite(items.seconds), np.abs(items.joules), np.inf).min(axis=1)
-            each = np.minimum.reduceat(moved, np.arange(0, len(moved), items.states))
-            self.joules_unit = max(abs(items.headroom) * self.unit_seconds, float(items.tasks @ each)) or 1.0
+            moves = np.isfinite(items.seconds) & (items.joules != 0)
+            least = np.where(moves, np.abs(items.joules), np.inf).min(axis=1)
+            each = np.minimum.reduceat(least, np.arange(0, len(least), items.states))
+            moved = float(items.tasks @ np.where(np.isfinite(each), each, 0.0))
+            self.joules_unit = max(abs(items.headroom) * self.unit_seconds, moved) or 1.0
 
     def price(self, multipliers: Floats) -> Priced[Pattern]:
         """Return the best patterns at these multipliers, and what those prove."""

@@ -127,11 +127,15 @@ def certificate_of(
     if not _is_tighter(plain, Fraction(by_prices)):
         return plain
     longest = replace(plain, least_makespan=_longest(question.bag))
-    if check(bag, longest).accepted:
+    by_whole = check(bag, longest)
+    if by_whole.accepted:
         return longest
     packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
     if packed is not None:
         return packed
+    if by_whole.proved is not None:  # at least as much as by the prices alone
+        stays_true = rounded_up if asked.maximise else rounded_down
+        return replace(longest, bound=Fraction(stays_true(by_whole.proved)))
     return replace(plain, bound=Fraction(by_prices))
 
 
