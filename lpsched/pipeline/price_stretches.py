@@ -143,7 +143,12 @@ class _Walk:
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
         self.may_wait = bag.site.deadline_seconds is None
-        self.known = [_Earning.of(each, self._measured(each, 0.0)) for each in known]  # of the curve
+        self.known: list[_Earning] = []  # schedules of the curve that keep the limits here, too
+        free = self._priced(0.0)
+        for schedule in known:
+            measured = examine(free, schedule, may_wait=self.may_wait, tables=self.tables).measured
+            if measured is not None:
+                self.known.append(_Earning.of(schedule, measured))
 
     def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
         """Return a piece that ends, with the bound proved there."""

@@ -125,8 +125,8 @@ def test_a_schedule_may_lose_where_the_bound_earns():
     result = solve(bag, price=0.01, effort="fast")
     lead = result_lead(overview(bag, price=0.01, result=result), result)
     assert lead.startswith(
-        "This bag can earn at most 1.8 USD/hour at a price of 0.01 USD, proved; "
-    )  # 0.002 / 4 s
+        "This bag can earn at most 1.80001 USD/hour at a price of 0.01 USD, proved; "
+    )  # 0.002 / 4 s, rounded up
     assert "here is a schedule that loses 1.2, in 6 seconds" in lead  # 0.002 / 6 s
 
 
