@@ -131,12 +131,11 @@ def certificate_of(
     if by_whole.accepted:
         return longest
     packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
-    if packed is not None:
-        return packed
-    if by_whole.proved is not None:  # at least as much as by the prices alone
+    found = [replace(plain, bound=Fraction(by_prices))] + ([] if packed is None else [packed])
+    if by_whole.proved is not None:
         stays_true = rounded_up if asked.maximise else rounded_down
-        return replace(longest, bound=Fraction(stays_true(by_whole.proved)))
-    return replace(plain, bound=Fraction(by_prices))
+        found.append(replace(longest, bound=Fraction(stays_true(by_whole.proved))))
+    return (min if asked.maximise else max)(found, key=lambda made: made.bound)
 
 
 def _is_tighter(certificate: Certificate, proved: Fraction) -> bool:
