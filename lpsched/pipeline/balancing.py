@@ -52,14 +52,14 @@ def balance(question: Question, found: Recovered, bound: float, gap: float, watc
     if not found.schedule.groups or is_enough():  # no groups: waiting is best
         return found
     level = levelled(bag, found.schedule)
-    found = _better(question, found, level)
+    found = better_ending(question, found, level)
     if is_enough() or not fits_exchanges(bag):
         return found
     exchanged = _exchanged(question, level)
-    return found if exchanged is None else _better(question, found, levelled(bag, exchanged))
+    return found if exchanged is None else better_ending(question, found, levelled(bag, exchanged))
 
 
-def _better(question: Question, found: Recovered, schedule: Schedule) -> Recovered:
+def better_ending(question: Question, found: Recovered, schedule: Schedule) -> Recovered:
     """Return the better of two schedules; the second has yet to be ended and verified."""
     bag, asked = question.bag, question.objective
     counts = task_counts(bag, schedule)

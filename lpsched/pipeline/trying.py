@@ -3,6 +3,7 @@
 In order, each starting from the best so far:
 
     neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
+    whole counts  where machines run many tasks, an integer program by machine types (`pipeline/counting.py`)
     patterns      bounds and schedules that know that tasks are whole (`pipeline/tightening.py`)
     single tasks  for the makespan, tasks moved from machine to machine (`recovery/makespan.py`)
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import SolverError
 from lpsched.formulations.profit import revenue_of
+from lpsched.pipeline.counting import fits_counting, recount
 from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule, verified_schedule
 from lpsched.pipeline.tightening import fits_patterns, tighten
 from lpsched.recovery.makespan import fits_single_tasks, shorten
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
 AUTO: Final = 1.0  # likewise, by default
 INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
+COUNTING: Final = 0.5  # of the work, where machines run many tasks
 WITH_PATTERNS: Final = 0.6  # of the work, where single tasks can be moved as well
 WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
 
@@ -96,6 +99,9 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
     for relaxation in _neighbours(question, solver, watch):
         rounded = verified_schedule(bag, relaxation)
         found = _better(asked, found, rounded)
+    if found is not None and fits_counting(bag) and not _is_close(question, found, bound, gap):
+        with suppress(SolverError):  # what there is will do
+            found = recount(question, found, solver, watch.share(COUNTING * watch.work_left()))
     moves, search, is_cut = _moves_single_tasks(question), None, False
     if fits_patterns(bag) and not _is_close(question, found, bound, gap):
         part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
