@@ -64,9 +64,9 @@ def test_counts_that_cannot_be_shared_evenly_are_changed():
 
 
 def test_a_type_whose_machines_cannot_share_evenly_gets_less_to_do():
-    # By the deadline of 105 s two machines have time for 21 tasks of 10 s, but for 10 whole ones each.
+    # By the deadline of 107 s two machines have time for 21 tasks of 10 s, but for 10 whole ones each.
     free = simple_bag([[10.0, 12.0]], [25], [2, 1], [[50.0, 90.0]])
-    bag = replace(free, site=Site(deadline_seconds=105.0))
+    bag = replace(free, site=Site(deadline_seconds=107.0))
     schedule = Schedule((MachineGroup("m0", 2, (Run("t0", 9),)), MachineGroup("m1", 1, (Run("t0", 7),))))
     found = examined_schedule(bag, schedule)
     better = recount(ask(bag, solver=SOLVER, objective="energy"), found, SOLVER, Watch().share(2.0))
