@@ -3,9 +3,9 @@
     max  sum v_i a_i    subject to    sum s_i a_i <= capacity,    a_i whole,    0 <= a_i <= limits_i
 
 The capacity is cut into equal cells. Sizes are rounded *down* to whole cells (0 is allowed) and values *up*
-to whole units, so what is best on the grid is never less than the truth: `proved_most`, in integers from
-end to end. A unit is a power of two so small that the best total, at most the best value of a cell times
-all cells, still is below 2^30: 32 bits hold it, and only the last few digits of a value are lost.
+to whole units, so what is best on the grid is never less than the truth: `surely_most`. A unit is a power of
+two so small that the best total, at most the best value of a cell times all cells, still is below 2^30: 32
+bits hold it, and only the last few digits of a value are lost.
 
 The table grows item by item: best[c] = max(best[c], best[c - s] + v), with the copies of an item in lots of
 1, 2, 4, ... and the rest. Which lots were taken is kept, so that fillings can be traced back. A trace that
@@ -42,6 +42,7 @@ TRACES: Final = 12  # that may fail before a search for fillings ends
 LARGE_STEPS: Final = 8  # traces, after which failed ones go down faster
 LOT: Final = 6e-6  # seconds of work counted for each lot,
 CELL: Final = 1.2e-9  # and for each of its cells
+ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,11 @@ def good_fillings(sizes: Floats, values: Floats, limits: Integers, capacity: flo
 def surely_most(sizes: Floats, values: Floats, limits: Integers, capacity: float, cells: int) -> Fraction:
     """Return what no filling is worth more than; `values` are doubles that the true ones do not exceed.
 
-    Doubles do for the rest as well: sizes are rounded down, values and limits up, by more than the rounding
-    of a product or a quotient.
+    Doubles do for the rest as well: sizes are rounded down, and values and limits up by more than the
+    rounding of a product or a quotient.
+
+    >>> surely_most(np.array([3.0]), np.array([2.0]), np.array([9]), 10.0, 10) - 6 < Fraction(1, 10**6)
+    True
     """
     use = _useful(sizes.tolist(), values.tolist(), limits.tolist(), capacity)
     if not use:
@@ -93,40 +97,26 @@ def surely_most(sizes: Floats, values: Floats, limits: Integers, capacity: float
     return int(table.best[cells]) / Fraction(2) ** exponent
 
 
-def proved_most(
-    sizes: Sequence[Fraction],
-    values: Sequence[Fraction],
-    limits: Sequence[int],
-    capacity: Fraction,
-    cells: int,
-) -> Fraction:
-    """Return what no filling is worth more than.
-
-    >>> proved_most([Fraction(3)], [Fraction(2)], [9], Fraction(10), 10) - 6 < Fraction(1, 10**6)
-    True
-    """
-    use = _useful(sizes, values, limits, capacity)
-    if not use:
-        return Fraction(0)
-    cells = _kind(np.array([float(sizes[k]) for k in use]), float(capacity), cells)
-    per_cell = cells / capacity
-    small = np.array([math.floor(sizes[k] * per_cell) for k in use])
-    most = np.array([min(limits[k], math.floor(capacity / sizes[k])) for k in use])
-    exponent = _exponent(np.array([float(values[k]) for k in use]), small, most, cells)
-    unit = Fraction(2) ** exponent
-    table = _Table(small, np.array([math.ceil(values[k] * unit) for k in use]), most, cells, keep=False)
-    return int(table.best[cells]) / unit
-
-
 def _grown(  # noqa: PLR0913 - a knapsack and its grid
     sizes: Floats, values: Floats, limits: Integers, capacity: float, cells: int, *, keep: bool = True
 ) -> tuple[_Table, int]:
     """Return the table of a knapsack in doubles, on the safe side, and the exponent of its unit."""
     most = np.minimum(limits, np.floor(capacity / sizes + 1e-9)).astype(np.int64)
-    small = np.floor(sizes * (cells / capacity) * (1 - 1e-12)).astype(np.int64)
+    small = _rounded_down(sizes, capacity, cells)
     exponent = _exponent(values, small, most, cells)
     whole = np.floor(np.ldexp(values, exponent)).astype(np.int64) + 1
     return _Table(small, whole, most, cells, keep=keep), exponent
+
+
+def _rounded_down(sizes: Floats, capacity: float, cells: int) -> Integers:
+    """Return sizes in whole cells: exactly, also where doubles cannot tell, as for whole seconds."""
+    amounts = sizes * (cells / capacity)
+    whole = np.rint(amounts).astype(np.int64)
+    small: Integers = np.floor(amounts).astype(np.int64)
+    for k in np.flatnonzero(np.abs(amounts - whole) <= ROUNDING * np.maximum(amounts, 1.0)).tolist():
+        fits = Fraction(sizes[k]) * cells >= int(whole[k]) * Fraction(capacity)
+        small[k] = whole[k] if fits else whole[k] - 1
+    return small
 
 
 class _Table:

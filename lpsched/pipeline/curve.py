@@ -69,7 +69,7 @@ class Curve:
     effort: Effort = Effort.FAST
     seed: int = 0
     pieces: list[PricePiece] = field(default_factory=list)
-    pool: list[_Candidate] = field(default_factory=list)
+    pool: list[Earning] = field(default_factory=list)
     searched: list[_Searched] = field(default_factory=list)
     _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # what `solve` says
     _last: float = 0.0  # breakpoint
@@ -196,10 +196,9 @@ class Curve:
 
     def _take(self, found: Recovered, price: float) -> None:
         """Put a schedule that was measured at a price into the pool."""
-        earned, seconds = found.measured.profit_per_hour, found.measured.makespan_seconds
-        if earned is not None and all(each.schedule != found.schedule for each in self.pool):
-            slope = 0.0 if seconds is None else SECONDS_PER_HOUR / seconds
-            self.pool.append(_Candidate(found.schedule, earned - slope * price, slope))
+        is_new = all(each.schedule != found.schedule for each in self.pool)
+        if is_new and found.measured.profit_per_hour is not None:
+            self.pool.append(Earning.of(found.schedule, found.measured, price))
 
     def _search(self, price: float, work: float | None, *, own: bool = False) -> None:
         """Search for a bound and a schedule at a price."""
@@ -284,7 +283,7 @@ class Curve:
         measured = examine(priced, schedule, may_wait=may_wait, tables=self._tables).measured
         return None if measured is None else measured.profit_per_hour
 
-    def _near(self, price: float) -> list[_Candidate]:
+    def _near(self, price: float) -> list[Earning]:
         """Return the schedules that earn most at a price, in doubles."""
         return heapq.nlargest(MEASURED, self.pool, key=lambda each: each.at(price))
 
@@ -301,14 +300,22 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A verified schedule, and what it earns at a price of 0 and for each of money more; in doubles."""
+class Earning:
+    """A verified schedule, and what it earns at a price of 0 and for each unit of money more; in doubles."""
 
     schedule: Schedule
     at_nothing: float
     slope: float
 
+    @classmethod
+    def of(cls, schedule: Schedule, measured: Measurement, price: float) -> Earning:
+        """Return what a schedule that was measured at a price earns at any."""
+        seconds = measured.makespan_seconds
+        slope = SECONDS_PER_HOUR / seconds if seconds else 0.0
+        return cls(schedule, (measured.profit_per_hour or 0.0) - slope * price, slope)
+
     def at(self, price: float) -> float:
+        """Return what it earns at a price."""
         return self.at_nothing + self.slope * price
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from lpsched.formulations.scales import scales_of
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms
-from lpsched.pipeline.curve import BEYOND, on_line
+from lpsched.pipeline.curve import BEYOND, Earning, on_line
 from lpsched.pipeline.marginals import marginal_values
 from lpsched.pipeline.objectives import Profit, Relaxed
 from lpsched.pipeline.proving import prove
@@ -116,23 +116,6 @@ class _Line:
         return share if ROUNDING < share < 1.0 - ROUNDING else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Earning:
-    """A schedule, what it earns at a price of nothing, and for each of money more; in doubles."""
-
-    schedule: Schedule
-    at_nothing: float
-    slope: float
-
-    @classmethod
-    def of(cls, schedule: Schedule, measured: Measurement) -> _Earning:
-        seconds = measured.makespan_seconds
-        return cls(schedule, measured.profit_per_hour or 0.0, 3600.0 / seconds if seconds else 0.0)
-
-    def at(self, price: float) -> float:
-        return self.at_nothing + self.slope * price
-
-
 class _Walk:
     """Goes along the curve of one bag."""
 
@@ -143,12 +126,12 @@ class _Walk:
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
         self.may_wait = bag.site.deadline_seconds is None
-        self.known: list[_Earning] = []  # schedules of the curve that keep the limits here, too
+        self.known: list[Earning] = []  # schedules of the curve that keep the limits here, too
         free = self._priced(0.0)
         for schedule in known:
             measured = examine(free, schedule, may_wait=self.may_wait, tables=self.tables).measured
             if measured is not None:
-                self.known.append(_Earning.of(schedule, measured))
+                self.known.append(Earning.of(schedule, measured, 0.0))
 
     def ended(self, piece: PricePiece, to_price: float) -> PricePiece:
         """Return a piece that ends, with the bound proved there."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.formulations.machine_counts import longest_task
 from lpsched.formulations.profit import revenue_of
 from lpsched.instance.fields import SMALLEST, Amount
 from lpsched.instance.frozen import FrozenDict
@@ -177,21 +175,14 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
     else:
         with timed(timings, "electricity"):
             electricity = electricity_need(bag, None if found is None else found.schedule, solver)
-    limit, longest = bag.site.deadline_seconds, longest_task(bag)
-    if limit is not None and limit < longest:
-        notes.append(
-            f"no number of machines keeps the deadline of {number(limit)} s: "
-            f"there is a task that takes {number(longest)} s"
-        )
-    else:
-        with timed(timings, "machines"):
-            makespan = None if proved.relaxed is None else proved.relaxed.relaxation.makespan_seconds
-            worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
-            present = Present(bound, found, worth, makespan)
-            hours, steps = asked.lifetime_hours, asked.marginals
-            machines = machine_needs(question, present, solver, lifetime_hours=hours, marginals=steps)
-        if is_large(bag):
-            notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
+    with timed(timings, "machines"):
+        makespan = None if proved.relaxed is None else proved.relaxed.relaxation.makespan_seconds
+        worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
+        present = Present(bound, found, worth, makespan)
+        hours, steps = asked.lifetime_hours, asked.marginals
+        machines = machine_needs(question, present, solver, lifetime_hours=hours, marginals=steps)
+    if is_large(bag):
+        notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
     return _AtPrice(bound, value, electricity, machines, tuple(notes))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.lp.knapsack import Grid, good_fillings, proved_most
+from lpsched.lp.knapsack import Grid, good_fillings, surely_most
 
 AMOUNTS = st.integers(1, 9).map(float) | st.floats(0.01, 9.0)
 
@@ -33,7 +33,7 @@ def best_of(sizes, values, limits, capacity) -> Fraction:
 
 
 def proved(sizes, values, limits, capacity, *, cells) -> Fraction:
-    return proved_most([*map(Fraction, sizes)], [*map(Fraction, values)], limits, Fraction(capacity), cells)
+    return surely_most(np.array(sizes), np.array(values), np.array(limits), capacity, cells)
 
 
 @settings(deadline=None, max_examples=100)
