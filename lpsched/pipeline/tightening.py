@@ -53,6 +53,7 @@ POLISHING: Final = (1.2, 0.15)  # seconds of work for a plan, and the most of al
 DEEPENING: Final = (2.0, 0.2)  # likewise for the best plan, again and again
 FIRST: Final = (0.5, 0.1)  # likewise for the schedule that is there
 MOST_FAILS: Final = 4
+READING: Final = 2.5e-5  # seconds of work counted for each pair that the prover reads
 SLACK_WORTH: Final = 1e-2  # what all seconds together cost, as a share of the makespan
 
 
@@ -205,8 +206,9 @@ def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options 
     InvalidScheduleError
         If a schedule breaks a rule other than a limit, which is a bug of ours.
     """
-    if not fits_patterns(question.bag):
+    if not fits_patterns(question.bag) or watch.is_over():
         return bound, found, None
+    watch.count(READING * len(question.bag.task_types) * len(question.bag.modes))
     tightening = Tightening(question, scoring_of(question), bound, found, solver, watch, rng, gap)
     with suppress(SolverError):  # what there is stays true
         tightening.run()

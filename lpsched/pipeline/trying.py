@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
 AUTO: Final = 1.0  # likewise, by default
 INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
+RELAXING: Final = 2.5e-5  # seconds of work counted for each pair, whenever a relaxation is solved
 COUNTING: Final = 0.5  # of the work, where machines run many tasks
 WITH_PATTERNS: Final = 0.6  # of the work, where single tasks can be moved as well
 WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
@@ -142,5 +143,6 @@ def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Re
     for share in INCOMES:
         if watch.is_over():
             return
+        watch.count(RELAXING * len(bag.task_types) * len(bag.modes))
         with suppress(SolverError):  # what there is will do
             yield best_rate(bag, solver, income=share * income, watch=watch).relaxation
