@@ -264,7 +264,7 @@ def main(bags: int = 1470, seeds: int = 5, per_machine: int = 300) -> None:
     """Print all tables; fewer bags and seeds try the script."""
     tiny(bags)
     near(seeds)
-    for effort in EFFORTS:
+    for effort in (*EFFORTS, "auto"):
         binding(per_machine, seeds, effort)
         paper(effort)
 

@@ -61,12 +61,17 @@ class PackingProver:
     def __init__(
         self, bag: Bag, *, per_joule: Fraction, wear: bool, income: Fraction | None, per_second: Fraction
     ) -> None:
+        self.bag = bag
         self.counts = [task.count for task in bag.task_types]
         self.machines = [machine.count for machine in bag.machine_types]
         self.per_joule, self.wear = per_joule, wear
         self.income, self.per_second = income, per_second
         self.headroom = Prover(bag).headroom
-        self.tasks = [_tasks(bag, i, per_joule, wear=wear) for i in range(len(self.counts))]
+
+    @cached_property
+    def tasks(self) -> list[list[Task]]:
+        """Where each task type can run, and what it costs there."""
+        return [_tasks(self.bag, i, self.per_joule, wear=self.wear) for i in range(len(self.counts))]
 
     @property
     def longest(self) -> Fraction:
