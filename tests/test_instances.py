@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lpsched.display import number
+from lpsched.display import lower_text, number, upper_text
 from lpsched.files.bags import read_bag
 from lpsched.files.clusters import read_clusters
 from lpsched.files.days import read_day
@@ -100,7 +100,7 @@ def test_the_readme_tells_the_naive_bound_of_each(name):
         line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
     )
     given = read_clusters(FOLDER / name) if name in CLUSTERS else read_day(FOLDER / name)
-    assert row.endswith(f"| {number(naive_utility(given))} |")
+    assert row.endswith(f"| {upper_text(naive_utility(given))} |")
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
@@ -143,7 +143,7 @@ def test_the_readme_tells_the_bound_and_the_value_of_each(name):
         line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
     )
     bound, value = re.findall(r"\| ([\d,.]+) s", row)
-    assert (bound, value) == (number(result.bound), number(result.value))
+    assert (bound, value) == (lower_text(result.bound), number(result.value))
 
 
 def test_the_profit_bag_has_the_size_of_the_papers():
