@@ -165,10 +165,11 @@ class Simulation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for the naive figure, one for the bound, and one for each policy, as in `headers`."""
-        rows = [self._row(NAIVE, [(trial.naive, None, trial.tasks) for trial in self.trials])]
+        costs = self.judged is Judged.WAITING
+        unhindered = [(trial.naive, None, trial.tasks) for trial in self.trials]
+        rows = [self._row(NAIVE, unhindered, upper=not costs)]
         if self.bound is not None:
             known = [(trial.bound, trial.bound_of_naive, trial.tasks) for trial in self.trials]
-            costs = self.judged is Judged.WAITING
             rows.append(self._row(NO_COST_BELOW if costs else BOUND, known, upper=not costs))
         return rows + [entry.row() for entry in self.policies]
 
