@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.lp.master import Columns, Master, Rows
-    from lpsched.lp.program import Floats, Indices, LinearProgram, Solver
+    from lpsched.lp.program import Floats, Indices, Integers, LinearProgram, Solver
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not
@@ -99,7 +99,7 @@ class ColumnGeneration(Generic[Label]):
     mixed: float = MIXED
     master: Master = field(init=False)
     size: float = field(init=False)
-    seen: set[bytes] = field(init=False, default_factory=set)  # columns that were added because they improved
+    seen: dict[bytes, int] = field(init=False, default_factory=dict)  # columns that were added, and where
 
     def __post_init__(self) -> None:
         """Hand the program to the solver."""
@@ -157,6 +157,11 @@ class ColumnGeneration(Generic[Label]):
                 self.master = self.solver.master(self.master.program)
         raise AssertionError("column generation did not end")
 
+    def forget(self, labels: Integers) -> None:
+        """Let columns come again, by the places of their labels: those there may not be used any more."""
+        gone = set(labels.tolist())
+        self.seen = {key: place for key, place in self.seen.items() if place not in gone}
+
     def _solved(self, watch: Watch) -> LpSolution:
         """Solve the master; once more from cold if a hot start fails."""
         try:
@@ -206,13 +211,13 @@ class ColumnGeneration(Generic[Label]):
 
     def _new(self, columns: Columns, chosen: Indices) -> Indices:
         """Return those that the master has not got: within its tolerances it may ask for a column again."""
-        new = []
+        new: list[int] = []
         for each in chosen.tolist():
             cells = slice(columns.starts[each], columns.starts[each + 1])
             parts = columns.costs[each], columns.rows[cells], columns.values[cells]
             key = b"".join(part.tobytes() for part in parts)
             if key not in self.seen:
-                self.seen.add(key)
+                self.seen[key] = len(self.labels) + len(new)
                 new.append(each)
         return np.array(new, dtype=np.int32)
 

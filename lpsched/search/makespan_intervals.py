@@ -225,7 +225,9 @@ class IntervalSearch:
         if self._columns is None:
             self._columns = ColumnGeneration(self.solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
         columns = self._columns
-        self._limit(columns.master, oracle.upper(columns.labels))
+        upper = oracle.upper(columns.labels)
+        self._limit(columns.master, upper)
+        columns.forget(np.flatnonzero(upper == 0))  # too long, but by rounding they may fit this end yet
         enough = oracle.value(value) if math.isfinite(value) else math.inf
         found = columns.run(gap=PATTERN_GAP, watch=watch, enough=enough)
         prices = oracle.prices(found.multipliers)
