@@ -68,15 +68,17 @@ def marginal_values(bag: Bag, relaxed: Relaxed | None, solver: Solver) -> Worth 
 
 
 def _smooth(bag: Bag, relaxation: Relaxation, solver: Solver) -> tuple[Relaxation, float]:
-    """Return the relaxation without a counted least makespan; and the longest task's time, if that binds."""
-    scales = scales_of(bag)
-    if not scales.shortest or relaxation.makespan_seconds > scales.shortest * (1.0 + SAME):
-        return relaxation, 0.0
-    found = _relaxation(scales.split(), solver)
-    longest = longest_task(bag)
-    if found.makespan_seconds >= longest * (1.0 - SAME):
-        return found, 0.0
-    return _relaxation(replace(scales, shortest=longest), solver), longest
+    """Return the relaxation without a counted least makespan; and the longest task's time, if that binds.
+
+    It also binds where split tasks take just as long: there the bound bends.
+    """
+    scales, longest = scales_of(bag), longest_task(bag)
+    if scales.shortest and relaxation.makespan_seconds <= scales.shortest * (1.0 + SAME):
+        relaxation = _relaxation(scales.split(), solver)
+    if relaxation.makespan_seconds < longest * (1.0 - SAME):
+        relaxation = _relaxation(replace(scales, shortest=longest), solver)
+    binds = relaxation.makespan_seconds <= longest * (1.0 + SAME)
+    return relaxation, relaxation.makespan_seconds if binds else 0.0
 
 
 def _relaxation(scales: Scales, solver: Solver) -> Relaxation:

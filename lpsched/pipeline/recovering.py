@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import Prover, rounded_down
-from lpsched.display import number
+from lpsched.display import lower_text, number, upper_text
 from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.formulations.profit import energy_price
 from lpsched.formulations.shorter import shorter_deadlines
 from lpsched.instance.items import items_of
 from lpsched.instance.p_states import column_numbers
 from lpsched.pipeline.objectives import Energy, Makespan
+from lpsched.pipeline.proving import prover_of
 from lpsched.recovery.exchange import Exchange
 from lpsched.recovery.levelling import levelled
 from lpsched.recovery.lpt import place
@@ -405,9 +405,24 @@ def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFo
             "give it more time, more machines or fewer tasks"
         )
     free = bag.without_deadline()
-    least = rounded_down(Prover(free).makespan(Makespan().relax(free, solver).multipliers))
+    least = Makespan().prove(prover_of(free), Makespan().relax(free, solver).multipliers)
+    return too_late(bag, shortest, least)
+
+
+def too_late(bag: Bag, shortest: float, least: float) -> InfeasibleError | NotFoundError:
+    """Return what to say where the shortest schedule found is too late; `least` is proved."""
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None
+    under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
+    enough = upper_text(shortest)
+    if least > deadline:
+        return InfeasibleError(
+            f"{bag.name}: the deadline is {number(deadline)} s, but no schedule{under} takes less than "
+            f"{lower_text(least)} s (proved); the shortest schedule found takes {enough} s; "
+            f"try a deadline of {enough} s, more machines or fewer tasks"
+        )
     return NotFoundError(
         f"{bag.name}: no schedule was found that ends by the deadline of {number(deadline)} s, but there may "
-        f"be one: {reached}, and no schedule takes less than {number(least)} s (proved); "
-        f"try a deadline of {number(shortest)} s, more machines or fewer tasks"
+        f"be one: the shortest schedule found{under} takes {enough} s, and no schedule takes less than "
+        f"{lower_text(least)} s (proved); try a deadline of {enough} s, more machines or fewer tasks"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,9 +11,10 @@ from lpsched.errors import NotFoundError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.balancing import balance
 from lpsched.pipeline.marginals import marginal_values
+from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
-from lpsched.pipeline.recovering import recover, waiting
+from lpsched.pipeline.recovering import examined_schedule, recover, too_late, waiting
 from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
@@ -233,8 +234,31 @@ def find(  # noqa: PLR0913 - the options of `solve`
             bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
     if found is None:
         assert missed is not None
-        raise missed
+        if effort not in {Effort.AUTO, Effort.TIGHT}:
+            raise missed
+        with timed(timings, "soonest"):
+            free = replace(question, bag=bag.without_deadline(), objective=Makespan())
+            soonest = find(free, solver, gap=gap, watch=watch, effort=effort, seed=seed, work=work)
+            found = balance(question, _in_time(bag, soonest), bound, gap, watch)
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
+
+
+def _in_time(bag: Bag, soonest: Best) -> Recovered:
+    """Return the schedule of the least makespan found, if it ends by the deadline of the bag.
+
+    Raises
+    ------
+    InfeasibleError
+        If the bound proves that none does.
+    NotFoundError
+        If one may.
+    """
+    found = examined_schedule(bag, soonest.found.schedule)
+    if isinstance(found, str):
+        shortest = soonest.found.measured.makespan_seconds
+        assert shortest is not None
+        raise too_late(bag, shortest, soonest.bound)
+    return found
 
 
 def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:

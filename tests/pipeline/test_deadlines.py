@@ -125,6 +125,29 @@ def test_who_finds_nothing_says_what_was_tried_and_what_is_proved(monkeypatch):
         solve_fast(simple_bag([[7.0], [5.0], [3.0]], [1, 1, 2], [2]), deadline=9.5)
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_with_more_effort_a_deadline_is_met_or_refuted_by_the_makespan(monkeypatch, objective):
+    # The same four tasks: no schedule is shorter than 10 s, and one of 10 s is found, though no other way finds it.
+    monkeypatch.setattr(within_deadline, "MOST_TASKS", 2)
+    monkeypatch.setattr(recovering, "_climb_down", lambda *_: None)
+    watts = [[100.0], [90.0], [120.0]]
+    bag = replace(
+        simple_bag([[7.0], [5.0], [3.0]], [1, 1, 2], [2], watts, [10.0]),
+        prices=Prices(per_bag=1.0, electricity_per_kwh=0.2),
+    )
+    with pytest.raises(InfeasibleError, match=r"9\.5 s, but no schedule takes less than 10 s \(proved\)"):
+        solve(bag, objective=objective, deadline=9.5)
+    assert solve(bag, objective=objective, deadline=10.0).measured.makespan_seconds == 10.0
+
+
+def test_what_is_proved_of_a_missed_deadline_is_rounded_to_whole_seconds():
+    # 19 s of work on two machines: no schedule of whole seconds takes less than 10 s, and 9.5 s is all that
+    # split tasks prove.
+    bag = simple_bag([[8.0], [7.0], [4.0]], [1, 1, 1], [2])
+    with pytest.raises(InfeasibleError, match="less than 10 s"):
+        solve_fast(bag, objective="makespan", deadline=9.6)
+
+
 def test_without_a_deadline_nothing_is_shortened(monkeypatch):
     monkeypatch.setattr(recovering, "shorter_deadlines", None)
     assert solve_fast(MANY, objective="energy").gap < 0.01

@@ -166,3 +166,15 @@ def test_where_the_longest_task_decides_one_more_machine_only_costs_its_idle_pow
     assert worth.task_types["short"] == pytest.approx(
         0.2 * 0.09 / 60.0, rel=1e-6
     )  # its electricity above idle
+
+
+def test_where_split_tasks_take_as_long_as_the_longest_task_the_bound_bends():
+    # Three tasks of an hour on three machines: one machine more idles at 10 W, one fewer takes 1.5 hours. The bag
+    # brings 60 USD less 0.018 for each task above idle, so 59.946 a bag, and with m machines 59.946 m / 3 an hour,
+    # less 0.002 m for idling: 19.98 for each.
+    machine, task = MachineType(name="m", count=3, idle_watts=10.0), TaskType(name="t", count=3)
+    prices = Prices(per_bag=60.0, electricity_per_kwh=0.2)
+    bag = Bag("three", (machine,), (task,), Table.of([[3600.0]]), Table.of([[100.0]]), prices)
+    worth = solve(bag).worth
+    assert worth.machine_types["m"] == pytest.approx(-0.002, rel=1e-6)
+    assert worth.one_fewer.machine_types["m"] == pytest.approx(19.98, rel=1e-6)
