@@ -97,3 +97,16 @@ def test_a_watch_that_is_over_leaves_a_bound():
     search = search_of(simple_bag([[2.0]], [3], [2]), "makespan")
     assert search.refine(-math.inf, 1e-6, Watch(0.0)) is None
     assert -search.bound == pytest.approx(3.0)
+
+
+def test_a_pattern_known_from_a_longer_interval_comes_again_where_it_fits_by_rounding():
+    # Tasks of 6 s and 4.3 s take 10.3 s together, but fit 10 s on a grid of 10 cells: so they count in the bound of an
+    # interval that ends there, also where one that ends at 10.5 s has found them before.
+    def bounds(*intervals):
+        search = search_of(simple_bag([[6.0], [4.3]], [4, 2], [3]), "makespan")
+        search.cells = 10
+        leaves = [search._bounded(*each, None, Watch()) for each in intervals]  # noqa: SLF001
+        return [float(search._packed(leaf, 1, -math.inf, Watch()).bound) for leaf in leaves]  # noqa: SLF001
+
+    (alone,) = bounds((9.95, 10.0))
+    assert bounds((10.4, 10.5), (9.95, 10.0))[1] == pytest.approx(alone, rel=1e-9)
