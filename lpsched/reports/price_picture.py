@@ -260,7 +260,7 @@ def _draw_changes(axes: Axes, curve: PriceCurve, axis: Along) -> None:
     """Draw the two prices that matter most."""
     changes = (
         ("least price to run", curve.least_price_to_run, ":"),
-        ("no profit below", curve.break_even_price, "--"),
+        ("the bound breaks even", curve.break_even_price, "--"),
     )
     for name, price, line in changes:
         if price is not None:

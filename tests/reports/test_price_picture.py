@@ -46,7 +46,7 @@ def test_breakpoints_are_dots_and_both_prices_that_matter_are_named():
     (axes,) = drawn(usual(4.0))
     assert spots(axes, "another way to run is best from here") == [(0.5, -5.0), (1.0, 0.0), (1.5, 20.0)]
     assert line(axes, "least price to run: 0.5 (1 USD)").get_xdata()[0] == pytest.approx(0.5)
-    assert line(axes, "no profit below: 1 (2 USD)").get_xdata()[0] == pytest.approx(1.0)
+    assert line(axes, "the bound breaks even: 1 (2 USD)").get_xdata()[0] == pytest.approx(1.0)
 
 
 def test_each_regime_has_its_band_with_its_words():
@@ -61,7 +61,7 @@ def test_where_energy_is_free_the_axis_has_prices():
     (axes,) = drawn(usual(4.0, gamma=None))
     assert axes.get_xlabel() == "price, USD"
     assert spots(axes, BOUND)[-1] == (4.0, 40.0)
-    assert line(axes, "no profit below: 2 USD").get_xdata()[0] == pytest.approx(2.0)
+    assert line(axes, "the bound breaks even: 2 USD").get_xdata()[0] == pytest.approx(2.0)
 
 
 def test_the_price_stands_along_the_top_where_the_bottom_has_ratios():
