@@ -11,6 +11,7 @@ from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.pipeline import price_curve, solve
 from lpsched.pipeline.price_stretches import price_stretches
 from lpsched.relaxation import Regime
+from lpsched.reports.price_slider import EXPLANATION
 
 # Sixteen tasks on five machines: whole tasks need some 3.5 % more for profit than split ones.
 MID = Bag(
@@ -91,3 +92,13 @@ def test_outside_the_range_there_is_no_break_even_price():
     ratio = 0.05 / 0.0313767  # beyond it there is profit only
     assert price_curve(MID, from_ratio=ratio, effort="fast").break_even_price is None
     assert price_curve(MID, to_ratio=1.0, effort="fast").break_even_price is None
+
+
+def test_the_slider_does_not_promise_what_solve_says_at_another_price(curve):
+    price = 0.044  # between two breakpoints: there the bound is a line, and a search of its own proves less
+    (stretch,) = [each for each in price_stretches(MID, curve) if each.from_price <= price < each.to_price]
+    share = (price - stretch.from_price) / (stretch.to_price - stretch.from_price)
+    shown = (1 - share) * stretch.bound_at_from + share * stretch.bound_at_to
+    assert solve(MID, price=price).bound < shown * (1 - 1e-6)
+    assert "at other prices 'lpsched solve' may prove a lower bound" in EXPLANATION
+    assert "exact" not in EXPLANATION
