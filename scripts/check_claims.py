@@ -8,6 +8,7 @@ prints every claim that is false, how many of each kind were held, and ends with
     steps      one more machine, and the break-even price of one more task: profit, makespan, energy
     counts     worthwhile at most, at least, and what no number of machines can pass
     prices     prices of electricity between which waiting is best, and from which on no schedule earns
+    curve      bounds and regimes over the price of the bag, and the price below which no schedule earns
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tests.property.claims import drawn_bag, false_counts, false_prices, false_steps
+from tests.property.claims import drawn_bag, false_counts, false_curve, false_prices, false_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,7 @@ def claims_of(seed: int, bag: Bag) -> Iterator[tuple[str, list[str] | None]]:
     yield "steps, energy", false_steps(bag, objective="energy", effort=effort)
     yield "counts", false_counts(bag)
     yield "prices", false_prices(bag)
+    yield "curve", false_curve(bag, effort="fast" if seed % 2 else "auto")
 
 
 def main(arguments: list[str] | None = None) -> int:

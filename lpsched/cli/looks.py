@@ -70,6 +70,7 @@ def write_page(
     front: FrontResult | FrontComparison | None = None,
     curve: PriceCurve | None = None,
     sensitivity: Sensitivity | None = None,
+    seed: int = 0,
 ) -> None:
     """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
     from lpsched.files.writing import write_files
@@ -87,6 +88,7 @@ def write_page(
         front=front,
         curve=curve,
         sensitivity=sensitivity,
+        seed=seed,
         solver=solver_named(asked.solver),
     )
     draw = solve_page if result is not None else price_page if curve is not None else front_page

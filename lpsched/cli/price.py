@@ -89,13 +89,14 @@ def price(
         lifetime_hours=lifetime_hours,
         marginals=marginals.value,
         effort=effort.value,
+        seed=seed,
         solver=solves,
     )
     if figure is not None:
         write_picture(pricing_picture(drawn, needs), figure)
     if report is not None:
         asked = Asked(price, profit_ratio, power_cap, deadline, solver)
-        write_page(read, asked, report, curve=drawn, sensitivity=needs)
+        write_page(read, asked, report, curve=drawn, sensitivity=needs, seed=seed)
     talk = talk_of(context)
     talk.tell_timings(curve.timings, curve.provenance.solver)
     talk.answer(

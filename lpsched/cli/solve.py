@@ -111,7 +111,7 @@ def solve(
         draw_schedule(read, result.schedule, figure)
     if report is not None:
         asked = Asked(price, profit_ratio, power_cap, deadline, solver)
-        write_page(read, asked, report, result=result)
+        write_page(read, asked, report, result=result, seed=seed)
     talk.tell_timings(result.timings, result.provenance.solver)
     talk.answer(result.to_dict(), result_tables(result))
     if watch.is_stopped:

@@ -10,6 +10,11 @@ search proves of the makespans of an interval, cost >= A - t B, holds at every p
 The least of these and of the relaxation's own bound is the bound at a price. The most that any schedule can
 earn is convex in the price, so the line between two proved bounds is one, too. Where a search has made the
 bound at the bag's own price better, the piece is cut there: the curve then says there what `solve` says.
+
+No schedule earns less at a higher price. So where a bound is not above 0, no schedule earns at that price nor
+below it, and the highest such price, by the relaxation or by a search, cuts the curve into loss and profit:
+
+    rate - K  <=  0   where   N  <=  A + t (K - B)   for both ends t of all intervals.
 """
 
 from __future__ import annotations
@@ -73,6 +78,8 @@ class Curve:
     searched: list[_Searched] = field(default_factory=list)
     _own: dict[float, tuple[float, float | None, Schedule]] = field(default_factory=dict)  # what `solve` says
     _last: float = 0.0  # breakpoint
+    _even: float = math.inf  # the income up to which no schedule earns, in doubles
+    _no_profit_below: float | None = None  # that as a price, proved
     _tables: Tables = field(init=False)
     _proved: tuple[float, float] = (math.nan, math.nan)  # the last price, and the bound there
 
@@ -81,7 +88,7 @@ class Curve:
         self._tables = Tables(self.bag)
 
     def collect(self, pieces: list[Piece], own_price: float | None) -> None:
-        """Fill the pool and search at some prices, before pieces are added."""
+        """Fill the pool, search at some prices and find where profit begins, before pieces are added."""
         if self.bag.site.deadline_seconds is None:
             self._take(
                 Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0
@@ -89,8 +96,12 @@ class Curve:
         step = max(1, len(pieces) // MOST_BALANCED)
         for place, piece in enumerate(pieces):
             self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
-        if self.effort not in {Effort.AUTO, Effort.TIGHT}:
-            return
+        if self.effort in {Effort.AUTO, Effort.TIGHT}:
+            self._search_some(pieces, own_price)
+        self._find_even(pieces)
+
+    def _search_some(self, pieces: list[Piece], own_price: float | None) -> None:
+        """Search at the own price, and where the gap is largest."""
         if own_price is not None:
             self._search(own_price, None, own=True)
         starts = [self._price(piece.from_income) for piece in pieces if piece.relaxation is not None]
@@ -99,31 +110,48 @@ class Curve:
                 self._search(price, ANCHOR_WORK if self.effort is Effort.AUTO else AUTO)
 
     def add(self, piece: Piece, own_price: float | None = None) -> None:
-        """Add a piece, cut where it passes from loss to profit, and at the own price if it bends there."""
-        start, stop = piece.from_income, piece.to_income
+        """Add a piece, cut where profit is not ruled out any more, and at the own price if it bends there."""
+        start, stop, even = piece.from_income, piece.to_income, self._even
         if piece.relaxation is None:
             self._add(start, stop, Regime.DO_NOT_RUN)
             return
-        even = (piece.cost_per_second + float(self.prover.standing())) / piece.bags_per_second
-        if even <= start or math.isclose(even, start, rel_tol=ROUNDING):
-            self._cut(start, stop, Regime.PROFIT, own_price)
-        elif stop is not None and (stop <= even or math.isclose(even, stop, rel_tol=ROUNDING)):
-            self._cut(start, stop, Regime.LOSS, own_price)
-        else:
-            self._cut(start, even, Regime.LOSS, own_price)
-            self._cut(even, stop, Regime.PROFIT, own_price)
+        places = [start]
+        if _is_inside(even, start, stop):
+            places.append(even)
+        own = self._bend(start, stop, own_price)
+        if own is not None and not math.isclose(own, even, rel_tol=ROUNDING):
+            places.append(own)
+        places.sort()
+        for low, high in zip(places, [*places[1:], stop], strict=True):
+            loses = low < even and not math.isclose(low, even, rel_tol=ROUNDING)
+            self._add(low, high, Regime.LOSS if loses else Regime.PROFIT)
+        self._last = self._price(max(place for place in places if place != own))  # that is no breakpoint
 
-    def _cut(self, start: float, stop: float | None, regime: Regime, own_price: float | None) -> None:
-        """Add a part of a piece, in two where a search has made the bound at the own price better."""
-        own = None if own_price is None else own_price - self.bag.prices.overhead_per_bag
-        if own is not None and own_price is not None and start < own and (stop is None or own < stop):
-            known = self._own.get(own_price)
-            if known is not None and known[0] < (1 - BETTER) * self._plainly_proved(own_price):
-                self._add(start, own, regime)
-                self._add(own, stop, regime)
-                self._last = self._price(start)  # the own price is no breakpoint
-                return
-        self._add(start, stop, regime)
+    def _bend(self, start: float, stop: float | None, own_price: float | None) -> float | None:
+        """Return the income at the own price, if it is inside and a search has bettered the bound there."""
+        if own_price is None or own_price not in self._own:
+            return None
+        own, plain = own_price - self.bag.prices.overhead_per_bag, self._plainly_proved(own_price)
+        better = self._own[own_price][0] < plain - BETTER * abs(plain)
+        return own if better and start < own and (stop is None or own < stop) else None
+
+    def _find_even(self, pieces: list[Piece]) -> None:
+        """Find up to which income no schedule earns: by the relaxation, by what searches have proved."""
+        standing = self.prover.standing()
+        evens = [
+            (each.cost_per_second + float(standing)) / each.bags_per_second
+            for each in pieces
+            if each.relaxation is not None
+        ]
+        if not evens:
+            return
+        overhead = Fraction(self.bag.prices.overhead_per_bag)
+        proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
+        proofs += [Fraction(price) - overhead for price, own in self._own.items() if own[0] <= 0]
+        self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
+        best = self.search.at(min(evens))
+        proofs.append(self.prover.break_even(Multipliers(best.machine_prices, best.cap_price)))
+        self._no_profit_below = max(0.0, rounded_down(max(proofs) + overhead))
 
     def sample(self, count: int) -> list[PricePoint]:
         """Return evenly spaced points, read off the pieces: no program is solved, and nothing measured anew.
@@ -151,11 +179,10 @@ class Curve:
         return max(0.0, float(self.prover.least_running_cost() + Fraction(self.bag.prices.overhead_per_bag)))
 
     def break_even(self) -> float | None:
-        """Return the price from which on running pays, if it lies between the first and the last."""
-        for before, after in itertools.pairwise(self.pieces):
-            if before.regime is not Regime.PROFIT and after.regime is Regime.PROFIT:
-                return after.from_price
-        return None
+        """Return the price below which no schedule earns, proved, if it is among those asked for."""
+        regimes = [piece.regime for piece in self.pieces]
+        changes = Regime.PROFIT in regimes and regimes[0] is not Regime.PROFIT
+        return self._no_profit_below if changes else None
 
     def _add(self, start: float, stop: float | None, regime: Regime) -> None:
         low, high = self._price(start), None if stop is None else self._price(stop)
@@ -331,6 +358,17 @@ class _Searched:
         scores = [self.prover.score(a, b, start, end, income) for start, end, a, b in self.lines]
         return max(score for score in scores if score is not None)
 
+    def break_even(self, standing: Fraction) -> Fraction | None:
+        """Return the income up to which the rate is not above what a second costs; `None` if it always is."""
+        if any(math.isinf(end) and b > standing for _, end, _, b in self.lines):
+            return None
+        return min(
+            a + Fraction(t) * (standing - b)
+            for start, end, a, b in self.lines
+            for t in (start, end)
+            if not math.isinf(t)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -348,6 +386,14 @@ class _Line:
         share = (Fraction(price) - Fraction(self.low)) / (Fraction(self.high) - Fraction(self.low))
         assert 0 <= share <= 1, "beyond its ends a line bounds nothing"
         return (1 - share) * Fraction(self.at_low) + share * Fraction(self.at_high)
+
+
+def _is_inside(place: float, start: float, stop: float | None) -> bool:
+    """Tell whether a place is between two others, further from both than rounding."""
+    ends = [start] if stop is None else [start, stop]
+    return start < place < (math.inf if stop is None else stop) and not any(
+        math.isclose(place, end, rel_tol=ROUNDING) for end in ends
+    )
 
 
 def on_line(piece: PricePiece, price: float) -> float:

@@ -48,6 +48,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     lifetime_hours: float | None = None,
     effort: str | None = None,
     marginals: str = "top",
+    seed: int = 0,
     solver: Solver | None = None,
 ) -> Sensitivity:
     """Return which price the bag needs, what electricity may cost, and how many more machines are worthwhile.
@@ -66,6 +67,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     marginals
         `top`: what one whole machine more changes, proved, of the three types of largest marginal value.
         `proved`: of all types, with that effort. `lp`: of none.
+    seed
+        As in `solve`, for the machines there are.
     solver
         Solves the linear programs; HiGHS if not given.
 
@@ -119,7 +122,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
             ratio = revenue * needed.needed_ratio / needed.needed
     answers = _AtPrice(notes=(NO_PRICE,))
     if has_price:
-        answers = _at_price(question, solver, _Asked(hours, tried, steps), timings)
+        answers = _at_price(question, solver, _Asked(hours, tried, steps, seed), timings)
     return Sensitivity(
         unit=question.objective.unit(bag),
         price=revenue,
@@ -148,11 +151,12 @@ class _AtPrice:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How long machines last, and how hard to try."""
+    """How long machines last, how hard to try, and the seed of that."""
 
     lifetime_hours: float | None
     effort: Effort | None
     marginals: Marginals
+    seed: int
 
 
 def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[str, float]) -> _AtPrice:
@@ -160,7 +164,7 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
     bag, notes = question.bag, []
     with timed(timings, "present"):
         proved = prove(question, solver)
-        found = _answered(question, solver, asked.effort)
+        found = _answered(question, solver, asked)
     bound, value = (proved.bound, None) if found is None else (found.bound, found.value)
     electricity = None
     machines: tuple[MachineNeed, ...] = ()
@@ -186,11 +190,11 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
     return _AtPrice(bound, value, electricity, machines, tuple(notes))
 
 
-def _answered(question: Question, solver: Solver, effort: Effort | None) -> Result | None:
+def _answered(question: Question, solver: Solver, asked: _Asked) -> Result | None:
     """Return what `solve` says at the bag's price, if a schedule is found."""
     try:
-        if effort is None:
-            return answer(question, solver, gap=DEFAULT_GAP)
-        return answer(question, solver, gap=DEFAULT_GAP, effort=effort)
+        if asked.effort is None:
+            return answer(question, solver, gap=DEFAULT_GAP, seed=asked.seed)
+        return answer(question, solver, gap=DEFAULT_GAP, effort=asked.effort, seed=asked.seed)
     except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
         return None

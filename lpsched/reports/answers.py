@@ -102,13 +102,11 @@ def price_tables(curve: PriceCurve) -> list[Table | Text]:
     currency = curve.unit.removesuffix("/hour")
     facts = []
     if curve.least_price_to_run is not None:
-        facts.append(
-            ("run from", f"{lower_text(curve.least_price_to_run)} {currency}", "below, waiting is best")
-        )
+        waits = f"{lower_text(curve.least_price_to_run)} {currency}"
+        facts.append(("do not run below", waits, "waiting is best (proved)"))
     if curve.break_even_price is not None:
-        facts.append(
-            ("profit from", f"{lower_text(curve.break_even_price)} {currency}", "the break-even price")
-        )
+        even = f"{lower_text(curve.break_even_price)} {currency}"
+        facts.append(("no profit below", even, "no schedule earns (proved)"))
     pieces = f"{len(curve.pieces):,} piece{'s' if len(curve.pieces) > 1 else ''}"
     heading = Text(f"{curve.provenance.instance_name}: profit over the price, {pieces}")
     tables: list[Table | Text] = [heading, *([table(("", "", ""), facts)] if facts else [])]

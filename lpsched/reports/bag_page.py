@@ -41,7 +41,7 @@ def solve_page(overview: Overview) -> str:
     """
     result = overview.result
     assert result is not None, "the answer is what the page is about"
-    sections = [answer_section(overview.bag, result)]
+    sections = [answer_section(overview, result)]
     sections += [] if result.risk is None else [risk_section(result.risk)]
     sections += price_sections(overview)
     sections += schedule_sections(overview.bag, result.schedule, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,6 @@ from lpsched.result.front import HEADERS as FRONT_HEADERS
 from lpsched.result.front_comparison import HEADERS as METHOD_HEADERS
 from lpsched.result.front_comparison import FrontComparison
 from lpsched.result.marginals import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
-from lpsched.result.solve import Effort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.reports.page import Part
     from lpsched.result.front import FrontResult
+    from lpsched.result.overview import Overview
     from lpsched.result.price_curve import PriceCurve
     from lpsched.result.risk import Risk
     from lpsched.result.sensitivity import Sensitivity
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from lpsched.schedule.bag import Schedule
 
 FACTS: Final = ("what", "how much", "how we know")
+SAME: Final = 1e-6  # relative: what is nearer is written alike, or nearly
 MOST_ROWS: Final = 1_000  # of a table: a page of paper is 50
-TIGHT: Final = (
-    "This answer was searched for longer (--effort tight); the schedules along the slider come of one linear "
-    "program each, so that at the same price this one may be better."
+APART: Final = (
+    "The slider shows another bound or another value at this price, because it was found on its own: without "
+    "a time limit, with the usual gap, and with the schedules of all prices. All of them hold: the lower of "
+    "two proved bounds says more, and so does the higher of two verified values."
 )
 MORE: Final = (
     "More machines than the first number cannot earn more than that many or fewer do (proved); with the "
@@ -51,17 +54,37 @@ STEPS: Final = (
 HARDER: Final = "With --effort tight the answer may come closer to its bound."
 
 
-def answer_section(bag: Bag, result: Result) -> Section:
-    """Show value and bound, and how they are known."""
+def answer_section(overview: Overview, result: Result) -> Section:
+    """Show value and bound, how they are known, and why the slider says something else, where it does."""
+    bag = overview.bag
     parts: list[Part] = [Table(FACTS, tuple(result.facts()))]
-    if result.effort is Effort.TIGHT:
-        parts.append(Paragraph(TIGHT))
+    if _differs(overview, result):
+        parts.append(Paragraph(APART))
     if result.tight_may_help:
         parts.append(Paragraph(HARDER))
     tasks = f"{_counted(bag.tasks, 'task')} of {_counted(len(bag.task_types), 'type')}"
     machines = f"{_counted(bag.machines, 'machine')} of {_counted(len(bag.machine_types), 'type')}"
     parts.append(Paragraph(f"The bag has {tasks}, for {machines}."))
     return Section("The answer", tuple(parts))
+
+
+def _differs(overview: Overview, result: Result) -> bool:
+    """Tell whether the slider, where it begins, shows other numbers than the answer."""
+    price, stretches = overview.price, overview.stretches
+    if price is None or isinstance(stretches, str) or result.regime is None:
+        return False
+    for each in stretches:
+        if each.from_price <= price < each.to_price:
+            share = (price - each.from_price) / (each.to_price - each.from_price)
+            ends = [(each.bound_at_from, each.bound_at_to, result.bound)]
+            if each.value_at_from is not None and each.value_at_to is not None:
+                ends.append((each.value_at_from, each.value_at_to, result.value))
+            return any(
+                not math.isclose((1 - share) * low + share * high, told, rel_tol=SAME, abs_tol=SAME * size)
+                for low, high, told in ends
+                for size in (max(abs(low), abs(high)),)
+            )
+    return False
 
 
 def risk_section(risk: Risk) -> Section:
@@ -78,8 +101,9 @@ def risk_section(risk: Risk) -> Section:
 def pieces_section(curve: PriceCurve, found: Sensitivity | None) -> Section:
     """Show all pieces of the curve, and of the profit over the price of electricity."""
     told = (
-        "Between two prices one way to run the bag is best: its bound is a line there, proved at both ends. "
-        "Bound and value are those where a piece begins."
+        "No schedule earns more than the bound: proved at both ends of a piece, and so on the line between "
+        "them. Bound and value are those where a piece begins. On pieces called loss no schedule earns, "
+        "proved; on those called profit the bound leaves room for it."
     )
     parts: list[Part] = [Paragraph(told), _cut(curve.headers(), curve.rows())]
     if found is not None and found.electricity is not None:

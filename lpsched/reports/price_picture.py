@@ -5,9 +5,9 @@
     bound   convex and made of straight pieces; a dot where one piece ends and the next begins
     value   what the best schedule of each piece earns: a line within the piece, a ring where it begins
 
-Bands behind the lines say what is best: not to run, to run at a loss, or to run for profit. If the prices at
-which that changes are only a small part of all, they have a panel of their own beside the whole. A piece that
-goes on for ever is drawn as far as the curve's sampled points tell.
+Bands behind the lines say what is best by the bound: not to run, to run at a loss, or to run for profit. If
+the prices at which that changes are only a small part of all, they have a panel of their own beside the
+whole. A piece that goes on for ever is drawn as far as the curve's sampled points tell.
 
 Source: Tarplee, Maciejewski and Siegel (2014), section V, where the ratio is swept in steps.
 """
@@ -54,6 +54,7 @@ MOST_PIECES: Final = 600  # more are closer together than a line is wide
 MOST_DOTS: Final = 120
 NARROW: Final = 0.25  # of the width: below it the changes get a panel of their own
 AROUND: Final = 0.35  # of the break-even price, drawn on both sides of the changes
+UNSURE: Final = {"loss": "no profit, proved", "profit": "profit is not ruled out from here"}
 ROOM: Final = 0.05  # of the height, below and above
 Line = tuple[list[float], list[float]]
 
@@ -146,8 +147,15 @@ def _words(curve: PriceCurve, axis: Along, piece: PricePiece) -> str:
         if piece.value_at_from is None
         else f"a schedule earns {number(piece.value_at_from, 5)} {curve.unit}"
     )
-    bound = f"at most {upper_text(piece.bound_at_from, 5)} {curve.unit}"
-    return f"{name} {axis.words(piece.from_price)}: {words_of(piece.regime)}; {bound}, {value}"
+    largest = max(abs(each.bound_at_from) for each in curve.pieces)
+    bound = f"at most {upper_text(piece.bound_at_from, 5, largest=largest)} {curve.unit}"
+    return f"{name} {axis.words(piece.from_price)}: {_proved(piece)}; {bound}, {value}"
+
+
+def _proved(piece: PricePiece) -> str:
+    """Return what the bound says of a piece; to run for profit only where a schedule does."""
+    earns = piece.value_at_from is not None and piece.value_at_from > 0
+    return words_of(piece.regime) if earns or piece.regime == "do-not-run" else UNSURE[piece.regime]
 
 
 def _whole(curve: PriceCurve, axis: Along) -> tuple[float, float]:
@@ -252,7 +260,7 @@ def _draw_changes(axes: Axes, curve: PriceCurve, axis: Along) -> None:
     """Draw the two prices that matter most."""
     changes = (
         ("least price to run", curve.least_price_to_run, ":"),
-        ("break-even", curve.break_even_price, "--"),
+        ("the bound breaks even", curve.break_even_price, "--"),
     )
     for name, price, line in changes:
         if price is not None:

@@ -1,4 +1,4 @@
-"""The slider of a bag: what is best at every price, read off the schedules along its exact price curve."""
+"""The slider of a bag: what is best at every price, read off the schedules along its price curve."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ FRONT: Final = "front"  # the picture in which a mark moves
 CURVE: Final = "curve"
 MOST_CELLS: Final = 30_000  # of tables that follow: some million letters
 EXPLANATION: Final = (
-    "Move it, or type a number: everything here is what 'lpsched solve' says at that price. It is exact, "
-    "not drawn between samples: between two breakpoints everything is constant or a line. At a breakpoint "
-    "two schedules are equally good. Marginal values are derivatives of the LP bound for one more; where "
+    "Move it, or type a number: the value is what a verified schedule earns at that price, the bound what no "
+    "schedule passes, proved. Nothing is drawn between samples: between two breakpoints everything is "
+    "constant or a line. At the bag's own price it was searched as hard as 'lpsched solve' does; at other "
+    "prices 'lpsched solve' may prove a lower bound and find a better schedule. At a breakpoint two "
+    "schedules are equally good. Marginal values are derivatives of the LP bound for one more; where "
     "they bend between two breakpoints, there is a '-', and 'lpsched solve' has them."
 )
 NOTHING_RUNS: Final = Reading("-", "-")

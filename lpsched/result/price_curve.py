@@ -23,6 +23,9 @@ class PricePiece:
     The bound is proved at both ends and, being convex in the price, below the line between them. `to_price`
     and what belongs to it is `None` if the piece goes on for ever; ratios are `None` if energy costs nothing;
     values are `None` if no schedule met the deadline.
+
+    The regime is what is proved: `do-not-run`, waiting is best; `loss`, no schedule earns, the bound is not
+    above 0; `profit`, the bound leaves room for it. Where it changes the bound is 0, but for rounding.
     """
 
     from_ratio: float | None
@@ -73,7 +76,7 @@ class PriceCurve:
     pieces: tuple[PricePiece, ...]
     points: tuple[PricePoint, ...]
     least_price_to_run: float | None  # up to here, waiting is best; None if a deadline forces the work
-    break_even_price: float | None  # from here on running pays; None if that lies outside the range asked for
+    break_even_price: float | None  # below, no schedule earns: proved; None if outside the range asked for
     timings: FrozenDict[str, float]
     provenance: Provenance
     schedules: tuple[Schedule, ...] = ()  # all that were found: each price has the best of them

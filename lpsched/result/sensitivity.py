@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
 
 FORMAT: Final = "lpsched-sensitivity/1"
+UNPROVED: Final = ("no price found", "at which that is proved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class ElectricityNeed:
         because no schedule uses less than no energy; `None` if there is none.
     do_not_run_from, do_not_run_to
         The prices between which waiting is best: proved at both ends, and so between them, because the least
-        that the tasks cost above waiting is concave in the price. From `None`: waiting never is best. To
+        that the tasks cost above waiting is concave in the price. From `None`: that is proved nowhere. To
         `None`: there is no end. There is one only where tasks draw less than idle machines: from some price
         on running them saves more than it costs.
     """
@@ -217,18 +218,22 @@ class Sensitivity:
         if need.earns_up_to is not None:
             earns = f"{lower_text(need.earns_up_to)} {money}"
             rows.append(("earns up to", earns, "a verified schedule does"))
-        never = "never"
-        stop = never if need.no_profit_from is None else f"{upper_text(need.no_profit_from)} {money}"
-        rows.append(("no profit from", stop, "no schedule earns (proved)"))
-        return [*rows, ("do not run from", self._waits(need), "waiting is best (proved)")]
+        if need.no_profit_from is None:
+            rows.append(("no profit from", *UNPROVED))
+        else:
+            stop = f"{upper_text(need.no_profit_from)} {money}"
+            rows.append(("no profit from", stop, "no schedule earns (proved)"))
+        return [*rows, ("do not run from", *self._waits(need))]
 
-    def _waits(self, need: ElectricityNeed) -> str:
-        """Return the prices of electricity between which waiting is best, rounded inwards."""
+    def _waits(self, need: ElectricityNeed) -> tuple[str, str]:
+        """Return the prices of electricity between which waiting is best, rounded inwards; what it means."""
+        if self.price_need.least_to_run is None:
+            return "never", "a deadline forces the work"
         if need.do_not_run_from is None:
-            return "never"
+            return UNPROVED
         first, last = bound_text(need.do_not_run_from, upper=True), need.do_not_run_to
         to = "" if last is None else f" to {bound_text(last, upper=False)}"
-        return f"{first}{to} {self.currency}/kWh"
+        return f"{first}{to} {self.currency}/kWh", "waiting is best (proved)"
 
     def electricity_headers(self) -> tuple[str, ...]:
         """Return the headers of `electricity_pieces`."""

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lpsched import pipeline
+from lpsched.pipeline import overview as overviews
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, VIDEO = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "video-transcoding.yaml")
 
@@ -116,8 +119,8 @@ def test_front_prints_every_vertex(lpsched):
 def test_price_prints_every_piece(lpsched):
     code, out, _ = lpsched("price", TINY, "--points", "2")
     assert code == 0
-    assert "run from     0.0054 USD      below, waiting is best\n" in out
-    assert "profit from  0.00659999 USD  the break-even price\n" in out  # 0.0066, rounded down
+    assert "do not run below  0.0054 USD      waiting is best (proved)\n" in out
+    assert "no profit below   0.00659999 USD  no schedule earns (proved)\n" in out  # 0.0066, rounded down
     assert "and up" in out
     _, answer, _ = lpsched("price", TINY, "--from-ratio", "0.9", "--to-ratio", "1.2", "--json")
     assert set(answer["pieces"][0]) == {
@@ -127,6 +130,40 @@ def test_price_prints_every_piece(lpsched):
     assert answer["pieces"][0]["from_ratio"] == pytest.approx(0.9)
     assert answer["pieces"][-1]["to_ratio"] == pytest.approx(1.2)
     assert [piece["regime"] for piece in answer["pieces"]] == ["loss", "profit"]
+
+
+def test_price_gives_its_seed_to_both_answers(lpsched, monkeypatch):
+    seeds = []
+    for name in ("price_curve", "sensitivity"):
+        found = getattr(pipeline, name)
+
+        def noted(*bags, seed=0, found=found, **options):
+            seeds.append(seed)
+            return found(*bags, seed=seed, **options)
+
+        monkeypatch.setattr(pipeline, name, noted)
+    assert lpsched("price", TINY, "--seed", "7", "--marginals", "lp")[0] == 0
+    assert seeds == [7, 7]
+
+
+def test_a_page_of_prices_takes_the_seed_too(lpsched, monkeypatch, tmp_path):
+    seeds = []
+    found = overviews.overview
+
+    def noted(*bags, seed=0, **options):
+        seeds.append(seed)
+        return found(*bags, seed=seed, **options)
+
+    monkeypatch.setattr(overviews, "overview", noted)
+    page = str(tmp_path / "page.html")
+    assert lpsched("solve", TINY, "--seed", "7", "--marginals", "lp", "--report", page)[0] == 0
+    assert seeds == [7]
+
+
+def test_under_a_deadline_waiting_is_not_said_to_be_best(lpsched):
+    _, out, _ = lpsched("price", TINY, "--deadline", "25", "--marginals", "lp")
+    (row,) = [line for line in out.splitlines() if line.startswith("do not run from")]
+    assert row.split(maxsplit=4)[4].split(maxsplit=1) == ["never", "a deadline forces the work"]
 
 
 def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsched, tmp_path):

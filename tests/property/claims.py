@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.instance.machine_sets import with_machines
-from lpsched.pipeline import sensitivity, solve
+from lpsched.pipeline import price_curve, sensitivity, solve
 from lpsched.pipeline.steps import with_one_more
 from tests.property.tiny import Case, Ledger, case_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lpsched.result.marginals import Between
+    from lpsched.result.price_curve import PricePiece
     from lpsched.result.sensitivity import ElectricityNeed
 
 HOUR = 3600
+ROUNDING = 1e-6  # of money an hour: pieces are cut in doubles
 
 
 def drawn_bag(seed: int) -> Bag:
@@ -211,6 +215,55 @@ def false_prices(bag: Bag) -> list[str] | None:
             if best is not None and best > 0:
                 false.append(f"some schedule earns above {need.no_profit_from}")
     return false
+
+
+def false_curve(bag: Bag, *, effort: str = "auto") -> list[str] | None:
+    """Return what is false about bounds and regimes over the price; `None` if there is no answer."""
+    try:
+        curve = price_curve(bag, effort=effort)
+    except (InfeasibleError, NotFoundError):
+        return None
+    case, overhead, false = case_of(bag), Fraction(bag.prices.overhead_per_bag), []
+    waiting = -Ledger(bag).standing
+
+    def at(price: float) -> Fraction | None:
+        return best_of(case, "profit", Fraction(price) - overhead)
+
+    if curve.break_even_price is not None:
+        best = at(curve.break_even_price)
+        if best is not None and best > 0:
+            false.append(f"some schedule earns at {curve.break_even_price}")
+    for piece in curve.pieces:
+        for price, bound in _on(piece):
+            best = at(price)
+            if best is not None:
+                false += _false_regime(piece.regime, price, bound, HOUR * best, HOUR * waiting)
+    return false
+
+
+def _false_regime(
+    regime: str, price: float, bound: Fraction, best: Fraction, waiting: Fraction
+) -> Iterator[str]:
+    """Yield what is false about a price on a piece of the curve; money an hour."""
+    if best > bound:
+        yield f"{float(best)} at {price} passes {float(bound)}"
+    if regime == "loss" and best > ROUNDING:
+        yield f"some schedule earns at {price}, which is called a loss"
+    if regime == "do-not-run" and best - waiting > ROUNDING:
+        yield f"running is better than waiting at {price}"
+    if regime == "profit" and bound < -ROUNDING:
+        yield f"at {price} no schedule earns, by the bound, and it is called profit"
+
+
+def _on(piece: PricePiece) -> list[tuple[float, Fraction]]:
+    """Return prices on a piece, and what is proved there: at both ends, and on the line between."""
+    low, least = piece.from_price, Fraction(piece.bound_at_from)
+    if piece.to_price is None or piece.bound_at_to is None:
+        return [(low, least)]
+    middle = low + (piece.to_price - low) / 2
+    share = (Fraction(middle) - Fraction(low)) / (Fraction(piece.to_price) - Fraction(low))
+    most = Fraction(piece.bound_at_to)
+    return [(low, least), (middle, least + share * (most - least)), (piece.to_price, most)]
 
 
 def _waiting_prices(need: ElectricityNeed) -> list[float]:

@@ -13,7 +13,7 @@ from lpsched.instance import Prices
 from lpsched.pipeline.steps import with_one_more
 from lpsched.result.marginals import Between
 from tests.property import claims
-from tests.property.claims import drawn_bag, false_counts, false_prices, false_steps
+from tests.property.claims import drawn_bag, false_counts, false_curve, false_prices, false_steps
 from tests.support import simple_bag
 
 SEEDS = range(16)
@@ -34,6 +34,11 @@ def test_more_machines_than_the_worthwhile_number_never_earn_more(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_waiting_is_best_and_nothing_earns_where_that_is_claimed(seed):
     assert not false_prices(drawn_bag(seed))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_and_regimes_over_the_price_hold_of_every_schedule(seed):
+    assert not false_curve(drawn_bag(seed))
 
 
 def test_waiting_is_best_only_between_two_prices_where_tasks_draw_less_than_idle_machines():

@@ -140,7 +140,7 @@ def test_the_regime_is_the_one_that_the_two_prices_of_the_model_say(ranges, data
 def test_the_price_curve_breaks_even_where_the_model_does(data):
     # Ordinary scales: the curve counts all prices in one makespan, and leaves out corners flatter than 1e-7.
     bag = data.draw(priced_bags(ORDINARY))
-    even = price_curve(bag).break_even_price
+    even = price_curve(bag, effort="fast").break_even_price  # a search may prove more
     assert even is not None
     assert close(even, break_even_price(bag))
 

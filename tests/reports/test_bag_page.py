@@ -15,6 +15,7 @@ from lpsched.pipeline.overview import overview
 from lpsched.reports.bag_lead import front_lead, price_lead, result_lead
 from lpsched.reports.bag_page import front_page, price_page, solve_page
 from lpsched.reports.bag_sections import (
+    APART,
     answer_section,
     risk_section,
     schedule_sections,
@@ -161,10 +162,20 @@ def test_what_would_take_too_long_is_left_out_and_said(monkeypatch):
         assert said.text.startswith(f"The {name}: it is left out here, because the bag has 4 pairs of ")
 
 
+def told_by(found):
+    return [part.text for part in answer_section(found, found.result).parts if isinstance(part, Paragraph)]
+
+
+@pytest.mark.parametrize("change", [{"bound": 3.6}, {"value": 3.4}])
+def test_a_page_whose_slider_says_something_else_than_its_answer_says_why(change):
+    result = solve(TINY)
+    assert APART not in told_by(overview(TINY, result=result))
+    assert APART in told_by(overview(TINY, result=replace(result, **change)))
+
+
 def test_a_tight_answer_and_its_risk_are_told():
     found = solve(TINY, effort="tight", risk=RiskOptions(samples=50))
-    told = [part.text for part in answer_section(TINY, found).parts if isinstance(part, Paragraph)]
-    assert told[0].startswith("This answer was searched for longer (--effort tight)")
+    assert APART not in told_by(overview(TINY, result=found))
     assert risk_section(found.risk).parts[1].rows == tuple(found.risk.rows())
 
 

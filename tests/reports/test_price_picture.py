@@ -46,7 +46,7 @@ def test_breakpoints_are_dots_and_both_prices_that_matter_are_named():
     (axes,) = drawn(usual(4.0))
     assert spots(axes, "another way to run is best from here") == [(0.5, -5.0), (1.0, 0.0), (1.5, 20.0)]
     assert line(axes, "least price to run: 0.5 (1 USD)").get_xdata()[0] == pytest.approx(0.5)
-    assert line(axes, "break-even: 1 (2 USD)").get_xdata()[0] == pytest.approx(1.0)
+    assert line(axes, "the bound breaks even: 1 (2 USD)").get_xdata()[0] == pytest.approx(1.0)
 
 
 def test_each_regime_has_its_band_with_its_words():
@@ -61,7 +61,7 @@ def test_where_energy_is_free_the_axis_has_prices():
     (axes,) = drawn(usual(4.0, gamma=None))
     assert axes.get_xlabel() == "price, USD"
     assert spots(axes, BOUND)[-1] == (4.0, 40.0)
-    assert line(axes, "break-even: 2 USD").get_xdata()[0] == pytest.approx(2.0)
+    assert line(axes, "the bound breaks even: 2 USD").get_xdata()[0] == pytest.approx(2.0)
 
 
 def test_the_price_stands_along_the_top_where_the_bottom_has_ratios():
@@ -128,8 +128,12 @@ def test_spots_tell_price_regime_bound_and_value_in_every_panel_that_shows_them(
     found = price_spots(usual(100.0))
     assert (found[1].x, found[1].y, found[1].axes) == (0.5, -5.0, 0)
     assert found[1].label == (
-        "profit ratio 0.5 (1 USD): run at a loss; at most -5 USD/hour, a schedule earns -5 USD/hour"
+        "profit ratio 0.5 (1 USD): no profit, proved; at most -5 USD/hour, a schedule earns -5 USD/hour"
     )
+    assert found[2].label == (  # to run for profit is said only where a schedule earns
+        "profit ratio 1 (2 USD): profit is not ruled out from here; at most 0 USD/hour, a schedule earns -1 USD/hour"
+    )
+    assert ": run for profit; at most 20 USD/hour, a schedule earns 18 USD/hour" in found[3].label
     assert [spot.x for spot in found if spot.axes == 1] == [0.5, 1.0, 1.5]
 
 

@@ -70,7 +70,10 @@ def test_a_price_that_was_never_found_is_said_in_words(found):
     need = replace(found.price_need, enough=None)
     assert "price enough          none found" in printed(replace(found, price_need=need))
     never = replace(found.electricity, no_profit_from=None, do_not_run_from=None)
-    assert "no profit from     never" in printed(replace(found, electricity=never))
+    said = printed(replace(found, electricity=never))
+    assert "no profit from     no price found  at which that is proved" in said
+    assert "do not run from    no price found  at which that is proved" in said
+    assert "waiting is best" not in said
 
 
 def test_names_are_printed_as_they_stand_and_long_lists_are_cut(found):
