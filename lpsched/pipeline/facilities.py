@@ -174,7 +174,7 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
 
 
 def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
-    """Return the derivatives in the facility's terms; a node is worth its time, less what its overhead takes."""
+    """Return the derivatives in the facility's terms; a node's is that of its time, less its overhead's."""
     nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
     return FacilityWorth(

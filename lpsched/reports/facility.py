@@ -30,7 +30,7 @@ SMALL_CHANGES: Final = (
 
 
 def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[Table | Text]:
-    """Return value and bound, outlets and heat of the CRAC units, and marginal values where they are known."""
+    """Return value and bound, outlets and heat of the CRAC units, and marginal values where there are any."""
     counts = (
         (len(instance.nodes), "node"),
         (instance.cores, "core"),
