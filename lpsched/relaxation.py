@@ -98,6 +98,9 @@ class FacilityRelaxation:
         Of every allocation at these temperatures.
     shares
         For each node its patterns, each with its share of the time.
+    priced
+        Whether the program that the prices come from was solved to the end. Those of another one prove a
+        bound as well, but are no derivatives of it.
     """
 
     outlets: Floats
@@ -105,6 +108,7 @@ class FacilityRelaxation:
     bound: float
     shares: tuple[tuple[tuple[float, NodePattern], ...], ...]
     prices: FacilityPrices
+    priced: bool = True
 
 
 @dataclass(frozen=True, slots=True)

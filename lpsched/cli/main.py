@@ -2,13 +2,15 @@
 
 0    a verified answer was printed
 1    there is none: infeasible, a refused certificate, an invalid schedule, or a solver failed
-2    bad input
+2    bad input, or the answer could not be printed: no space left, or stdout is closed
 130  interrupted
 141  whoever read our output closed it
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import warnings
@@ -110,18 +112,31 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = CLOSED_PIPE
         _give_up_stdout()
     except OSError as error:  # files' errors are told as such; this is the answer that could not be printed
-        tell(f"cannot print the answer: {error.strerror or error}; send it elsewhere")
+        why = "stdout is closed" if error.errno == errno.EBADF else error.strerror or error
+        tell(f"cannot print the answer: {why}; send it elsewhere")
         code = BAD_INPUT
         _give_up_stdout()
     sys.exit(code)
 
 
 def _have_streams() -> None:
-    """Make sure that there is something to print to, and that every letter can be printed."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever called us
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the exit
-        stream = getattr(sys, name)
+    """Make sure that there is something to print to, and that every letter can be printed.
+
+    An answer that is not printed in full must not end with 0. So a stdout that the caller closed becomes one
+    that rejects every write; and an unbuffered one (PYTHONUNBUFFERED), which drops the rest of a write that
+    ends early because the reader is gone, becomes one that is buffered by lines.
+    """
+    own = sys.__stdout__
+    if sys.stdout is None:
+        unwritable = os.open(os.devnull, os.O_RDONLY)
+        sys.stdout = open(unwritable, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the exit
+    elif own is not None and sys.stdout is own and isinstance(own.buffer, io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115 - until the exit
+            own.fileno(), "w", buffering=1, encoding=own.encoding, closefd=False
+        )
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the exit
+    for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
             stream.reconfigure(errors="backslashreplace")
 

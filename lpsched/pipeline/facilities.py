@@ -135,7 +135,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
         allocation=allocation,
         cores=cores,
         cores_reward_rate=by_core.reward_rate if colocation else by_core.plain_reward_rate,
-        worth=_worth(instance, arrays, found.prices),
+        worth=_worth(instance, arrays, found.prices) if found.priced else None,
         timings=FrozenDict(timings),
         provenance=provenance_of(instance, solver.name),
     )
@@ -174,7 +174,7 @@ def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
 
 
 def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
-    """Return the prices in the facility's terms; a node is worth its time, less what its overhead takes."""
+    """Return the derivatives in the facility's terms; a node's is that of its time, less its overhead's."""
     nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
     return FacilityWorth(

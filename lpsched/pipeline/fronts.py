@@ -59,8 +59,8 @@ def front(  # noqa: PLR0913 - options are keyword-only
         `fast`: the schedule of each vertex is its linear program, rounded. With any other, tasks change
         places between machines of a type until their loads are even; and the first and the last schedule,
         with the proofs of energy and makespan alone, are at least as good as what `solve` finds for these
-        objectives with the same effort and seed. The proofs of the edges between are always the linear
-        program's.
+        objectives with the same effort and seed; a single vertex has the schedule of the makespan. The proofs
+        of the edges between are always the linear program's.
     seed, watch
         As in `solve`.
     solver

@@ -89,8 +89,11 @@ def front_tables(result: FrontResult) -> list[Table | Text]:
     count = len(result.vertices)
     vertices = f"{count:,} {'vertices' if count > 1 else 'vertex'}"
     name = result.provenance.instance_name
-    heading = Text(f"{name}: {vertices}; proved: no schedule lies below the front")
+    reach = f"whole tasks may not reach {'them' if count > 1 else 'it'}"
+    heading = Text(f"{name}: {vertices} of the linear program, which may split tasks; {reach}")
+    proved = "; ".join(each for each in ("no schedule lies below the front", result.least_text()) if each)
     tables: list[Table | Text] = [heading, table(front.HEADERS, result.rows(), numbers=range(6))]
+    tables.append(Text(f"proved: {proved}"))
     if result.sample:
         found = f"{result.sampled_vertices():,} of the {vertices}"
         tables.append(Text(f"a sample of {len(result.sample):,} evenly spaced weights finds {found}"))

@@ -8,12 +8,13 @@ from lpsched.display import ROUNDING, gap_text, lower_text, number
 from lpsched.result.front_comparison import FrontComparison
 
 if TYPE_CHECKING:
-    from lpsched.result.front import FrontResult
+    from lpsched.result.front import FrontResult, Point
     from lpsched.result.overview import Overview
     from lpsched.result.price_curve import PriceCurve
     from lpsched.result.solve import Result
 
 DO_NOT_RUN: Final = "do-not-run"
+LINEAR: Final = "The linear program, which may split tasks,"
 
 
 def result_lead(overview: Overview, result: Result) -> str:
@@ -97,18 +98,45 @@ def _currency(result: Result) -> str:
 def front_lead(result: FrontResult | FrontComparison) -> str:
     """Return what a front says."""
     front = result.front if isinstance(result, FrontComparison) else result
-    first, last = front.vertices[0], front.vertices[-1]
+    first, last = (_split(front.vertices[place]) for place in (0, -1))
+    least = front.least_text()
+    proved = f"{least[:1].upper()}{least[1:]}, proved. " if least else ""
     if len(front.vertices) == 1:
-        return (
-            f"One schedule is best in both: {lower_text(first.energy_joules)} joules and "
-            f"{lower_text(first.makespan_seconds)} seconds; proved: no schedule takes less of either."
-        )
+        (point,) = front.measured
+        corner = f"{LINEAR} has one corner, {first}, which whole tasks may not reach."
+        if point is None:
+            return f"{proved}{corner}"
+        both = f"{number(point.energy_joules)} joules and {number(point.makespan_seconds)} seconds"
+        if _is_best(front, point):
+            return (
+                f"One schedule is best in both: {both}, verified; no schedule takes less of either, proved."
+            )
+        return f"{proved}The schedule here takes {both}, verified. {corner}"
+    near = sum(point is not None for point in front.measured)
+    schedules = "each corner" if near == len(front.vertices) else f"{near:,} of the corners"
     return (
-        f"No schedule lies below this front, proved: from {lower_text(first.energy_joules)} joules in "
-        f"{lower_text(first.makespan_seconds)} seconds to {lower_text(last.energy_joules)} joules in "
-        f"{lower_text(last.makespan_seconds)} seconds, with {len(front.vertices):,} corners and a verified "
-        "schedule near each."
+        f"{proved}{LINEAR} has a front from {first} to {last}, with {corner_count(front)}: no schedule lies "
+        f"below it, proved, and whole tasks may not reach it. There is a verified schedule near {schedules}."
     )
+
+
+def corner_count(front: FrontResult) -> str:
+    """Return how many corners a front has."""
+    count = len(front.vertices)
+    return f"{count:,} corner{'s' if count > 1 else ''}"
+
+
+def _split(vertex: Point) -> str:
+    return f"{lower_text(vertex.energy_joules)} joules in {lower_text(vertex.makespan_seconds)} seconds"
+
+
+def _is_best(front: FrontResult, point: Point) -> bool:
+    """Tell whether a schedule takes no more than what is proved of each criterion alone."""
+    joules, seconds = front.least_joules, front.least_seconds
+    if joules is None or seconds is None:
+        return False
+    some = 1.0 + ROUNDING
+    return point.energy_joules <= some * joules and point.makespan_seconds <= some * seconds
 
 
 def price_lead(curve: PriceCurve) -> str:

@@ -51,6 +51,15 @@ STEPS: Final = (
     "price of a task no schedule with it earns more than the best without it; at the second price a verified "
     "schedule with it earns as much as any without it."
 )
+VERTICES: Final = (
+    "Corners are vertices of the linear program, which may split tasks: no schedule lies below the line "
+    "through them (proved), and whole tasks may not reach them. The schedules are verified. The last column "
+    "says how far a schedule is above its corner, in joules or in seconds, whichever is more."
+)
+ABOVE: Final = (
+    "Above: how much more makespan a method's verified schedules have than the front of the linear program "
+    "at the same energy."
+)
 HARDER: Final = "With --effort tight the answer may come closer to its bound."
 
 
@@ -148,7 +157,8 @@ def vertices_section(found: FrontResult | FrontComparison) -> Section:
     exact = found.front if isinstance(found, FrontComparison) else found
     parts: list[Part] = []
     if isinstance(found, FrontComparison):
-        parts.append(Table(METHOD_HEADERS, tuple(found.rows()), numbers=True))
+        parts += [Paragraph(ABOVE), Table(METHOD_HEADERS, tuple(found.rows()), numbers=True)]
+    parts.append(Paragraph(VERTICES))
     parts.append(_cut(("corner", *FRONT_HEADERS[1:]), exact.rows()))
     if exact.sample:
         sampled = f"A sample of {len(exact.sample):,} evenly spaced weights"

@@ -1,4 +1,4 @@
-"""The answer for a facility in tables: value and bound, CRAC units, and what each limit is worth."""
+"""The answer for a facility in tables: value and bound, CRAC units, and marginal values of its limits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from lpsched.reports.tables import table
 from lpsched.result.facility import FacilityResult
 from lpsched.result.facility_facts import UNIT
 from lpsched.result.facility_validation import HEADERS
+from lpsched.result.marginals import UNFINISHED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
     from lpsched.result.facility_validation import FacilityValidation
 
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
+ONE_MORE: Final = "marginal value of one more (LP)"
+SMALL_CHANGES: Final = (
+    "(LP): derivatives of the linear program's bound, for small changes; a whole one more may bring far less."
+)
 
 
 def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[Table | Text]:
-    """Return value and bound, outlets and heat of the CRAC units, and the worths where they are known."""
+    """Return value and bound, outlets and heat of the CRAC units, and marginal values where there are any."""
     counts = (
         (len(instance.nodes), "node"),
         (instance.cores, "core"),
@@ -37,9 +42,14 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
         Text(f"{instance.name}: {sizes}"),
         table(("", "", ""), result.facts()),
         _units(result),
-        *([] if worth is None else [table(("one more", "brings", ""), _limits(worth))]),
+        *([] if worth is None else [table(("", f"{ONE_MORE}, {UNIT}", ""), _limits(worth), numbers=(1,))]),
         _nodes(instance, result, worth),
         _tasks(instance, result, worth),
+        *(
+            [Text(UNFINISHED if worth is None else SMALL_CHANGES)]
+            if isinstance(result, FacilityResult)
+            else []
+        ),
     ]
 
 
@@ -79,8 +89,8 @@ def _units(result: FacilityResult | MethodResult) -> Table | Text:
 
 def _limits(worth: FacilityWorth) -> list[tuple[str, str, str]]:
     return [
-        ("kilowatt", f"{number(worth.kilowatt)} reward/second", "under the cap"),
-        ("kelvin", f"{number(worth.redline_kelvin)} reward/second", "at every node's redline"),
+        ("kilowatt", number(worth.kilowatt), "under the cap"),
+        ("kelvin", number(worth.redline_kelvin), "at every node's redline"),
     ]
 
 
@@ -92,7 +102,7 @@ def _nodes(instance: Facility, result: FacilityResult | MethodResult, worth: Fac
         mean = number(sum(own) / len(own), 5) if own else "-"
         brings = () if worth is None else (number(worth.node_types.get(kind.name)),)
         rows.append((kind.name, f"{len(own):,}", number(kind.overhead_watts), mean, *brings))
-    last = () if worth is None else ("one more brings, reward/second",)
+    last = () if worth is None else (f"{ONE_MORE}, {UNIT}",)
     headers = ("node type", "nodes", "overhead, W", "mean power, W", *last)
     return table(headers, rows, numbers=(1, 2, 3, 4))
 
@@ -108,6 +118,6 @@ def _tasks(instance: Facility, result: FacilityResult | MethodResult, worth: Fac
         )
         for task, rate in zip(instance.task_types, result.rates, strict=True)
     ]
-    last = () if worth is None else ("one more brings, reward",)
+    last = () if worth is None else (f"{ONE_MORE}, reward",)
     headers = ("task type", "arrive, 1/s", "done, 1/s", "reward", *last)
     return table(headers, rows, numbers=(1, 2, 3, 4))

@@ -27,8 +27,8 @@ def comparison_tables(result: FrontComparison) -> list[Table | Text]:
     reference = result.reference
     energy, makespan = number(reference.energy_joules), number(reference.makespan_seconds)
     heading = Text(
-        f"compared with the exact front; hypervolume up to {energy} joules and {makespan} seconds, "
-        f"seed {result.seed}"
+        f"compared with the front of the linear program; hypervolume up to {energy} joules and {makespan} "
+        f"seconds, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
     return [*front_tables(result.front), heading, answer, *_remarks(result.entries)]

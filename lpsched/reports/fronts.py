@@ -135,7 +135,7 @@ def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = (
     compared = result if isinstance(result, FrontComparison) else None
     exact = result.front if isinstance(result, FrontComparison) else result
     frame = frame_of(result, also)
-    named = [("corner of the exact front", exact.vertices)]
+    named = [("corner of the linear program", exact.vertices)]
     named.append(("our schedule", tuple(point for point in exact.measured if point is not None)))
     named += [
         (entry.name, entry.points)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from lpsched.reports.bag_lead import corner_count
 from lpsched.reports.fronts import frame_of, front_picture, front_spots
 from lpsched.reports.page import Paragraph, Picture, Section
 from lpsched.reports.price_picture import price_picture, price_spots
@@ -98,8 +99,9 @@ def _front(overview: Overview) -> Part:
     moving = "" if isinstance(overview.stretches, str) else " The diamond follows the slider."
     return Picture(
         front_picture(found, chosen=chosen, also=_room(overview)),
-        f"The exact front of energy and makespan with {len(exact.vertices):,} corners, and schedules.",
-        f"Below the line is no schedule: proved.{star}{moving}",
+        "The front of energy and makespan of the linear program, which may split tasks, with "
+        f"{corner_count(exact)}, and verified schedules.",
+        f"Below the line is no schedule: proved. Whole tasks may not reach it.{star}{moving}",
         name=FRONT,
         spots=front_spots(found, _room(overview)),
     )

@@ -21,10 +21,12 @@ FORMAT: Final = "lpsched-facility-result/1"
 
 @dataclass(frozen=True, slots=True)
 class FacilityWorth:
-    """What one more of something is worth, in reward: the prices at the outlet temperatures found.
+    """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
 
-    They hold for small changes. A node brings its cores and its overhead, in the place of a node of its type,
-    on average; below 0 it costs more of the cap and of the redlines than its cores earn.
+    They say how the optimum of the linear program begins to change with a limit, and hold for small changes
+    only: a whole kilowatt may bring far less than its derivative says. A node brings its cores and its
+    overhead, in the place of a node of its type, on average; below 0 it costs more of the cap and of the
+    redlines than its cores earn.
     """
 
     kilowatt: float  # under the cap, per second
@@ -33,7 +35,7 @@ class FacilityWorth:
     task_types: FrozenDict[str, float]  # one more arriving task
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the worths as they appear in JSON."""
+        """Return the marginal values as they appear in JSON."""
         return {
             "kilowatt": self.kilowatt,
             "redline_kelvin": self.redline_kelvin,
@@ -61,7 +63,7 @@ class FacilityResult:
     allocation: GangAllocation
     cores: CoreAllocation
     cores_reward_rate: float
-    worth: FacilityWorth
+    worth: FacilityWorth | None  # none where the linear program was not solved to the end
     timings: FrozenDict[str, float]
     provenance: Provenance
 
@@ -85,7 +87,7 @@ class FacilityResult:
                 "outlet_celsius": list(self.allocation.outlets_celsius),
                 "cores_reward_rate": self.cores_reward_rate,
                 "task_rates_per_second": list(self.rates),
-                "worth": self.worth.to_dict(),
+                "worth": None if self.worth is None else self.worth.to_dict(),
                 "timings": dict(self.timings),
             }
         )

@@ -18,11 +18,11 @@ NEAR: Final = 1e-7
 FORMAT: Final = "lpsched-front/1"
 HEADERS: Final = (
     "",
-    "energy, joules",
-    "makespan, seconds",
+    "LP vertex, joules",
+    "LP vertex, seconds",
     "schedule's joules",
     "schedule's seconds",
-    "above",
+    "above the LP vertex",
 )
 
 
@@ -59,10 +59,11 @@ class HalfPlane:
 class FrontResult:
     """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
 
-    No schedule lies below or left of the front: `proofs` has a half-plane for each edge, and one for each
-    criterion alone. Those of the edges are the linear program's; those of one criterion are the bounds that
-    `solve` finds with the same effort. Where whole tasks miss the deadline, there is no schedule for that
-    vertex.
+    The vertices are those of the linear program, which may split tasks: a bound, that whole tasks may not
+    reach. No schedule lies below or left of the front: `proofs` has a half-plane for each edge, and one for
+    each criterion alone. Those of the edges are the linear program's; those of one criterion are the bounds
+    that `solve` finds with the same effort. Where whole tasks miss the deadline, there is no schedule for
+    that vertex.
     """
 
     vertices: tuple[Point, ...]
@@ -102,6 +103,28 @@ class FrontResult:
                 )
             )
         return rows
+
+    @property
+    def least_joules(self) -> float | None:
+        """What no schedule takes less of, as proved for energy alone: the vertex, or more."""
+        return self._alone(1.0, 0.0)
+
+    @property
+    def least_seconds(self) -> float | None:
+        """What no schedule is shorter than, as proved for the makespan alone: the vertex, or more."""
+        return self._alone(0.0, 1.0)
+
+    def _alone(self, joules: float, seconds: float) -> float | None:
+        weights = joules, seconds
+        known = [each.bound for each in self.proofs if (each.joules_weight, each.seconds_weight) == weights]
+        return max(known, default=None)
+
+    def least_text(self) -> str:
+        """Return what is proved of each criterion alone."""
+        joules, seconds = self.least_joules, self.least_seconds
+        told = [] if joules is None else [f"less than {lower_text(joules)} joules"]
+        told += [] if seconds is None else [f"less than {lower_text(seconds)} seconds"]
+        return f"no schedule takes {', and none '.join(told)}" if told else ""
 
     def sampled_vertices(self) -> int:
         """Return how many of the vertices the sample of weights found."""

@@ -118,6 +118,7 @@ def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
         bound=max(value, bound * (1.0 + ROUNDED)),
         shares=tuple(tuple(own) for own in shares),
         prices=_prices(program, found.multipliers),
+        priced=found.status is LpStatus.OPTIMAL,
     )
 
 

@@ -9,6 +9,7 @@ others may be better, so it is begun from several places, and it proves nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.cooling_envelope import Ranges
 from lpsched.formulations.node_market import KILO
 from lpsched.heat import heat_removed
+from lpsched.lp.program import LpStatus
 from lpsched.search.fixed_outlets import best_at, node_watts
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from lpsched.instance.arrays import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityPrices, FacilityRelaxation
+    from lpsched.relaxation import FacilityRelaxation
     from lpsched.search.fixed_outlets import Pool
     from lpsched.search.outlet_boxes import BoxSolver
     from lpsched.watch import Watch
@@ -89,16 +91,17 @@ class Ascent:
             else:
                 kelvin *= SHORTER
 
-    def prices(self, point: FacilityRelaxation, watch: Watch) -> FacilityPrices:
-        """Return what limits are worth at the best temperatures, which may follow when a limit moves.
+    def priced(self, point: FacilityRelaxation, watch: Watch) -> FacilityRelaxation:
+        """Return a point with what limits are worth there, if temperatures may follow when a limit moves.
 
         There cap and redlines often meet at a corner, and the program with fixed temperatures has several
         sets of prices. Those of the tangents are the ones at which no small change of a temperature pays.
         """
         self.boxes.begin_at(point)  # it may be the first that this program hears of
         program, market = self.boxes.program, self.pool.market
-        found = program.prices(self._solved(point.outlets, self._heat(point), AROUND, watch).multipliers)
-        return market.prices(
+        solved = self._solved(point.outlets, self._heat(point), AROUND, watch)
+        found = program.prices(solved.multipliers)
+        prices = market.prices(
             worths=found.worths,
             cap=found.cap,
             redlines=found.air[: program.nodes],
@@ -106,6 +109,7 @@ class Ascent:
             cooling=np.maximum(found.cap * program.curve.at(point.outlets) - found.heat, 0.0),
             nodes=found.nodes,
         )
+        return replace(point, prices=prices, priced=solved.status is LpStatus.OPTIMAL)
 
     def _heat(self, point: FacilityRelaxation) -> Floats:
         powers = node_watts(self.pool.market.arrays, point)

@@ -164,8 +164,8 @@ class BoxSearch:
             )
         status: Literal["optimal", "limit"] = "optimal" if self._is_closed() else "limit"
         best = self.ascent.best
-        if not self.watch.is_over():
-            best = replace(best, prices=self.ascent.prices(best, self.watch))
+        over = self.watch.is_over()  # then prices would be those of temperatures that cannot follow
+        best = replace(best, priced=False) if over else self.ascent.priced(best, self.watch)
         return OutletAnswer(
             best,
             self.bound * (1.0 + ROUNDED),

@@ -47,6 +47,18 @@ def test_as_json_it_has_the_promised_keys(lpsched):
     assert set(answer["worth"]) == {"kilowatt", "redline_kelvin", "node_types", "task_types"}
 
 
+def test_derivatives_are_called_so_and_an_unfinished_program_has_none(lpsched):
+    code, out, _ = lpsched("facility", TINY)
+    assert code == 0
+    assert out.count("marginal value of one more (LP), reward") == 3
+    assert "derivatives of the linear program's bound, for small changes" in out
+    assert "brings" not in out
+    code, out, _ = lpsched("facility", TINY, "--time-limit", "0")
+    assert code == 0
+    assert "marginal value of" not in out
+    assert out.endswith("No marginal values: the linear program was not solved to the end.\n")
+
+
 def test_what_it_writes_is_accepted_by_verify(lpsched, tmp_path):
     gang, cores, proof = (str(tmp_path / name) for name in ("gang.json", "cores.json", "proof.json"))
     assert lpsched("facility", TINY, "-o", gang, "--certificate", proof)[0] == 0

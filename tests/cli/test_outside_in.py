@@ -44,7 +44,7 @@ def test_a_reader_that_goes_away_ends_us_quietly():
 
 @pytest.mark.parametrize(
     ("redirection", "code"),
-    [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), ("> /dev/full", 2), ("2> /dev/full", 0)],
+    [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("> /dev/full", 2), ("2> /dev/full", 0)],
 )
 @pytest.mark.parametrize("flag", ["", "--json"])
 def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
@@ -54,7 +54,35 @@ def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert done.returncode == code
     assert "Traceback" not in done.stderr
-    assert ("cannot print the answer: No space left on device" in done.stderr) == (code == 2)
+    assert ("cannot print the answer: No space left on device" in done.stderr) == (
+        redirection == "> /dev/full"
+    )
+    assert ("cannot print the answer: stdout is closed" in done.stderr) == (redirection == ">&-")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_in_the_middle_of_a_long_answer_is_told_by_the_exit_code(unbuffered):
+    # 2,000 prices are some 300 kB, more than a pipe holds; one line of it is read
+    command = [
+        *LPSCHED,
+        "price",
+        str(INSTANCES / "tiny.yaml"),
+        "--effort",
+        "fast",
+        "--points",
+        "2000",
+        "--json",
+    ]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(1) == b"{"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) == 141
 
 
 def test_a_message_that_nobody_can_hear_leaves_the_exit_code():

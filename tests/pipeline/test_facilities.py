@@ -42,6 +42,22 @@ def test_worths_are_those_of_temperatures_that_may_move(paper):
     assert paper.worth.task_types["task"] == pytest.approx(0.0, abs=1e-9)  # more arrive than can be done
 
 
+def test_a_whole_kilowatt_brings_far_less_than_its_derivative(paper):
+    # Both cores busy all the time earn 4/3 and draw 220 W, with cooling less than 1,280 W: 0.1333 more than 1.2.
+    more = facility(paper_facility(cap=1_280.0), gap=1e-6)
+    assert more.bound - paper.reward_rate == pytest.approx(4 / 3 - 1.2, rel=1e-3)
+    assert paper.worth.kilowatt > 30 * (more.bound - paper.reward_rate)
+    assert more.worth.kilowatt == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("outlets", [None, [20.0]])
+def test_an_unfinished_program_has_no_marginal_values(outlets):
+    result = facility(paper_facility(), outlets=outlets, time_limit=0.0)
+    assert result.status is Status.LIMIT
+    assert result.worth is None
+    assert result.to_dict()["worth"] is None
+
+
 def test_a_task_that_hardly_arrives_is_worth_its_reward():
     result = facility(paper_facility(arrivals=0.5), gap=1e-6)
     assert result.reward_rate == pytest.approx(0.5)

@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
+from lpsched.display import lower_text, number
 from lpsched.files.bags import read_bag
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.pipeline import front, price_curve, sensitivity, solve
 from lpsched.pipeline import overview as pipeline
 from lpsched.pipeline.overview import overview
+from lpsched.reports.answers import front_tables
 from lpsched.reports.bag_lead import front_lead, price_lead, result_lead
 from lpsched.reports.bag_page import front_page, price_page, solve_page
 from lpsched.reports.bag_sections import (
@@ -218,16 +221,52 @@ def test_the_page_of_prices_answers_what_the_profit_depends_on():
 def test_the_page_of_a_front_lists_its_corners():
     page = front_page(overview(TINY, front=front(TINY, sample=5)))
     assert lead_of(page) == (
-        "No schedule lies below this front, proved: from 6,600 joules in 30 seconds to 8,400 joules in 12 seconds, "
-        "with 2 corners and a verified schedule near each."
+        "No schedule takes less than 6,600 joules, and none less than 12 seconds, proved. The linear program, which "
+        "may split tasks, has a front from 6,600 joules in 30 seconds to 8,400 joules in 12 seconds, with 2 corners: "
+        "no schedule lies below it, proved, and whole tasks may not reach it. There is a verified schedule near "
+        "each corner."
     )
     assert headings(page) == ["Energy against makespan", "At every price", "All corners of the front"]
     assert "A sample of 5 evenly spaced weights finds 2 of them." in page
 
 
+def test_a_corner_that_whole_tasks_do_not_reach_is_not_called_a_schedule():
+    seconds = [[31.7, 17.3], [47.1, 29.9], [83.3, 41.9]]
+    watts = [[140.0, 310.0], [150.0, 290.0], [160.0, 333.0]]
+    found = front(simple_bag(seconds, [7, 5, 4], [3, 2], watts, [40.0, 90.0]))
+    (vertex,), (point,) = found.vertices, found.measured
+    assert vertex.energy_joules < found.least_joules <= point.energy_joules
+    assert vertex.makespan_seconds < found.least_seconds <= point.makespan_seconds
+    lead, least = front_lead(found), f"less than {lower_text(found.least_joules)} joules"
+    assert "best in both" not in lead
+    assert lead.startswith(f"No schedule takes {least}, and none less than 125.6")
+    ours = f"{number(point.energy_joules)} joules and {number(point.makespan_seconds)} seconds"
+    assert f"The schedule here takes {ours}, verified." in lead
+    assert lead.endswith(
+        "has one corner, 125,507 joules in 114.708 seconds, which whole tasks may not reach."
+    )
+    assert front_lead(replace(found, measured=(None,))).count("verified") == 0
+    told = [str(each) for each in front_tables(found) if isinstance(each, Text)]
+    assert told[0].endswith(
+        "1 vertex of the linear program, which may split tasks; whole tasks may not reach it"
+    )
+    assert told[-1].startswith(
+        f"proved: no schedule lies below the front; no schedule takes {least}, and none"
+    )
+
+
+def test_a_front_does_not_promise_schedules_that_are_not_there():
+    found = front(TINY)
+    late = replace(found, measured=(None, found.measured[1]))
+    assert front_lead(late).endswith("There is a verified schedule near 1 of the corners.")
+
+
 def test_a_front_of_one_corner_and_a_curve_without_changes_have_their_sentence():
     bag = replace(simple_bag([[2.0]], [4], [2], [[50.0]]), prices=Prices(electricity_per_kwh=0.0))
     assert front_lead(front(bag)).startswith("One schedule is best in both: 400 joules and 4 seconds")
+    # 3 tasks of 2 s on 2 machines: split they take 3 s, whole ones 4 s.
+    odd = front_lead(front(simple_bag([[2.0]], [3], [2], [[50.0]])))
+    assert odd.startswith("One schedule is best in both: 300 joules and 4 seconds, verified")
     forced = replace(bag, site=Site(deadline_seconds=9.0))
     assert (
         price_lead(price_curve(forced))

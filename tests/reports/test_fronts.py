@@ -103,8 +103,8 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
 def test_spots_tell_corners_our_schedules_and_methods_in_the_units_of_the_picture():
     found = front_spots(compared(EVOLVED, FrontEntry("failed")))
     assert [(spot.x, spot.y, spot.label) for spot in found] == [
-        (2.0, 10.0, "corner of the exact front: 2 MJ, 10 minutes"),
-        (4.0, 4.0, "corner of the exact front: 4 MJ, 4 minutes"),
+        (2.0, 10.0, "corner of the linear program: 2 MJ, 10 minutes"),
+        (4.0, 4.0, "corner of the linear program: 4 MJ, 4 minutes"),
         (2.1, pytest.approx(620 / 60), "our schedule: 2.1 MJ, 10.333 minutes"),
         (3.0, 15.0, "nsga2: 3 MJ, 15 minutes"),
         (6.0, 5.0, "nsga2: 6 MJ, 5 minutes"),
