@@ -116,7 +116,15 @@ def solve(  # noqa: PLR0913 - options are keyword-only
         power_cap=power_cap,
         deadline=deadline,
     )
-    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+    try:
+        return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+    except NotFoundError:
+        if question.bag.site.deadline_seconds is None or tried not in {Effort.AUTO, Effort.TIGHT}:
+            raise
+    free = replace(question, bag=question.bag.without_deadline(), objective=Makespan())
+    soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
+    start = _in_time(question.bag, soonest)
+    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk, start=start)
 
 
 def answer(  # noqa: PLR0913 - the options of `solve`
@@ -128,6 +136,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     effort: Effort = Effort.AUTO,
     seed: int = 0,
     risk: RiskOptions | None = None,
+    start: Recovered | None = None,
 ) -> Result:
     """Run the stages for a question that is settled.
 
@@ -138,7 +147,9 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     """
     bag, asked, watch = question.bag, question.objective, watch or Watch()
     timings: dict[str, float] = {}
-    best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, timings=timings)
+    best = find(
+        question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings
+    )
     found, bound, relaxed = best.found, best.bound, best.proved.relaxed
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)
@@ -197,11 +208,13 @@ def find(  # noqa: PLR0913 - the options of `solve`
     effort: Effort,
     seed: int = 0,
     work: float | None = None,
+    start: Recovered | None = None,
     timings: dict[str, float] | None = None,
 ) -> Best:
     """Run the stages up to a verified schedule: relax, price, recover, and search as hard as asked for.
 
-    `work` is how many seconds of search `auto` may count, in place of its own.
+    `work` is how many seconds of search `auto` may count, in place of its own; `start` is a schedule to go on
+    from, where no other is found.
 
     Raises
     ------
@@ -218,7 +231,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
         try:
             found = recover(bag, asked, relaxed.relaxation, solver)
         except NotFoundError as error:
-            missed = error
+            found, missed = start, error
     if effort is not Effort.FAST and found is not None:
         used = Effort.BALANCED
         with timed(timings, "balance"):
@@ -234,12 +247,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
             bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
     if found is None:
         assert missed is not None
-        if effort not in {Effort.AUTO, Effort.TIGHT}:
-            raise missed
-        with timed(timings, "soonest"):
-            free = replace(question, bag=bag.without_deadline(), objective=Makespan())
-            soonest = find(free, solver, gap=gap, watch=watch, effort=effort, seed=seed, work=work)
-            found = balance(question, _in_time(bag, soonest), bound, gap, watch)
+        raise missed
     return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
 
 
