@@ -128,14 +128,11 @@ def _have_streams() -> None:
     """
     own = sys.__stdout__
     if sys.stdout is None:
-        unwritable = os.open(os.devnull, os.O_RDONLY)
-        sys.stdout = open(unwritable, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the exit
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     elif own is not None and sys.stdout is own and isinstance(own.buffer, io.RawIOBase):
-        sys.stdout = open(  # noqa: SIM115 - until the exit
-            own.fileno(), "w", buffering=1, encoding=own.encoding, closefd=False
-        )
+        sys.stdout = os.fdopen(own.fileno(), "w", buffering=1, encoding=own.encoding, closefd=False)
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the exit
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter gets its code instead
             stream.reconfigure(errors="backslashreplace")

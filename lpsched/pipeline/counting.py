@@ -21,6 +21,7 @@ from lpsched.recovery.whole_counts import WholeCounts
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
     from lpsched.pipeline.questions import Question
     from lpsched.pipeline.recovering import Recovered
@@ -56,27 +57,29 @@ def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) 
     if not found.schedule.groups:  # waiting is best
         return found
     slack = np.full(len(items.machines), LEAST_SLACK)
+    program = _program(bag, items, found, solver)
     for _ in range(MOST_ROUNDS):
         if watch.work_left() < LEAST_ROUND:
             break
-        plan = plan_of_schedule(bag, items, found.schedule)
-        program = WholeCounts(items, solver, _by_machine_type(plan), float(plan.loads.max()))
         counts = program.best(slack, watch.share(ROUND * watch.work_left()))
         if counts is None:
             break
         schedule = levelled(bag, place(bag, _by_column(bag, counts)))
         better = better_ending(question, found, schedule)
         excess = _excess(plan_of_schedule(bag, items, schedule), slack)
-        if better is found and not excess.any():
+        if better is not found:
+            found, program = better, _program(bag, items, better, solver)
+        elif not excess.any():
             break
-        found, slack = better, np.where(excess > 0, slack + excess + LEAST_SLACK, slack)
+        slack = np.where(excess > 0, slack + excess + LEAST_SLACK, slack)
     return found
 
 
-def _by_machine_type(plan: Plan) -> Integers:
-    """Return the counts of a plan, items x machine types."""
-    own = np.eye(len(plan.items.machines), dtype=np.int64)[plan.kinds]
-    return plan.counts.T @ own
+def _program(bag: Bag, items: Items, found: Recovered, solver: Solver) -> WholeCounts:
+    """Return the program around a schedule."""
+    plan = plan_of_schedule(bag, items, found.schedule)
+    own = np.eye(len(items.machines), dtype=np.int64)[plan.kinds]
+    return WholeCounts(items, solver, plan.counts.T @ own, float(plan.loads.max()))
 
 
 def _excess(plan: Plan, slack: Floats) -> Floats:

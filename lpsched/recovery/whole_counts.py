@@ -14,7 +14,7 @@ Variables  x_ijk  whole tasks of type i on machine type j in P-state k,  t  make
     min   kappa x + w t
     s.t.  sum_jk x_ijk        =  n_i            for each task type i      (demand)
           sum_ik e_ijk x_ijk  <= m_j (1 - f_j) t  for each machine type j   (capacity)
-          sum d_ijk x_ijk     <= H t                                      (cap)
+          sum d_ijk x_ijk     <= H t              where H > 0               (cap)
           t <= D
 
 A bag that brings an income N earns (N - kappa x) / t; with w the rate of the best schedule known, a point
@@ -63,7 +63,7 @@ class WholeCounts:
         rows = np.repeat(np.arange(len(program.row_names)), np.diff(program.starts))
         reduced = program.costs.copy()
         np.subtract.at(reduced, program.columns, program.values * solution.multipliers[rows])
-        most = len(program.row_names) + int(MORE_PAIRS * len(program.row_names))
+        most = int((1.0 + MORE_PAIRS) * len(program.row_names))
         near = np.zeros(len(reduced) - 1, dtype=bool)
         near[np.argsort(reduced[:-1], kind="stable")[:most]] = True
         near |= (solution.values[:-1] > 0) | (self.counts[tuple(everywhere)] > 0)
@@ -96,7 +96,6 @@ class WholeCounts:
         types = items.task_of[own]
         each = np.arange(len(items.machines))
         names = [f"demand {i}" for i in range(len(items.tasks))]
-        # What each row asks for differs: tasks are counted in those of their type.
         lp.equal_each(names, [(types, x, 1.0 / items.tasks[types])], 1.0)
         lp.at_most_each(
             [f"capacity {j}" for j in each],

@@ -89,8 +89,8 @@ def _differs(overview: Overview, result: Result) -> bool:
             if each.value_at_from is not None and each.value_at_to is not None:
                 ends.append((each.value_at_from, each.value_at_to, result.value))
             return any(
-                not math.isclose((1 - share) * low + share * high, told, rel_tol=SAME, abs_tol=SAME * size)
-                for low, high, told in ends
+                not math.isclose((1 - share) * low + share * high, own, rel_tol=SAME, abs_tol=SAME * size)
+                for low, high, own in ends
                 for size in (max(abs(low), abs(high)),)
             )
     return False

@@ -7,7 +7,7 @@
 
 Bands behind the lines say what is best by the bound: not to run, to run at a loss, or to run for profit. If
 the prices at which that changes are only a small part of all, they have a panel of their own beside the
-whole. A piece that goes on for ever is drawn as far as the curve's sampled points tell.
+whole. A piece without an end is drawn as far as the curve's sampled points go.
 
 Source: Tarplee, Maciejewski and Siegel (2014), section V, where the ratio is swept in steps.
 """

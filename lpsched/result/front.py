@@ -122,9 +122,9 @@ class FrontResult:
     def least_text(self) -> str:
         """Return what is proved of each criterion alone."""
         joules, seconds = self.least_joules, self.least_seconds
-        told = [] if joules is None else [f"less than {lower_text(joules)} joules"]
-        told += [] if seconds is None else [f"less than {lower_text(seconds)} seconds"]
-        return f"no schedule takes {', and none '.join(told)}" if told else ""
+        bounds = [] if joules is None else [f"less than {lower_text(joules)} joules"]
+        bounds += [] if seconds is None else [f"less than {lower_text(seconds)} seconds"]
+        return f"no schedule takes {', and none '.join(bounds)}" if bounds else ""
 
     def sampled_vertices(self) -> int:
         """Return how many of the vertices the sample of weights found."""

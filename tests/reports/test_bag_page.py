@@ -246,11 +246,11 @@ def test_a_corner_that_whole_tasks_do_not_reach_is_not_called_a_schedule():
         "has one corner, 125,507 joules in 114.708 seconds, which whole tasks may not reach."
     )
     assert front_lead(replace(found, measured=(None,))).count("verified") == 0
-    told = [str(each) for each in front_tables(found) if isinstance(each, Text)]
-    assert told[0].endswith(
+    texts = [str(each) for each in front_tables(found) if isinstance(each, Text)]
+    assert texts[0].endswith(
         "1 vertex of the linear program, which may split tasks; whole tasks may not reach it"
     )
-    assert told[-1].startswith(
+    assert texts[-1].startswith(
         f"proved: no schedule lies below the front; no schedule takes {least}, and none"
     )
 

@@ -105,8 +105,8 @@ def test_a_pattern_known_from_a_longer_interval_comes_again_where_it_fits_by_rou
     def bounds(*intervals):
         search = search_of(simple_bag([[6.0], [4.3]], [4, 2], [3]), "makespan")
         search.cells = 10
-        leaves = [search._bounded(start, end, None, Watch()) for start, end in intervals]  # noqa: SLF001
-        return [float(search._packed(leaf, 1, -math.inf, Watch()).bound) for leaf in leaves]  # noqa: SLF001
+        leaves = [search._bounded(start, end, None, Watch()) for start, end in intervals]  # noqa: SLF001 - these two, in order
+        return [float(search._packed(leaf, 1, -math.inf, Watch()).bound) for leaf in leaves]  # noqa: SLF001 - likewise
 
     (alone,) = bounds((9.95, 10.0))
     assert bounds((10.4, 10.5), (9.95, 10.0))[1] == pytest.approx(alone, rel=1e-9)
