@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpsched.cli.generate_clusters import generate_clusters
-from lpsched.cli.generate_day import generate_day
-from lpsched.cli.given import counts_of, given_of
+from lpsched.cli.generate_clusters import clusters_defaults, generate_clusters
+from lpsched.cli.generate_day import day_defaults, generate_day
+from lpsched.cli.given import as_typed, command_with, counts_of, defaults_of, given_of
 from lpsched.cli.options import Output, TablesOption, form_of, require_output
 from lpsched.cli.talk import Talk, talk_of
 
@@ -36,7 +36,17 @@ class Method(StrEnum):
     GROW = "grow"
 
 
-@generate_app.command("bag")
+def bag_defaults() -> dict[str, str]:
+    """Return the defaults of both methods: those of cov, and what differs with grow."""
+    from lpsched.generate.cov import CovOptions
+    from lpsched.generate.grow_options import GrowOptions
+
+    by_cov, grown = defaults_of(CovOptions), defaults_of(GrowOptions)
+    differs = {key: f"; grow: {text}" for key, text in grown.items() if text not in {"none", by_cov.get(key)}}
+    return {key: text + differs.get(key, "") for key, text in by_cov.items()}
+
+
+@generate_app.command("bag", cls=command_with(bag_defaults))
 def generate_bag(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bag.", min=0)],
@@ -50,53 +60,43 @@ def generate_bag(
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
     task_types: Annotated[
         int | None,
-        typer.Option(help="Number of task types; grow: with the small bag's. [default: 100; grow: 30]"),
+        typer.Option(help="Number of task types; grow: with the small bag's."),
     ] = None,
-    tasks: Annotated[int | None, typer.Option(help="Tasks in all. [default: 11,000; grow: 1,000]")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Tasks in all.")] = None,
     machines: Annotated[
         list[str] | None,
         typer.Option(
-            help="Machines of each general-purpose type, e.g. 40,40,20. "
-            "[default: the thesis's nine; grow: those of the small bag]"
+            help="Machines of each general-purpose type, e.g. 40,40,20; "
+            "grow: if not given, those of the small bag."
         ),
     ] = None,
     special_machines: Annotated[
         list[str] | None, typer.Option(help="Machines of each special-purpose type, e.g. 2,2,3,3.")
     ] = None,
-    special_speedup: Annotated[
-        float | None, typer.Option(help="How much faster they run their own. [default: 10]")
-    ] = None,
-    special_least: Annotated[
-        int | None, typer.Option(help="Fewest task types of their own. [default: 3; grow: 2]")
-    ] = None,
-    special_most: Annotated[
-        int | None, typer.Option(help="Most task types of their own. [default: 5; grow: 3]")
-    ] = None,
+    special_speedup: Annotated[float | None, typer.Option(help="How much faster they run their own.")] = None,
+    special_least: Annotated[int | None, typer.Option(help="Fewest task types of their own.")] = None,
+    special_most: Annotated[int | None, typer.Option(help="Most task types of their own.")] = None,
     special_cov: Annotated[
-        float | None, typer.Option(help="cov: coefficient of variation of their times. [default: 0.1]")
+        float | None, typer.Option(help="cov: coefficient of variation of their times.")
     ] = None,
     mean_seconds: Annotated[
-        float | None, typer.Option(help="cov: mean time on a general-purpose machine. [default: 600]")
+        float | None, typer.Option(help="cov: mean time on a general-purpose machine.")
     ] = None,
     task_cov: Annotated[
-        float | None, typer.Option(help="cov: coefficient of variation across task types. [default: 0.1]")
+        float | None, typer.Option(help="cov: coefficient of variation across task types.")
     ] = None,
-    machine_cov: Annotated[
-        float | None, typer.Option(help="cov: the same across machine types. [default: 0.25]")
-    ] = None,
+    machine_cov: Annotated[float | None, typer.Option(help="cov: the same across machine types.")] = None,
     power_task_cov: Annotated[
-        float | None, typer.Option(help="cov: the same of power, across task types. [default: 0.1]")
+        float | None, typer.Option(help="cov: the same of power, across task types.")
     ] = None,
     power_machine_cov: Annotated[
-        float | None, typer.Option(help="cov: the same of power, across machine types. [default: 0.25]")
+        float | None, typer.Option(help="cov: the same of power, across machine types.")
     ] = None,
-    idle_watts: Annotated[float | None, typer.Option(help="cov: mean idle power. [default: 66]")] = None,
+    idle_watts: Annotated[float | None, typer.Option(help="cov: mean idle power.")] = None,
     dynamic_watts: Annotated[
-        float | None, typer.Option(help="cov: mean power above idle while running. [default: 133]")
+        float | None, typer.Option(help="cov: mean power above idle while running.")
     ] = None,
-    p_states: Annotated[
-        int | None, typer.Option(help="cov: P-states of each machine, 1 to 3. [default: 1]")
-    ] = None,
+    p_states: Annotated[int | None, typer.Option(help="cov: P-states of each machine, 1 to 3.")] = None,
     tables: TablesOption = None,
 ) -> None:
     """Generate a bag, by coefficients of variation or by growth of a small one."""
@@ -177,8 +177,8 @@ def _grow(
         tell_growth(growth)
 
 
-generate_app.command("day")(generate_day)
-generate_app.command("clusters")(generate_clusters)
+generate_app.command("day", cls=command_with(day_defaults))(generate_day)
+generate_app.command("clusters", cls=command_with(clusters_defaults))(generate_clusters)
 
 
 class Platform(StrEnum):
@@ -189,7 +189,18 @@ class Platform(StrEnum):
     LARGE = "large"
 
 
-@generate_app.command("facility")
+def facility_defaults() -> dict[str, str]:
+    """Return the defaults of a facility; its sizes are those of the platforms."""
+    from lpsched.generate.facility import PLATFORMS, FacilityOptions
+
+    sizes = {
+        key: ", ".join(f"{name} {as_typed(getattr(platform, key))}" for name, platform in PLATFORMS.items())
+        for key in ("nodes", "crac_units", "task_types", "node_types")
+    }
+    return defaults_of(FacilityOptions) | sizes
+
+
+@generate_app.command("facility", cls=command_with(facility_defaults))
 def generate_facility(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
@@ -199,13 +210,14 @@ def generate_facility(
         str | None, typer.Option(help="The facility's name; platform and seed if not given.")
     ] = None,
     recirculation: Annotated[
-        float, typer.Option(help="Share of the nodes' air that comes straight from nodes, 0 to 0.6.")
-    ] = 0.2,
-    cap_share: Annotated[float, typer.Option(help="The power cap, as a share of full power.")] = 0.6,
-    nodes: Annotated[int | None, typer.Option(help="Nodes, in place of the platform's.")] = None,
-    crac_units: Annotated[int | None, typer.Option(help="CRAC units, likewise.")] = None,
-    task_types: Annotated[int | None, typer.Option(help="Task types, likewise; 1 to 16.")] = None,
-    node_types: Annotated[int | None, typer.Option(help="Node types, likewise; 1 to 4.")] = None,
+        float | None,
+        typer.Option(help="Share of the nodes' air that comes straight from nodes, 0 to 0.6."),
+    ] = None,
+    cap_share: Annotated[float | None, typer.Option(help="The power cap, as a share of full power.")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Number of nodes.")] = None,
+    crac_units: Annotated[int | None, typer.Option(help="Number of CRAC units.")] = None,
+    task_types: Annotated[int | None, typer.Option(help="Number of task types, 1 to 16.")] = None,
+    node_types: Annotated[int | None, typer.Option(help="Number of node types, 1 to 4.")] = None,
     tables: TablesOption = None,
 ) -> None:
     """Generate a facility after the platforms of Oxley and others, 2014."""
@@ -216,9 +228,17 @@ def generate_facility(
     from lpsched.cli.answers import write_and_tell
     from lpsched.generate.facility import PLATFORMS, facility_of
 
-    sizes = {"nodes": nodes, "crac_units": crac_units, "task_types": task_types, "node_types": node_types}
-    given = {key: size for key, size in sizes.items() if size is not None}
-    options = replace(PLATFORMS[platform.value], recirculation=recirculation, cap_share=cap_share, **given)
+    given = given_of(
+        {
+            "recirculation": recirculation,
+            "cap_share": cap_share,
+            "nodes": nodes,
+            "crac_units": crac_units,
+            "task_types": task_types,
+            "node_types": node_types,
+        }
+    )
+    options = replace(PLATFORMS[platform.value], **given)
     named = name if name is not None else f"{platform.value}-{seed}"
     facility = facility_of(named, np.random.default_rng(seed), options)
     write_and_tell(talk_of(context), facility, output, form_of(tables), seed=seed)

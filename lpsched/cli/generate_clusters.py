@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lpsched.cli.given import counts_of, given_of
+from lpsched.cli.given import as_typed, counts_of, defaults_of, given_of
 from lpsched.cli.options import Output, TablesOption, form_of, require_output
 from lpsched.cli.talk import talk_of
 
@@ -22,88 +22,76 @@ class SingleCoreOption(StrEnum):
     MEAN = "mean"
 
 
+def clusters_defaults() -> dict[str, str]:
+    """Return the defaults; where none is given, a wave's amplitude is drawn."""
+    from lpsched.generate.arrival_rates import AMPLITUDES
+    from lpsched.generate.cluster_options import MachovecOptions
+
+    drawn = f"drawn, {' to '.join(map(as_typed, AMPLITUDES))}"
+    return defaults_of(MachovecOptions) | {"wave_amplitude": drawn}
+
+
 def generate_clusters(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same clusters.", min=0)],
     output: Output,
-    tasks: Annotated[int, typer.Option(help="How many tasks arrive in 24 hours on average.")] = 5_000,
+    tasks: Annotated[int | None, typer.Option(help="How many tasks arrive in 24 hours on average.")] = None,
     name: Annotated[str | None, typer.Option(help="Their name; from the seed if not given.")] = None,
-    hours: Annotated[
-        float | None, typer.Option(help="Length of the period that counts. [default: 24]")
-    ] = None,
-    warm_up_hours: Annotated[
-        float | None, typer.Option(help="Hours before it that do not count. [default: 4]")
-    ] = None,
+    hours: Annotated[float | None, typer.Option(help="Length of the period that counts.")] = None,
+    warm_up_hours: Annotated[float | None, typer.Option(help="Hours before it that do not count.")] = None,
     begins_at_hour: Annotated[
-        float | None, typer.Option(help="Time of day when the period begins. [default: 0, midnight]")
+        float | None, typer.Option(help="Time of day when the period begins; 0 is midnight.")
     ] = None,
-    energy_gigajoules: Annotated[
-        float | None, typer.Option(help="Energy constraint of the period. [default: none]")
-    ] = None,
-    p_states: Annotated[int | None, typer.Option(help="P-states of each node, 1 to 3. [default: 3]")] = None,
+    energy_gigajoules: Annotated[float | None, typer.Option(help="Energy constraint of the period.")] = None,
+    p_states: Annotated[int | None, typer.Option(help="P-states of each node, 1 to 3.")] = None,
     nodes: Annotated[
         list[str] | None,
-        typer.Option(help="Nodes of each general-purpose cluster. [default: 350,225,300,300]"),
+        typer.Option(help="Nodes of each general-purpose cluster."),
     ] = None,
-    cores_per_node: Annotated[
-        list[str] | None, typer.Option(help="Cores of each of these nodes. [default: 48,64,48,48]")
-    ] = None,
+    cores_per_node: Annotated[list[str] | None, typer.Option(help="Cores of each of these nodes.")] = None,
     special_nodes: Annotated[
         list[str] | None,
-        typer.Option(help="Nodes of each special-purpose cluster, or none. [default: 325,400]"),
+        typer.Option(help="Nodes of each special-purpose cluster, or none."),
     ] = None,
     special_cores_per_node: Annotated[
-        list[str] | None, typer.Option(help="Cores of each of these nodes. [default: 64,48]")
+        list[str] | None, typer.Option(help="Cores of each of these nodes.")
     ] = None,
     general_task_types: Annotated[
-        int | None, typer.Option(help="Task types of general-purpose clusters, in all. [default: 60]")
+        int | None, typer.Option(help="Task types of general-purpose clusters, in all.")
     ] = None,
     special_task_types: Annotated[
-        int | None, typer.Option(help="Task types of each special-purpose cluster. [default: 20]")
+        int | None, typer.Option(help="Task types of each special-purpose cluster.")
     ] = None,
     core_steps: Annotated[
         list[str] | None,
         typer.Option(
-            help="Cores at most of small, middle and large tasks; larger ones arrive in work hours. "
-            "[default: 4,256,4096]"
+            help="Cores at most of small, middle and large tasks; larger ones arrive in work hours."
         ),
     ] = None,
     shortest_hours: Annotated[
-        float | None, typer.Option(help="On one core, of tasks worth 1, on average. [default: 1]")
+        float | None, typer.Option(help="On one core, of tasks worth 1, on average.")
     ] = None,
-    longest_hours: Annotated[
-        float | None, typer.Option(help="The same of tasks worth 8. [default: 18]")
-    ] = None,
-    time_cov: Annotated[
-        float | None, typer.Option(help="Coefficient of variation around that. [default: 0.15]")
-    ] = None,
-    cluster_cov: Annotated[
-        float | None, typer.Option(help="The same of times across clusters. [default: 0.3]")
-    ] = None,
+    longest_hours: Annotated[float | None, typer.Option(help="The same of tasks worth 8.")] = None,
+    time_cov: Annotated[float | None, typer.Option(help="Coefficient of variation around that.")] = None,
+    cluster_cov: Annotated[float | None, typer.Option(help="The same of times across clusters.")] = None,
     single_core: Annotated[
         SingleCoreOption | None,
-        typer.Option(help="Whose time that is: one cluster's, or the mean of all. [default: home]"),
+        typer.Option(help="Whose time that is: one cluster's, or the mean of all."),
     ] = None,
-    node_watts: Annotated[
-        float | None, typer.Option(help="Mean power of a node that runs a task. [default: 133]")
-    ] = None,
-    watts_cov: Annotated[
-        float | None, typer.Option(help="Coefficient of variation of power. [default: 0.2]")
-    ] = None,
+    node_watts: Annotated[float | None, typer.Option(help="Mean power of a node that runs a task.")] = None,
+    watts_cov: Annotated[float | None, typer.Option(help="Coefficient of variation of power.")] = None,
     parallelism_share_least: Annotated[
         float | None,
-        typer.Option(help="Least average parallelism, as a share of a task type's cores. [default: 0.005]"),
+        typer.Option(help="Least average parallelism, as a share of a task type's cores."),
     ] = None,
-    parallelism_share_most: Annotated[
-        float | None, typer.Option(help="The most of it, as a share. [default: 0.02]")
-    ] = None,
+    parallelism_share_most: Annotated[float | None, typer.Option(help="The most of it, as a share.")] = None,
     sigma_least: Annotated[
-        float | None, typer.Option(help="Least variation of parallelism, Downey's sigma. [default: 4]")
+        float | None, typer.Option(help="Least variation of parallelism, Downey's sigma.")
     ] = None,
-    sigma_most: Annotated[float | None, typer.Option(help="The most of it. [default: 10]")] = None,
+    sigma_most: Annotated[float | None, typer.Option(help="The most of it.")] = None,
     wave_amplitude: Annotated[
         float | None,
-        typer.Option(help="How far arrivals swing around their mean, 0 to 1. [default: 0.25 to 0.9 drawn]"),
+        typer.Option(help="How far arrivals swing around their mean, 0 to 1."),
     ] = None,
     tables: TablesOption = None,
 ) -> None:
@@ -128,6 +116,7 @@ def generate_clusters(
     }
     numbers = given_of(
         {
+            "tasks": tasks,
             "hours": hours,
             "warm_up_hours": warm_up_hours,
             "begins_at_hour": begins_at_hour,
@@ -150,6 +139,6 @@ def generate_clusters(
         }
     )
     require_output(output, ENDINGS)
-    options = MachovecOptions(tasks=tasks, **read, **numbers)
+    options = MachovecOptions(**read, **numbers)
     made = machovec_clusters(name if name is not None else f"clusters-{seed}", seed, options)
     write_and_tell(talk_of(context), made, output, form_of(tables), seed=seed)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpsched.cli.given import counts_of, given_of
+from lpsched.cli.given import as_typed, counts_of, defaults_of, given_of
 from lpsched.cli.options import Output, TablesOption, form_of, require_output
 from lpsched.cli.talk import talk_of
 
@@ -33,6 +33,20 @@ class EdgeOption(StrEnum):
     PRORATED = "prorated"
 
 
+def day_defaults() -> dict[str, str]:
+    """Return the defaults; some follow from others."""
+    from lpsched.generate.essc_options import EsscOptions
+
+    usual, with_states = EsscOptions(), EsscOptions(p_states=2)
+    derived = {
+        "edge": f"{usual.period.edge}; with P-states: {with_states.period.edge}",
+        "special_task_types": as_typed(usual.tables.special_task_types),
+    }
+    of_class = defaults_of(EsscOptions)
+    del of_class["tasks"]  # this one must be given
+    return of_class | derived
+
+
 def generate_day(
     context: typer.Context,
     seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
@@ -44,40 +58,29 @@ def generate_day(
         ),
     ],
     name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
-    hours: Annotated[
-        float | None, typer.Option(help="Length of the period that counts. [default: 24]")
-    ] = None,
-    warm_up_hours: Annotated[
-        float | None, typer.Option(help="Hours before it that do not count. [default: 2]")
-    ] = None,
-    p_states: Annotated[
-        int | None, typer.Option(help="P-states of each machine, 1 to 3. [default: 1]")
-    ] = None,
+    hours: Annotated[float | None, typer.Option(help="Length of the period that counts.")] = None,
+    warm_up_hours: Annotated[float | None, typer.Option(help="Hours before it that do not count.")] = None,
+    p_states: Annotated[int | None, typer.Option(help="P-states of each machine, 1 to 3.")] = None,
     affinity: Annotated[
         AffinityOption | None,
-        typer.Option(help="How much tasks differ in which machines suit them. [default: example]"),
+        typer.Option(help="How much tasks differ in which machines suit them."),
     ] = None,
     edge: Annotated[
         EdgeOption | None,
         typer.Option(
-            help="What counts of a task at the period's edges: all if it ends within, or the part within. "
-            "[default: completed; with P-states: prorated]"
+            help="What counts of a task at the period's edges: all if it ends within, or the part within."
         ),
     ] = None,
-    energy_gigajoules: Annotated[
-        float | None, typer.Option(help="Energy constraint of the period. [default: none]")
-    ] = None,
-    task_types: Annotated[int | None, typer.Option(help="Number of task types. [default: 100]")] = None,
+    energy_gigajoules: Annotated[float | None, typer.Option(help="Energy constraint of the period.")] = None,
+    task_types: Annotated[int | None, typer.Option(help="Number of task types.")] = None,
     machines: Annotated[
         list[str] | None,
-        typer.Option(help="Machines of each general-purpose type. [default: 5,5,5,10,10,10,10,15,20]"),
+        typer.Option(help="Machines of each general-purpose type."),
     ] = None,
     special_machines: Annotated[
-        list[str] | None, typer.Option(help="Machines of each special-purpose type. [default: 2,2,3,3]")
+        list[str] | None, typer.Option(help="Machines of each special-purpose type.")
     ] = None,
-    special_task_types: Annotated[
-        int | None, typer.Option(help="Task types that they run, in all. [default: 17, of four types]")
-    ] = None,
+    special_task_types: Annotated[int | None, typer.Option(help="Task types that they run, in all.")] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="A bag with watts: its machines, task types and tables, even arrivals."),
