@@ -1,4 +1,4 @@
-"""Every test gives the same answer twice, and can be interrupted.
+"""Every test gives the same answer twice, and can be interrupted; `selection.py` says which ones run.
 
 Property tests draw the same examples in every run, so that a gate does not turn red by chance. To look for new
 ones: HYPOTHESIS_PROFILE=explore scripts/test tests/property
@@ -13,6 +13,7 @@ import sys
 import pytest
 from hypothesis import settings
 
+from tests.selection import ALL, ROTATION, leave_out
 from tests.watching import (
     compile_once,
     draw_unwatched,
@@ -23,9 +24,24 @@ from tests.watching import (
 )
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the shell that started us may ignore Ctrl-C
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # and nohup a hang-up
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("explore")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+def pytest_report_header():
+    """Say which tests are about to run."""
+    return "all tests" if ALL else f"quick suite, rotation {ROTATION}; scripts/test --all runs everything"
+
+
+@pytest.hookimpl(trylast=True)  # after -k and -m
+def pytest_collection_modifyitems(config, items):
+    """Leave out what the quick suite does not run; a test that is named is run."""
+    named = any("::" in argument for argument in config.args)
+    if not ALL and not named:
+        leave_out(config, items)
 
 
 @pytest.hookimpl(wrapper=True)

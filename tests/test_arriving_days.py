@@ -25,7 +25,7 @@ from scripts import (
 )
 from scripts.arriving_days import BOUND, NAIVE, Case, Runs, best_place, chapter_3, day_of, ran
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 TINY = EsscOptions(tasks=500, hours=0.25, warm_up_hours=0.1)
 FULL = Case(TINY, "min-min", SimulationOptions())

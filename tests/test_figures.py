@@ -13,7 +13,7 @@ from lpsched.errors import NotFoundError
 from scripts import figure_heat_2, figure_heat_3, heat_runs
 from scripts.heat_runs import Runs, lines, thinned
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 ROOT = Path(__file__).parent.parent
 EARNED = {"lp": 0.6, "nlp": 0.59, "nlp-blind": 0.3, "ga": 0.4, "ga-blind": 0.35, "greedy": 0.25}

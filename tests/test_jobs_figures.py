@@ -28,7 +28,7 @@ from scripts.parallel_days import (
 )
 from scripts.parallel_figures import draw_leniencies, draw_policies
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 PART = 0.02  # of 24 hours: 28.8 minutes with some 100 tasks, after 4.8 of warm-up
 

@@ -20,7 +20,7 @@ from scripts import (
     profit_figures,
 )
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "instances" / "tiny.yaml"

@@ -98,6 +98,7 @@ def test_nothing_is_installed_twice(clone):
     assert sum("-m venv" in line for line in lines) == 1
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_reading_prints_a_line_for_each_file(capsys):
     bench_reading.main(scale=0.01)
     lines = capsys.readouterr().out.splitlines()
@@ -105,6 +106,7 @@ def test_the_benchmark_of_reading_prints_a_line_for_each_file(capsys):
     assert all(float(line.split()[-1]) > 0 for line in lines[1:])
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_the_heart_prints_its_tables(capsys, monkeypatch):
     monkeypatch.setattr(bench_heart, "TASKS", (10**4,))
     monkeypatch.setattr(bench_heart, "MACHINES", (720,))
@@ -115,6 +117,7 @@ def test_the_benchmark_of_the_heart_prints_its_tables(capsys, monkeypatch):
     assert "exact front: 53 vertices by" in out
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_braun_prints_a_line_for_each_instance(tmp_path, capsys):
     # Tasks of 2, 3 and 4 s on two equal machines: the bound is 4.5 s, the least makespan 5 s.
     (tmp_path / "u_x.0.gz").write_text("3 2\n2.0\n2.0\n3.0\n3.0\n4.0\n4.0\n")
@@ -139,6 +142,7 @@ def test_the_benchmark_of_heuristics_fails_on_a_makespan_that_is_not_the_publish
     assert capsys.readouterr().out.splitlines()[2].endswith("sufferage 6.0, published 6.1")
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_heuristics_counts_tasks(capsys, monkeypatch):
     monkeypatch.setattr(bench_heuristics, "TASKS", (100, 10**12))
     monkeypatch.setattr(bench_heuristics, "REPEATS", 1)
@@ -148,6 +152,7 @@ def test_the_benchmark_of_heuristics_counts_tasks(capsys, monkeypatch):
     assert [line[0] for line in lines if "refused" in line] == ["max-min", "sufferage"]
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_huge_bags_compares_with_highs(capsys):
     bench_huge.main(["--task-types", "400", "--machine-types", "80"])
     printed = capsys.readouterr().out
@@ -155,6 +160,7 @@ def test_the_benchmark_of_huge_bags_compares_with_highs(capsys):
     assert [float(apart) < 1e-6 for apart in re.findall(r"bound (\S+) apart", printed)] == [True] * 4
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_soft_prices_proves_a_small_gap(capsys):
     bench_gpu.main(["--device", "cpu", "--task-types", "9000", "--machine-types", "12"])
     value, bound, gap = re.search(r"value (\S+)   bound (\S+)   gap (\S+)", capsys.readouterr().out).groups()
@@ -162,6 +168,7 @@ def test_the_benchmark_of_soft_prices_proves_a_small_gap(capsys):
     assert float(gap) < 2e-4
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_facilities_prints_proved_gaps(capsys):
     bench_facility.main(["small", "--gap", "0.2"])
     words = capsys.readouterr().out.splitlines()[1].split()
@@ -171,6 +178,7 @@ def test_the_benchmark_of_facilities_prints_proved_gaps(capsys):
     assert words[-2:] == ["1", "hour"]
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_nsga2_stays_above_the_exact_front(capsys, monkeypatch):
     monkeypatch.setattr(bench_evolve, "ROUNDS", 1)
     monkeypatch.setattr(bench_evolve, "TASKS", 60)
@@ -195,8 +203,8 @@ def test_bench_without_a_name_lists_what_there_is():
     assert "reading      How long reading a bag takes" in done.stdout
 
 
-def test_ci_runs_the_same_script():
-    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("exec scripts/test")
+def test_ci_runs_everything():
+    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("exec scripts/test --all")
 
 
 def test_every_script_is_executable_or_sourced():

@@ -9,7 +9,7 @@ import pytest
 from lpsched.generate.data_sets import chapter_5, chapter_6_second
 from scripts import figure_thesis_5_5, thesis_fronts
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 
 @pytest.fixture

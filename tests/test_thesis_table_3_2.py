@@ -9,7 +9,7 @@ import pytest
 
 from scripts import figure_thesis_table_3_2
 
-pytestmark = pytest.mark.unwatched  # scripts are not covered code
+pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 
 
 def test_the_ranges_of_a_few_trials_are_near_those_of_the_thesis(monkeypatch, capsys):

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sys
 
+import pytest
+
 from scripts import figure_thesis_table_8_5
+
+pytestmark = pytest.mark.slow
 
 
 def test_canneal_and_streamcluster_save_what_the_thesis_says(monkeypatch, capsys, tmp_path):

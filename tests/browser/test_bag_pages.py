@@ -14,6 +14,8 @@ from lpsched.files.bags import read_bag
 from lpsched.pipeline.overview import overview
 from lpsched.reports.bag_page import solve_page
 
+pytestmark = pytest.mark.slow
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
 IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")

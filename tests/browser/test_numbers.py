@@ -5,8 +5,12 @@ import math
 import random
 from pathlib import Path
 
+import pytest
+
 from lpsched import display
 from lpsched.reports import page
+
+pytestmark = pytest.mark.slow
 
 NUMBERS = (Path(page.__file__).parent / "browser" / "numbers.js").read_text(encoding="utf-8")
 

@@ -9,6 +9,8 @@ from lpsched.reports.page import Picture, Section, Table, page
 from lpsched.reports.slider import Reading, Slider, Stretch, written
 from tests.browser.pages import HOSTILE, picture, slider, whole_page
 
+pytestmark = pytest.mark.slow
+
 LONG = "a_very_long_name_without_a_space_" * 6  # 198 letters
 WIDE = Table(
     tuple(f"column {at}" for at in range(12)), ((LONG, *["1,234,567.8 USD/h"] * 11),) * 3, numbers=True

@@ -4,6 +4,8 @@ import pytest
 
 from lpsched.reports.page import Section, Table, page
 
+pytestmark = pytest.mark.slow
+
 ROWS = (
     ("m10", "1,234.5", "12 %", "1.5 s", "-"),
     ("m2", "-3", "3 %", "20 s", "1.2"),

@@ -28,6 +28,7 @@ def stuck(folder, token, *, after=0):
     return {"name": "stuck", "command": ["sh", "-c", code], "environment": {"LPSCHED_TOKEN": token}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_everything_at_once_and_says_how_to_go_on(tmp_path, number):
     token = new_token()
@@ -72,6 +73,7 @@ def went_on(folder, bench, lpsched, *, runs, made):
     assert len((folder / "log").read_text().split()) == made
 
 
+@pytest.mark.slow
 def test_after_kill_9_nothing_is_left_running_and_resume_makes_only_the_missing_runs(tmp_path, lpsched):
     token = new_token()
     bench = write(tmp_path, applications=[stuck(tmp_path, token, after=1)], pairs="none")
@@ -85,6 +87,7 @@ def test_after_kill_9_nothing_is_left_running_and_resume_makes_only_the_missing_
     went_on(tmp_path, bench, lpsched, runs=2, made=1)
 
 
+@pytest.mark.slow
 def test_nobody_who_reads_the_answer_does_not_cost_the_file(tmp_path):
     output = tmp_path / "node.yaml"
     process = start(write(tmp_path, applications=[NAP], pairs="none"), output)

@@ -42,6 +42,7 @@ def test_a_reader_that_goes_away_ends_us_quietly():
         assert process.wait(timeout=60) == 141
 
 
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize(
     ("redirection", "code"),
     [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("> /dev/full", 2), ("2> /dev/full", 0)],
@@ -60,6 +61,7 @@ def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
     assert ("cannot print the answer: stdout is closed" in done.stderr) == (redirection == ">&-")
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_leaves_in_the_middle_of_a_long_answer_is_told_by_the_exit_code(unbuffered):
     # 2,000 prices are some 300 kB, more than a pipe holds; one line of it is read
@@ -101,6 +103,7 @@ def test_no_traceback_for_bad_input(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_ascii_terminal_gets_codes_for_letters_it_lacks(tmp_path):
     path = tmp_path / "b.json"
     path.write_text(json.dumps(SOUND | {"name": "blåbær"}))
@@ -111,6 +114,7 @@ def test_an_ascii_terminal_gets_codes_for_letters_it_lacks(tmp_path):
     assert json.loads(done.stdout)["instance"]["name"] == "blåbær"
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("colour", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_pipe_gets_no_colours_and_no_cut_lines(tmp_path, colour):
     path = tmp_path / "b.json"

@@ -53,6 +53,7 @@ def test_the_gap_says_what_was_tried_and_what_more_would_do(lpsched, hard):
     assert " limit: cut by the clock, a rerun may differ\n" in text
 
 
+@pytest.mark.slow
 def test_tight_is_closer_and_ends_at_the_limit(lpsched, hard):
     _, fast, _ = lpsched("solve", str(hard), "--json", "--effort", "fast")
     start = time.monotonic()
@@ -119,6 +120,7 @@ def test_ctrl_c_prints_what_was_found_and_ends_with_130(long, tmp_path):
     assert examine(bag, read_schedule(schedule)).measured.makespan_seconds == answer["value"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_twice_leaves_at_once(long):
     with at_work("solve", str(long), "--effort", "tight") as (process, read_until):
@@ -131,6 +133,7 @@ def test_ctrl_c_twice_leaves_at_once(long):
     assert "Traceback" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
 def test_progress_is_shown_on_a_terminal_and_on_stderr_only(hard):
     leader, follower = pty.openpty()

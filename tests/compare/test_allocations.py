@@ -36,6 +36,7 @@ def test_all_methods_stand_in_one_table_in_the_order_asked_for():
     assert len(result.rows()) == len(NAMES) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.unwatched
 def test_the_order_is_the_papers_on_its_small_platform():
     # Figure 2 of the paper: counting co-location pays, and the genetic algorithm passes the greedy one.

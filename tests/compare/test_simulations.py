@@ -253,6 +253,7 @@ def test_the_bound_is_rehearsed_once_before_it_is_timed(monkeypatch):
     assert steps == ["rehearsal", "bound", "bound"]
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("options", [{}, {"energy_gigajoules": 0.0005}])
 def test_who_knows_the_whole_day_earns_no_less_than_who_plans_without(options):
     result = simulate(drawn_day(**options), ["prices"], bound=True, offline=True, time_limit=1.0)

@@ -160,6 +160,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.rotate(10)
 @every
 def test_a_day_that_it_runs_passes_the_verifier(name):
     for period in PERIODS:

@@ -64,6 +64,7 @@ FORKING_BENCH = BENCH.replace(
 )
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("code", [CHILDREN, DAEMON, DEAF, STOPPED, FORKS])
 def test_nothing_is_left_of_a_program_that_takes_too_long(code):
     token = new_token()
@@ -72,6 +73,7 @@ def test_nothing_is_left_of_a_program_that_takes_too_long(code):
     assert not alive(token)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stops", ["", "kill -STOP $$; "], ids=["running", "stopped"])
 def test_a_program_that_is_ended_may_tidy_up(tmp_path, stops):
     tidy = f"trap 'echo > tidied; exit' TERM; echo > ready; {stops}while :; do sleep 0.01; done"
@@ -87,6 +89,7 @@ def test_nothing_is_left_of_those_beside_and_of_what_they_left(tmp_path):
     assert not alive(token)
 
 
+@pytest.mark.slow
 def test_a_process_that_forks_away_again_and_again_is_caught(tmp_path):
     token = new_token()
     walker = Program("it", ("/bin/sh", "-c", WALK), tmp_path, {"WALK": WALK, "LPSCHED_TOKEN": token})
@@ -142,6 +145,7 @@ def path_of(process):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "code"),
     [
@@ -167,6 +171,7 @@ def test_nothing_is_left_when_the_bench_is_ended(signals, code):
     assert process.returncode == -signals[-1]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_a_killed_bench_has_a_child_that_holds_its_pipes():
     # A child that was forked, and not started anew, keeps the keeper's stdin open after the bench is gone.
     token = new_token()

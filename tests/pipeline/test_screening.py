@@ -52,6 +52,7 @@ def test_numbers_beyond_doubles_keep_every_pair():
     assert screen.cheapest(Fraction(0), [Fraction(10) ** 400] * 2) == [[0, 1]] * 3
 
 
+@pytest.mark.slow
 def test_a_bag_of_many_pairs_is_proved_through_a_screen(monkeypatch):
     bag = middling(0, types=300)
     assert screen_of(bag) is None

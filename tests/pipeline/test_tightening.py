@@ -168,6 +168,7 @@ def medium(seed: int, per_machine: int) -> Bag:
     return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": 0.1}))
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(("seed", "per_machine", "closer"), [(1, 1, 10), (0, 3, 10), (0, 12, 1)])
 def test_a_medium_bag_comes_many_times_closer_to_its_bound(seed, per_machine, closer):
     before, after = tightened(medium(seed, per_machine), "profit", 4.0, profit_ratio=1.5)

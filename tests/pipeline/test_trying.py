@@ -84,6 +84,7 @@ def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
     assert first.schedule == second.schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["profit", "makespan"])
 def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
     bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()

@@ -13,27 +13,28 @@ from lpsched.pipeline.screening import PairScreen
 from models.whole_tasks import on_energy_grid, on_grid
 from tests.property.rows import OBJECTIVES, claims, curve_claims, drawn_case, drawn_prices, solved_claims
 
-BLOCKS = range(0, 200, 40)
+BLOCK = 10  # seeds of one test
 
 
-@pytest.mark.parametrize("start", BLOCKS)
-def test_no_schedule_is_excluded_by_any_prices(start):
-    for seed in range(start, start + 40):
-        case = drawn_case(seed)
-        prices = drawn_prices(case.bag, seed)
-        assert [claim for claim, is_true in claims(case, prices) if not is_true] == [], seed
+@pytest.mark.parametrize("seed", range(0, 200, BLOCK))
+def test_no_schedule_is_excluded_by_any_prices(seed):
+    for each in range(seed, seed + BLOCK):
+        case = drawn_case(each)
+        prices = drawn_prices(case.bag, each)
+        assert [claim for claim, is_true in claims(case, prices) if not is_true] == [], each
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_no_schedule_is_excluded_by_what_solve_claims(objective):
-    for seed in range(60):
-        held = solved_claims(drawn_case(seed), objective)
-        assert [claim for claim, is_true in held if not is_true] == [], seed
+@pytest.mark.parametrize("seed", range(0, 60, BLOCK))
+def test_no_schedule_is_excluded_by_what_solve_claims(objective, seed):
+    for each in range(seed, seed + BLOCK):
+        held = solved_claims(drawn_case(each), objective)
+        assert [claim for claim, is_true in held if not is_true] == [], each
 
 
-def test_no_schedule_is_excluded_along_the_front_and_the_price():
-    for seed in range(0, 120, 10):
-        assert [claim for claim, is_true in curve_claims(drawn_case(seed)) if not is_true] == [], seed
+@pytest.mark.parametrize("seed", range(0, 120, 10))
+def test_no_schedule_is_excluded_along_the_front_and_the_price(seed):
+    assert [claim for claim, is_true in curve_claims(drawn_case(seed)) if not is_true] == []
 
 
 def test_bounds_are_the_next_values_that_whole_tasks_may_take():

@@ -52,6 +52,7 @@ def test_nothing_is_waited_for_once_nothing_better_is_left():
     assert time.perf_counter() - start < 5.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_hundreds_of_tasks_come_near_the_bound(seed):
     rng = np.random.default_rng(seed)

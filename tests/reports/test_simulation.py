@@ -239,6 +239,7 @@ def test_of_many_machines_some_of_each_type_are_drawn(types, count):
     assert all(1 <= number <= count for _, number in timeline.machines)
 
 
+@pytest.mark.slow
 def test_a_full_day_of_a_hundred_machines_is_a_small_file():
     worths = [decaying(float(most)) for most in (8, 4, 2, 1)]
     tasks = [(0.0, 0, worths[n % 4]) for n in range(10_000)]

@@ -250,6 +250,7 @@ def test_at_its_own_price_the_curve_says_what_solve_says():
     assert all(each.value_at_from <= each.bound_at_from for each in curve.pieces)
 
 
+@pytest.mark.slow
 def test_what_a_search_proves_at_one_price_holds_at_all():
     bag = few_tasks()
     curve, lines = pipeline.price_curve(bag, points=30), price_curve(bag, points=30)

@@ -73,6 +73,7 @@ def test_limits_play_no_part_and_a_bag_without_watts_is_refused():
         feasible_region(replace(TWO, watts=None))
 
 
+@pytest.mark.slow
 def test_the_region_of_the_profit_paper_holds_its_front_and_its_best_profits():
     found = feasible_region(IDLE)
     points = {(each.energy_joules, each.makespan_seconds) for each in found.corners}

@@ -74,6 +74,7 @@ def cluster():
         yield address
 
 
+@pytest.mark.slow
 def test_workers_make_what_this_process_makes_though_one_is_killed(cluster, tmp_path):
     # 10 bags, 2 methods, 2 objectives: 40 runs. The worker of the first line is killed while it makes another.
     made = {"generate": "bag", "seeds": {"from": 0, "count": 9}, **TINY}
@@ -90,6 +91,7 @@ def test_workers_make_what_this_process_makes_though_one_is_killed(cluster, tmp_
     assert outcomes(list(read_runs(lines))) == outcomes(list(read_runs(calm)))
 
 
+@pytest.mark.slow
 def test_a_task_that_outlives_no_worker_is_a_failed_run():
     killed = distributed.KilledWorker("run-0", None, 3)  # allowed are three
     run = _given_up(tasks(1)[0], killed)
@@ -97,6 +99,7 @@ def test_a_task_that_outlives_no_worker_is_a_failed_run():
     assert run.reason == "the worker that made this run died, 4 times; memory may be short"
 
 
+@pytest.mark.slow
 def test_when_the_watch_is_over_only_what_workers_have_is_waited_for(cluster, tmp_path):
     toys = tasks(50, until=lambda number: str(tmp_path / "go") if number else None)
     watch = Watch()
@@ -111,6 +114,7 @@ def test_when_the_watch_is_over_only_what_workers_have_is_waited_for(cluster, tm
     assert len(list(DaskCrew(cluster).work_off(make, tasks(3), watch=Watch()))) == 3  # nobody is in the way
 
 
+@pytest.mark.slow
 def test_a_worker_with_other_packages_is_refused(cluster, monkeypatch):
     needed = (("lpsched", "9.9"), ("numpy", None), ("Python", f"3.{sys.version_info.minor}"))
     monkeypatch.setattr(dask_crew, "installed", lambda: needed)
@@ -121,6 +125,7 @@ def test_a_worker_with_other_packages_is_refused(cluster, monkeypatch):
         list(DaskCrew(cluster).work_off(make, tasks(2), watch=Watch()))
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_load_our_code_is_told(cluster, monkeypatch):
     module = types.ModuleType("only_here")
     exec("def make(task): return task", module.__dict__)  # noqa: S102
@@ -129,6 +134,7 @@ def test_a_cluster_that_cannot_load_our_code_is_told(cluster, monkeypatch):
         list(DaskCrew(cluster).work_off(module.make, tasks(2), watch=Watch()))
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_waited_for_and_told_when_it_is_lost(monkeypatch, caplog):
     monkeypatch.setattr(dask_crew, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr(dask_client, "CONNECTING_SECONDS", 1.0)
@@ -159,6 +165,7 @@ def swept():
     gc.collect()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("swept")
 @pytest.mark.parametrize("address", ["", " ", "nonsense", "tcp://", "tcp://127.0.0.1:99999", "udp://a:1"])
 def test_an_address_that_is_none_is_told(address, monkeypatch):

@@ -17,7 +17,10 @@ from tests.studies.declared import TINY, study_file
 
 ROOT = Path(__file__).parent.parent.parent
 LPSCHED = [sys.executable, "-m", "lpsched"]
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way"),
+    pytest.mark.slow,
+]
 
 
 def begun(study, lines, *options):

@@ -27,6 +27,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(local_crew, "DEATHS", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_two_processes_make_what_one_makes_whoever_dies(tmp_path):
     # Task 3 kills its process the first time only, task 5 always, and task 7 raises what it should not.
@@ -48,6 +49,7 @@ def test_two_processes_make_what_one_makes_whoever_dies(tmp_path):
     assert len(processes - {os.getpid()}) >= 2
 
 
+@pytest.mark.slow
 def test_a_process_has_one_thread_does_not_hear_ctrl_c_and_ends_with_whoever_wanted_its_runs(monkeypatch):
     for name in ONE_THREAD:
         monkeypatch.delenv(name, raising=False)
@@ -79,6 +81,7 @@ def test_when_the_watch_is_over_the_run_under_way_is_kept_and_no_other_begun(tmp
     assert not (tmp_path / "run-2").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_processes_that_cannot_even_begin_are_told(monkeypatch):
     monkeypatch.setattr(local_crew, "_begin", end_at_once)

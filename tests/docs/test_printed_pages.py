@@ -12,7 +12,7 @@ import pytest
 from scripts.heat_runs import TITLES
 from scripts.parallel_days import SETTINGS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 METHODS = (DOCS / "methods.md").read_text(encoding="utf-8")
 THESIS = (DOCS / "thesis-days.md").read_text(encoding="utf-8")
