@@ -3,8 +3,8 @@
 `scripts/test` runs the quick suite; `scripts/test --all` sets LPSCHED_TESTS=all and runs everything. The quick suite
 
 - leaves out tests marked `slow`: processes that are killed, clusters, browsers, benchmarks, figures;
-- of a test that is parametrised by `seed`, runs a few seeds, and of one marked `rotate(n)`, n of its cases. Which
-  ones follows from the day: all come round within as many days as there are portions. LPSCHED_ROTATION=NUMBER
+- of a test that is parametrised by `seed`, runs a few seeds, of one marked `rotate(n)`, n of its cases, and of a
+  module marked `rotate_tests(n)`, n of its tests. Which ones follows from the day: all come round within as many days as there are portions. LPSCHED_ROTATION=NUMBER
   repeats the choice of another day;
 - of a property test, draws the first examples only. These are the same each time.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ALL: Final = os.environ.get("LPSCHED_TESTS") == "all"
 SEEDS: Final = 2  # of a test, at a time
-EXAMPLES: Final = 8  # of a property test
+EXAMPLES: Final = 6  # of a property test
 SECONDS_PER_DAY: Final = 86_400
 # Test processes inherit the number from the one that starts them, so that midnight does not come between them.
 ROTATION: Final = int(os.environ.setdefault("LPSCHED_ROTATION", str(int(time.time()) // SECONDS_PER_DAY)))
@@ -42,29 +42,34 @@ def taken(cases: int, few: int, rotation: int) -> list[int]:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of the quick suite in the list, and fewer examples of property tests."""
-    families = defaultdict(list)
+    modules: dict[str, dict[str, list[pytest.Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        families[item.nodeid.partition("[")[0]].append(item)
-    kept, left_out = [], []
-    for family in families.values():
-        chosen = _chosen(family)
-        for item in family:
-            (kept if item in chosen and item.get_closest_marker("slow") is None else left_out).append(item)
-    for item in kept:
+        if item.get_closest_marker("slow") is None:
+            test = item.nodeid.partition("[")[0]
+            modules[test.partition("::")[0]][test].append(item)
+    chosen = {case for tests in modules.values() for test in _some_tests(tests) for case in _some_cases(test)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+    for item in items:
         draw_few(getattr(item, "obj", None))
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
 
 
-def _chosen(family: list[pytest.Item]) -> set[pytest.Item]:
+def _some_tests(tests: dict[str, list[pytest.Item]]) -> list[list[pytest.Item]]:
+    """Return the tests of one module that this rotation takes, each with its cases."""
+    every = list(tests.values())
+    mark = every[0][0].get_closest_marker("rotate_tests")
+    return every if mark is None else [every[place] for place in taken(len(every), mark.args[0], ROTATION)]
+
+
+def _some_cases(cases: list[pytest.Item]) -> list[pytest.Item]:
     """Return the cases of one test that this rotation takes."""
-    mark = family[0].get_closest_marker("rotate")
+    mark = cases[0].get_closest_marker("rotate")
     if mark is not None:
-        return {family[place] for place in taken(len(family), mark.args[0], ROTATION)}
-    seeds = [getattr(item, "callspec", None) and item.callspec.params.get("seed") for item in family]  # type: ignore[attr-defined]
+        return [cases[place] for place in taken(len(cases), mark.args[0], ROTATION)]
+    seeds = [getattr(case, "callspec", None) and case.callspec.params.get("seed") for case in cases]  # type: ignore[attr-defined]
     different = list(dict.fromkeys(seeds))
     few = {different[place] for place in taken(len(different), SEEDS, ROTATION)}
-    return {item for item, seed in zip(family, seeds, strict=True) if seed is None or seed in few}
+    return [case for case, seed in zip(cases, seeds, strict=True) if seed is None or seed in few]
 
 
 def draw_few(test: Any) -> None:

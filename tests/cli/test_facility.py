@@ -138,6 +138,7 @@ def test_what_no_allocation_can_keep_is_told_with_exit_1(lpsched):
     assert "even if all nodes are idle" in err
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(
     "command",
     [

@@ -82,7 +82,7 @@ def test_an_interrupt_before_the_command_begins_is_exit_130(bag, capsys, monkeyp
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "app", interrupt)
+    monkeypatch.setattr(cli, "_command", lambda: interrupt)
     assert run(["solve", bag]) == 130
     assert capsys.readouterr().err == "lpsched: interrupted\n"
     monkeypatch.setattr(cli, "main", interrupt)

@@ -21,6 +21,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_command_draws_and_writes_a_page(command, lpsched, tmp_path):
     figure, report = tmp_path / "a.svg", tmp_path / "a.html"

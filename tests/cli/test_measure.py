@@ -45,6 +45,7 @@ def metered(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_a_user_command_as_meter_ends_in_a_bag_and_a_facility_that_are_accepted(metered, lpsched):
     code, solved, _ = lpsched("solve", str(metered / "bag.yaml"), "--objective", "energy", "--json")
     assert (code, solved["status"]) == (0, "optimal")

@@ -42,7 +42,7 @@ def test_a_reader_that_goes_away_ends_us_quietly():
         assert process.wait(timeout=60) == 141
 
 
-@pytest.mark.rotate(2)
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(
     ("redirection", "code"),
     [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("> /dev/full", 2), ("2> /dev/full", 0)],

@@ -169,6 +169,7 @@ def test_each_trial_is_another_draw_and_all_policies_see_it():
     assert alone.policies[0].runs[0].utility == result.policies[0].runs[1].utility
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_answers():
     clusters = drawn_clusters(20)
     alone = simulate(clusters, ["random", "easy"], trials=2)

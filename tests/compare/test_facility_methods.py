@@ -33,6 +33,7 @@ def found(instance, method, **options):
     return allocate(instance, method=method, generations=GENERATIONS[method], **options)
 
 
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("colocation", [True, False], ids=["aware", "blind"])
 def test_value_gap_and_power_are_measured_and_below_the_bound(method, colocation):

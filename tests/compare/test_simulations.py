@@ -156,6 +156,7 @@ def test_another_seed_is_another_answer_of_a_policy_that_draws():
     assert one != two
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_answers():
     day = drawn_day(30)
     alone = simulate(day, ["random-batch", "min-min"], trials=2)

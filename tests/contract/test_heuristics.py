@@ -138,6 +138,7 @@ def split_in_two(types, which):
     return (*types[:which], *parts, *types[which + 1 :])  # fmt: skip
 
 
+@pytest.mark.rotate(4)
 @pytest.mark.parametrize("which", [0, 4])
 def test_a_task_type_split_in_two_changes_no_load(name, which):
     if name == "random":

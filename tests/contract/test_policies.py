@@ -66,6 +66,7 @@ def unmovable_at(state, decided, known):
     return late
 
 
+@pytest.mark.rotate(8)
 @every
 def test_it_maps_as_defined_and_leaves_out_only_what_the_next_event_decides_anew(name):
     stopped = 0
@@ -88,6 +89,7 @@ def test_it_maps_as_defined_and_leaves_out_only_what_the_next_event_decides_anew
     )  # batch mode stops early now and then; immediate mode never
 
 
+@pytest.mark.rotate(8)
 @every
 def test_its_answers_are_legal(name):
     for seed in range(STATES):

@@ -124,6 +124,7 @@ def exact():
     return front(BAG)
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("generations", [0, 1, 25])
 def test_a_schedule_of_every_vertex_of_the_exact_front_is_kept_or_beaten(generations):
     # A small population, so that crowding throws points out.

@@ -65,6 +65,7 @@ def test_seconds_and_watts_have_the_means_and_variations_of_the_thesis():
     assert watts.mean() == pytest.approx(66 + 133, rel=0.03)
 
 
+@pytest.mark.slow
 def test_33_000_means_33_000():
     # Six days: Gaussian numbers and arrivals together have a variance of 1.1 x 33,000 a day, so the sum has a
     # deviation of sqrt(1.1 x 198,000) = 467. Four of these are 0.9 %.
@@ -100,6 +101,7 @@ def test_mean_numbers_have_the_variance_of_the_thesis_and_keep_their_mean_when_f
     assert few.mean() == pytest.approx(0.01, rel=0.05)
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(("tasks", "printed"), [(33_000, 65_051), (50_000, 98_708)])
 def test_the_naive_bound_of_the_thesis_is_met(tasks, printed):
     # Section 2.7.1, mean of 50 trials: every task starts at once on its fastest machine; what ends in the period.

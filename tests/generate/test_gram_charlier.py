@@ -37,6 +37,7 @@ FAR = [(*each, 0.05) for each in INSIDE + CLIPPED]  # from the floor
 NEAR = [(*each, 0.3) for each in [(0.0, 3.0), (0.3, 3.5), *CLIPPED]]
 
 
+@pytest.mark.rotate(4)
 @pytest.mark.parametrize(("skewness", "kurtosis", "variation"), FAR + NEAR)
 def test_large_samples_have_all_four_moments(skewness, kurtosis, variation):
     wanted = Moments(87.5, 87.5 * variation, skewness, kurtosis)

@@ -186,6 +186,7 @@ def test_a_table_of_junk_gives_a_bounded_number_of_faults():
     assert len(faults_of(raw)) == 2000
 
 
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize(
     ("change", "where"),
     [

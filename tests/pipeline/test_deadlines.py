@@ -125,6 +125,7 @@ def test_who_finds_nothing_says_what_was_tried_and_what_is_proved(monkeypatch):
         solve_fast(simple_bag([[7.0], [5.0], [3.0]], [1, 1, 2], [2]), deadline=9.5)
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_with_more_effort_a_deadline_is_met_or_refuted_by_the_makespan(monkeypatch, objective):
     # The same four tasks: no schedule is shorter than 10 s, and one of 10 s is found, though no other way finds it.

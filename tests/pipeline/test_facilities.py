@@ -127,6 +127,7 @@ def test_large_facilities_are_proved_exactly_on_request_only(monkeypatch):
     assert result.bound == pytest.approx(proved.bound, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_stopped_search_still_has_a_verified_value_and_a_bound():
     instance = generate_facility("small", np.random.default_rng(3))
     watch = Watch(listener=lambda progress: watch.stop() if progress.stage == "outlets" else None)

@@ -82,6 +82,7 @@ def test_whole_tasks_may_need_a_higher_price_than_split_ones():
     assert (need.needed, need.enough) == pytest.approx((8.0, 8.4), rel=1e-12)
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("bag", [TINY, VIDEO])
 def test_the_price_needed_is_the_break_even_price_of_the_curve(bag):
     need, curve = (
@@ -142,6 +143,7 @@ def test_dearer_electricity_turns_the_thrifty_way():
     assert [piece.to_price_per_kwh for piece in found.pieces][-1] is None
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(
     ("bag", "terms"),
     [
@@ -327,6 +329,7 @@ def test_a_cap_at_the_idle_floor_of_one_more_leaves_no_schedule():
     assert need.most_more == 0
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(
     ("bag", "terms"),
     [

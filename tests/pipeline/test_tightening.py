@@ -22,6 +22,8 @@ from scripts import bench_tight
 from tests.property.tiny import Case, Ledger, cases
 from tests.support import half_full, simple_bag
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 GAP = 1e-4
 
 

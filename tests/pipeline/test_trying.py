@@ -44,6 +44,7 @@ def test_a_neighbour_of_the_relaxation_may_round_better_and_never_worse():
     assert max(gains) > 0.0
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("objective", ["profit", "makespan", "energy"])
 def test_more_effort_is_never_worse(objective):
     bag = middling(2, types=8, machines=3)

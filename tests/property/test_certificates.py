@@ -355,6 +355,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.rotate(20)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("terms", TERMS, ids=["its-own-terms", "other-terms"])
 @pytest.mark.parametrize("changed", CHANGED.values(), ids=CHANGED)

@@ -18,6 +18,8 @@ from models.sensitivity import most_of_use, rate_at_electricity, rate_with
 from tests.property.bags import Ranges, priced_bags
 from tests.property.tiny import Case, case_of, cases
 
+pytestmark = pytest.mark.rotate_tests(2)
+
 HOUR = 3600
 SMALL = Ranges(
     seconds=st.integers(1, 6).map(float),

@@ -24,6 +24,7 @@ def test_no_schedule_is_excluded_by_any_prices(seed):
         assert [claim for claim, is_true in claims(case, prices) if not is_true] == [], each
 
 
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("seed", range(0, 60, BLOCK))
 def test_no_schedule_is_excluded_by_what_solve_claims(objective, seed):

@@ -52,6 +52,7 @@ def test_loads_beyond_the_room_are_left_out():
     assert load_a[np.isfinite(load_b)].max() == 1.0
 
 
+@pytest.mark.slow
 def test_most_pairs_of_machines_come_to_their_best():
     least, reached = [], []
     for seed in range(6):

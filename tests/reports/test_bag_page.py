@@ -29,6 +29,8 @@ from lpsched.risk.options import RiskOptions
 from tests.reports.html_reader import Reader
 from tests.support import half_full, simple_bag
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
 HOSTILE = "</script><script>alert(1)</script>"
@@ -182,6 +184,7 @@ def test_a_tight_answer_and_its_risk_are_told():
     assert risk_section(found.risk).parts[1].rows == tuple(found.risk.rows())
 
 
+@pytest.mark.slow
 def test_names_are_shown_and_never_run():
     bag = Bag(
         HOSTILE,

@@ -35,6 +35,8 @@ from tests.reports.html_reader import Reader
 from tests.reports.test_simulation import printed, texts
 from tests.simulated_clusters import drawn_clusters, three_tasks, waiting_tasks
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 NOTHING = ClustersSchedule(())
 
 

@@ -151,6 +151,7 @@ def busy_time(axes):
     return sum(each.patches[0].get_height() for each in drawn)
 
 
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize(
     "room",
     [
@@ -174,6 +175,7 @@ def test_every_room_can_be_drawn_without_a_warning(room):
         assert legend.get_window_extent(renderer).width <= width
 
 
+@pytest.mark.slow
 def test_five_thousand_nodes_make_no_huge_file():
     content = picture_bytes(room_picture(*plain_room(nodes=5000, kinds=12, cores=4)), ".svg")
     assert len(content) < 500_000

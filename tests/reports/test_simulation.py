@@ -31,6 +31,8 @@ from tests.reports.html_reader import Reader
 from tests.result.test_simulation import run, simulation
 from tests.simulated import drawn_day
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 
 @pytest.fixture(scope="module")
 def day():
@@ -54,6 +56,7 @@ def texts(figure):
     return [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_needs_nothing_else(day, result):
     text = simulation_page(day, result)
     page = Reader(text)

@@ -27,6 +27,7 @@ KINDS = [
 WEIGHTS = [front.MAKESPAN, front.ENERGY, front.Weights(1.0, 2_000.0)]
 
 
+@pytest.mark.rotate(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("seed", [0, 1])

@@ -13,6 +13,8 @@ from lpsched.pipeline.price_stretches import price_stretches
 from lpsched.relaxation import Regime
 from lpsched.reports.price_slider import EXPLANATION
 
+pytestmark = pytest.mark.rotate_tests(2)
+
 # Sixteen tasks on five machines: whole tasks need some 3.5 % more for profit than split ones.
 MID = Bag(
     "mid",

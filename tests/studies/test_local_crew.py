@@ -62,6 +62,7 @@ def test_a_process_has_one_thread_does_not_hear_ctrl_c_and_ends_with_whoever_wan
     assert not is_running(told["process"])
 
 
+@pytest.mark.slow
 def test_when_the_watch_is_over_the_run_under_way_is_kept_and_no_other_begun(tmp_path):
     # The process holds two: the first ends only after the watch was stopped, and the second is given back.
     toys = tasks(9, begun=str(tmp_path), until=str(tmp_path / "go"))

@@ -22,6 +22,8 @@ from lpsched.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.simulation.small_days import flat_day
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 HOUR = 3600.0
 
 
