@@ -24,6 +24,7 @@ from typing import Any, Final
 import pytest
 
 from lpsched.cli.main import run as run_lpsched
+from tests.selection import ROTATION, taken
 
 ROOT: Final = Path(__file__).parent.parent.parent
 COMMAND: Final = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
@@ -108,11 +109,17 @@ class Page:
                 self,
                 number,
                 id=f"{self.name}: {command}"[:100],
-                marks=[pytest.mark.slow] if SLOW.search(command) else [],
+                marks=[pytest.mark.slow] if SLOW.search(command) or _has_its_turn_later(command) else [],
             )
             for number, (command, _) in enumerate(self.commands)
             if not NOT_HERE.search(command)
         ]
+
+
+def _has_its_turn_later(command: str) -> bool:
+    """Tell whether a command takes long and others like it are run today."""
+    today = [LONG[place] for place in taken(len(LONG), 1, ROTATION)]
+    return any(part in command for part in LONG if part not in today)
 
 
 def run(command: str, folder: Path) -> str:
