@@ -41,9 +41,10 @@ TIMED: Final = ("seconds", "ms/event")  # columns with how long something took, 
 NOT_HERE: Final = re.compile(
     "^(scripts/|python |dask )|--scheduler"
 )  # they install, take minutes, or need a cluster
-SLOW: Final = re.compile(
-    r"--offline|--trials|,ga,|facility-small.yaml$"
-)  # from 4 s on; the README's are quick
+SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # more than 4 s
+# The README's commands of 5 to 15 s are run in turn.
+LONG: Final = ("--report page.html", "energy-2k.yaml --policy fcfs", "--generations 200")
+
 
 # How near numbers must be, as a share, by the first pattern that the command has. By default they are the same.
 NEARLY: Final = (
