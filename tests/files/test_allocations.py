@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import as_dict, read_allocation, write_allocation
 from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
-from tests.support import AWKWARD, SOUND
+from tests.support import AWKWARD
 from tests.verify.small_facility import SMALL
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -73,40 +72,6 @@ def changed(allocation, place, value):
 
 
 PATTERN = ["nodes", 0, "patterns", 0]
-PART = ["nodes", 0, "cores", 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([], "the file: found a list of 0, needs a mapping with the keys format, form, outlets_celsius, nodes"),
-        (SOUND, "format: found the text 'lpsched-bag/1', needs 'lpsched-allocation/1'; name an allocation file"),
-        (changed(GANG, ["format"], ...), "format: found nothing, needs the key 'format'; add it"),
-        (changed(GANG, ["form"], ...), "form: found nothing, needs the key 'form'; add it"),
-        (changed(GANG, ["form"], "bands"), "form: found the text 'bands', needs 'gang' or 'cores'; say which"),
-        (changed(GANG, ["form"], ["gang"]), "form: found a list of 1, needs 'gang' or 'cores'; say which"),
-        (changed(GANG, ["form"], "cores"), "nodes[0].cores: found nothing, needs the key 'cores'; add it"),
-        (changed(GANG, ["outlets_celsius", 0], "cold"), "outlets_celsius[0]: found the text 'cold', needs a number"),
-        (changed(GANG, ["outlets_celsius"], 20.0), "outlets_celsius: found 20.0, needs a list; correct it"),
-        (changed(GANG, ["nods"], []), "nods: found an unknown key"),
-        (changed(GANG, ["nodes"], None), "nodes: found nothing (null), needs a list; correct it"),
-        (changed(GANG, ["nodes", 0], 7), "nodes[0]: found 7, needs a mapping with the keys count, patterns"),
-        (changed(GANG, ["nodes", 0, "count"], 0), "nodes[0].count: found 0, needs a whole number from 1 up"),
-        (changed(GANG, ["nodes", 0, "count"], 10**9), "nodes[0].count: found 1000000000, needs a whole number from 1 up, and at most 1000000 nodes in all"),
-        (changed(GANG, [*PATTERN, "share"], value=True), "nodes[0].patterns[0].share: found true (a yes/no value), needs a number"),
-        (changed(GANG, [*PATTERN, "share"], float("nan")), "nodes[0].patterns[0].share: found NaN, needs a number"),
-        (changed(GANG, [*PATTERN, "share"], 10**320), "nodes[0].patterns[0].share: found a whole number near 10^320"),
-        (changed(GANG, [*PATTERN, "runs", 0, "cores"], 1.5), "nodes[0].patterns[0].runs[0].cores: found 1.5, needs a whole number"),
-        (changed(GANG, [*PATTERN, "runs", 0, "task_type"], 3), "nodes[0].patterns[0].runs[0].task_type: found 3, needs a name"),
-        (changed(BY_CORE, [*PART, "fraction"], ...), "nodes[0].cores[0][0].fraction: found nothing, needs the key 'fraction'"),
-        (changed(BY_CORE, [*PART, "p_state"], 1), "nodes[0].cores[0][0].p_state: found 1, needs a name; put it in quotes"),
-        (changed(BY_CORE, ["nodes", 0, "cores", 1], {}), "nodes[0].cores[1]: found a mapping of 0, needs a list"),
-    ],
-)  # fmt: skip
-def test_what_is_not_an_allocation_is_refused_with_its_place(tmp_path, content, message):
-    (tmp_path / "a.json").write_text(json.dumps(content))
-    with pytest.raises(InstanceError, match=re.escape(message)):
-        read_allocation(tmp_path / "a.json")
 
 
 def test_all_faults_are_told_at_once(tmp_path):

@@ -66,21 +66,7 @@ NODES = "needs nodes as in 1-4;9; correct it"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "nodes: found no such column, needs the columns task, cluster, start_seconds, nodes; add it"),
-        ("task,cluster,node,start_seconds\n", "did you mean 'nodes'?"),
-        (HEADER + "0,c0,1\n", "line 2: found 3 cells, needs 5, as in the header; complete the row"),
-        (HEADER + "x,c0,,0,1\n", "rows[0].task (line 2): found the text 'x', needs a whole number; correct it"),
-        (HEADER + "0,,,0,1\n", "rows[0].cluster (line 2): found nothing (null), needs a name; put it in quotes"),
-        (HEADER + "0,c0,,nan,1\n", "rows[0].start_seconds (line 2): found the text 'nan', needs a number; correct it"),
-        (HEADER + "0,c0,,0,\n", f"rows[0].nodes (line 2): found nothing (null), {NODES}"),
-        (HEADER + "0,c0,,0,1;;2\n", f"rows[0].nodes (line 2): found the text '1;;2', {NODES}"),
-        (HEADER + "0,c0,,0,1-2-3\n", f"rows[0].nodes (line 2): found the text '1-2-3', {NODES}"),
-        (HEADER + "0,c0,,0,-1\n", f"rows[0].nodes (line 2): found the text '-1', {NODES}"),
-        (HEADER + "0,c0,,0,1.5\n", f"rows[0].nodes (line 2): found the text '1.5', {NODES}"),
-        (HEADER + "0,c0,,0,n1\n", f"rows[0].nodes (line 2): found the text 'n1', {NODES}"),
-        (HEADER + "0,c0,,0,\u0661\n", f"rows[0].nodes (line 2): found the text '\u0661', {NODES}"),
         (HEADER + f"0,c0,,0,{'9' * 5000}\n", NODES),
-        (HEADER + "0,c0,,0,1\n" * 5, "the file: found more than 4 rows, needs at most 4: each task of the clusters once; remove the others"),
     ],
 )  # fmt: skip
 def test_what_is_no_schedule_is_refused_with_its_place(tmp_path, text, message):

@@ -46,27 +46,6 @@ def test_numbers_of_a_parquet_may_be_of_other_types(tmp_path):
     assert read_day_schedule(DAY, tmp_path / "s.parquet") == DaySchedule((PlacedTask(1, "cpu", 2, 7.0),))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "start_seconds: found no such column, needs the columns task, machine_type, machine, start_seconds; add it"),
-        ("task,machine_type,machine,strat_seconds\n", "did you mean 'start_seconds'?"),
-        (HEADER + "0,cpu,1\n", "line 2: found 3 cells, needs 5, as in the header; complete the row"),
-        (HEADER + "x,cpu,1,,0\n", "rows[0].task (line 2): found the text 'x', needs a whole number; correct it"),
-        (HEADER + "0,cpu,1.5,,0\n", "rows[0].machine (line 2): found 1.5, needs a whole number; correct it"),
-        (HEADER + "0,,1,,0\n", "rows[0].machine_type (line 2): found nothing (null), needs a name; put it in quotes"),
-        (HEADER + "0,cpu,1,,\n", "rows[0].start_seconds (line 2): found nothing (null), needs a number; correct it"),
-        (HEADER + "0,cpu,1,,nan\n", "rows[0].start_seconds (line 2): found the text 'nan', needs a number; correct it"),
-        (HEADER + "0,cpu,1,,.inf\n", "rows[0].start_seconds (line 2): found infinity, needs a number; correct it"),
-        (HEADER + "0,cpu,1,,0\n" * 5, "the file: found more than 4 rows, needs at most 4: each task of the day once; remove the others"),
-    ],
-)  # fmt: skip
-def test_what_is_no_schedule_is_refused_with_its_place(tmp_path, text, message):
-    (tmp_path / "s.csv").write_text(text)
-    with pytest.raises(InstanceError, match=re.escape(message)):
-        read_day_schedule(DAY, tmp_path / "s.csv")
-
-
 @pytest.mark.parametrize("piece", [1, 4096])
 def test_all_faults_come_at_once(tmp_path, monkeypatch, piece):
     monkeypatch.setattr("lpsched.files.rows.PIECE", piece)

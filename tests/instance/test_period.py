@@ -77,46 +77,9 @@ def test_the_hash_tells_periods_apart_and_not_who_made_the_day():
 
 
 @pytest.mark.parametrize(
-    ("period", "fault"),
-    [
-        pytest.param(7, "period: found 7, needs a mapping; see 'lpsched schema day'", id="no-mapping"),
-        pytest.param({"length": 3}, "period.length: found an unknown key, needs one of warm_up_seconds, length_seconds, edge, energy_constraint_joules; did you mean 'length_seconds'?", id="unknown-key"),
-        pytest.param({"warm_up_seconds": -1}, "period.warm_up_seconds: found -1, needs seconds: a number from 0 to 1e+30; correct it", id="negative"),
-        pytest.param({"warm_up_seconds": None}, "period.warm_up_seconds: found nothing (null), needs seconds: a number from 0 to 1e+30; write it as a plain number", id="null"),
-        pytest.param({"length_seconds": 0}, "period.length_seconds: found 0, needs seconds: a number from 1e-30 to 1e+30; correct it", id="no-time-at-all"),
-        pytest.param({"length_seconds": math.inf}, "period.length_seconds: found infinity, needs seconds: a number from 1e-30 to 1e+30; correct it", id="endless"),
-        pytest.param({"length_seconds": "1 h"}, "period.length_seconds: found the text '1 h', needs seconds: a number from 1e-30 to 1e+30; write it as a plain number", id="a-text"),
-        pytest.param({"edge": "cut"}, "period.edge: found the text 'cut', needs prorated or completed; see 'lpsched schema day'", id="another-edge"),
-        pytest.param({"edge": ["prorated"]}, "period.edge: found a list of 1, needs prorated or completed; see 'lpsched schema day'", id="edge-a-list"),
-        pytest.param({"energy_constraint_joules": math.nan}, "period.energy_constraint_joules: found NaN, needs joules: a number from 0 to 1e+30; correct it", id="no-energy"),
-        pytest.param({"edge": "completed"}, "period.length_seconds: found nothing, needs a length, since tasks count that end before the period does; add it, or let the edge be prorated", id="completed-without-end"),
-        pytest.param({"warm_up_seconds": 1e20, "length_seconds": 1}, "period.length_seconds: found 1.0 s after a warm-up of 1e+20 s, needs an end that can be told from the begin; lengthen it, or shorten the warm-up", id="lost-in-rounding"),
-    ],
-)  # fmt: skip
-def test_each_fault_of_a_period_is_told_in_full(period, fault):
-    assert faults_of(period=period) == [fault]
-
-
-@pytest.mark.parametrize(
     ("note", "fault"),
     [
-        pytest.param([3], "made_by: found a list of 1, needs a mapping with the generator's name, its seed and its options; leave it out where no generator made the file", id="no-mapping"),
-        pytest.param({"seed": 3}, "made_by.generator: found nothing, needs the key 'generator'; add it, or leave out the whole", id="no-name"),
-        pytest.param({"generator": "essc"}, "made_by.seed: found nothing, needs the key 'seed'; add it, or leave out the whole", id="no-seed"),
-        pytest.param(NOTE | {"generator": 3}, "made_by.generator: found 3, needs the name of a generator; see 'lpsched generate day'", id="name-a-number"),
-        pytest.param(NOTE | {"seed": 1.5}, "made_by.seed: found 1.5, needs a whole number from 0 to 2^128 - 1; correct it", id="seed-not-whole"),
-        pytest.param(NOTE | {"seed": True}, "made_by.seed: found true (a yes/no value), needs a whole number from 0 to 2^128 - 1; correct it", id="seed-yes"),
-        pytest.param(NOTE | {"seed": 2**128}, "made_by.seed: found a whole number near 10^38, needs a whole number from 0 to 2^128 - 1; correct it", id="seed-too-large"),
         pytest.param(NOTE | {"counts": [1] * 1001}, "made_by.counts: found a list of 1001, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="long-list"),
-        pytest.param(NOTE | {"hours": None}, "made_by.hours: found nothing (null), needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="null"),
-        pytest.param(NOTE | {"hours": math.inf}, "made_by.hours: found infinity, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="endless"),
-        pytest.param(NOTE | {"counts": ["a"]}, "made_by.counts: found a list of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="list-of-texts"),
-        pytest.param(NOTE | {"counts": [True]}, "made_by.counts: found a list of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="list-of-yes"),
-        pytest.param(NOTE | {"counts": {"a": 1}}, "made_by.counts: found a mapping of 1, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="not-flat"),
-        pytest.param(NOTE | {"text": "a" * 1001}, "made_by.text: found a text of 1,001 characters, needs at most 1,000; shorten it", id="long-text"),
-        pytest.param(NOTE | {"big": 10**40}, "made_by.big: found a whole number near 10^40, needs a number, a text, yes or no, or a list of at most 1,000 numbers; correct it, or drop the key", id="huge"),
-        pytest.param(NOTE | {" a": 1}, "made_by. a: found ' a', with a blank at its end, needs a name: 1 to 200 printable characters, no blank at either end; remove the blank", id="bad-name"),
-        pytest.param({str(k): k for k in range(101)}, "made_by: found a mapping of 101, needs at most 100 keys; drop some", id="endless-note"),
     ],
 )  # fmt: skip
 def test_each_fault_of_a_note_is_told_in_full(note, fault):
