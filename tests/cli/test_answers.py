@@ -11,6 +11,8 @@ import pytest
 from lpsched import pipeline
 from lpsched.pipeline import overview as overviews
 
+pytestmark = pytest.mark.rotate_tests(12)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, VIDEO = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "video-transcoding.yaml")
 

@@ -12,6 +12,8 @@ from lpsched.files.facilities import write_facility
 from lpsched.pipeline import facilities
 from tests.paper_facility import paper_facility
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 TINY = str(Path(__file__).parent.parent.parent / "instances" / "facility-tiny.yaml")
 
 

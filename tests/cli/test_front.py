@@ -14,6 +14,8 @@ from lpsched.files.days import write_day
 from lpsched.generate.data_sets import chapter_5
 from lpsched.watch import Watch
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, FACILITY = str(INSTANCES / "tiny.yaml"), str(INSTANCES / "facility-tiny.yaml")
 SHORT = ("--compare", "nsga2", "--generations", "3")

@@ -19,6 +19,8 @@ from lpsched.heuristics import forget, names, register
 from lpsched.schedule.tasks import TaskRow
 from tests.support import sound
 
+pytestmark = pytest.mark.rotate_tests(6)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, VIDEO, ROOM = (
     str(INSTANCES / name) for name in ("tiny.yaml", "video-transcoding.yaml", "facility-tiny.yaml")

@@ -11,6 +11,8 @@ import yaml
 from lpsched.cli.main import run
 from lpsched.files.measurements import read_measurements
 
+pytestmark = pytest.mark.rotate_tests(8)
+
 CORES = sorted(os.sched_getaffinity(0))
 PLACES = [[CORES[0]], [CORES[-1]]]  # one and the same on a machine of one core
 NAP = {"name": "nap", "command": ["sleep", "0.02"], "count": 4}

@@ -16,6 +16,8 @@ from lpsched.studies.serial_crew import SerialCrew
 from lpsched.watch import Watch
 from tests.studies.declared import study_file
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 ONE = ("--jobs", "1")
 
 

@@ -24,6 +24,8 @@ from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 PAPER = paper_facility()
 BEST = {"greedy": 1.0, "ga": 1.1607, "nlp": 1.16923}  # what each can earn there
 GENERATIONS = {"greedy": None, "ga": 30, "nlp": None}

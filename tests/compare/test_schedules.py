@@ -19,6 +19,8 @@ from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.schedule.bag import NOTHING
 from lpsched.schedule.tasks import expand
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 FEW = cov_bag(
     "few",

@@ -26,6 +26,8 @@ from lpsched.verify.day import examine
 from lpsched.watch import Watch
 from tests.simulated import drawn_day, two_tasks, untimed
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 EVERY_5 = SimulationOptions(every_seconds=5.0)
 
 

@@ -20,6 +20,8 @@ from tests.heuristics.one_by_one import loads_of
 from tests.property.bags import ORDINARY, plain_bags, priced_bags
 from tests.support import bags, simple_bag
 
+pytestmark = pytest.mark.rotate_tests(7)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 SHIPPED = ["tiny", "video-transcoding", "spec-2010", "profit-30x9", "profit-30x9-idle"]
 BUILT_IN = ("min-min", "max-min", "sufferage", "met", "mct", "olb", "k-percent-best", "min-energy", "random")

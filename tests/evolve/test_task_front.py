@@ -31,6 +31,8 @@ from lpsched.watch import Progress, Watch
 from tests.days import decaying, simple_day, sound_day
 from tests.support import simple_bag, sound
 
+pytestmark = pytest.mark.rotate_tests(2)
+
 BAG = simple_bag(
     [[2.0, 5.0, 9.0], [8.0, 3.0, 4.0], [6.0, 6.0, 2.5]], [7, 5, 8], [2, 1, 2],
     [[100.0, 30.0, 9.0], [80.0, 90.0, 70.0], [50.0, 20.0, 85.0]], [5.0, 0.0, 30.0],

@@ -15,6 +15,8 @@ from lpsched.instance.heterogeneity import affinity
 from lpsched.instance.period import Period
 from tests.naive import naive_utility
 
+pytestmark = pytest.mark.rotate_tests(8)
+
 SPECIAL = 4
 DAY = 86_400.0
 

@@ -19,6 +19,8 @@ from scripts.bench_deadlines import OBJECTIVES, binding_deadlines, tiny_cases
 from scripts.bench_tight import paper_bag
 from tests.support import simple_bag
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 EFFORTS = ["fast", "balanced"]
 PROFIT = read_bag(Path(__file__).parents[2] / "instances" / "profit-30x9.yaml")
 MANY = paper_bag(300, 0, machines=(5,) * 9)

@@ -19,6 +19,8 @@ from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 
 @pytest.fixture(scope="module")
 def paper():

@@ -22,6 +22,8 @@ from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 
 def run(facility, *, seed=0, colocation=True, watch=None):
     return three_stages(facility, rng=np.random.default_rng(seed), colocation=colocation, watch=watch)

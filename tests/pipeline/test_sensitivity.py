@@ -21,6 +21,8 @@ from lpsched.pipeline.sensitivities import MOST_PAIRS, NO_PRICE
 from lpsched.relaxation import Regime
 from tests.support import half_full, simple_bag
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
 VIDEO = read_bag(INSTANCES / "video-transcoding.yaml")

@@ -18,6 +18,8 @@ from tests.formulations.middling import middling
 from tests.pipeline.test_tightening import medium
 from tests.support import half_full, simple_bag
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 
 def test_an_unknown_effort_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):

@@ -21,6 +21,8 @@ from lpsched.verify.facility import examine, measure, violations
 from tests.property.facility_grid import best_on_grid
 from tests.property.tiny_facilities import gang_of, items, some_outlets, state_of, tiny_facility
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 GAP = 1e-2
 SEEDS = range(40)
 

@@ -29,6 +29,8 @@ from models.whole_tasks import on_energy_grid, on_grid
 from tests.property.bags import ORDINARY, UNEQUAL, limited_bags, plain_bags, priced_bags
 from tests.property.tiny import cases
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
 certify = partial(pipeline.certify, effort="fast")
 front = partial(pipeline.front, effort="fast")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from lpsched.files.pictures import picture_bytes
 from lpsched.reports.day_front_page import day_front_page
@@ -11,6 +12,8 @@ from lpsched.result.provenance import Provenance
 from lpsched.schedule.day import DaySchedule
 from lpsched.verify.bag import Violation
 from tests.reports.html_reader import Reader
+
+pytestmark = pytest.mark.rotate_tests(2)
 
 Entry = FrontEntry[UtilityPoint, DaySchedule]
 ENVELOPE = (UtilityPoint(0.0, 0.0), UtilityPoint(2e3, 40.0), UtilityPoint(4e3, 60.0))

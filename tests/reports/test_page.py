@@ -11,6 +11,8 @@ from lpsched.reports.room_page import room_in_words, room_page
 from tests.reports.html_reader import Reader
 from tests.reports.rooms import AWKWARD_NAMES, awkward_room, small_room
 
+pytestmark = pytest.mark.rotate_tests(4)
+
 
 def example(*, name="room <1>"):
     rows = ((name, "1.5"), ("b", "2"))

@@ -18,6 +18,8 @@ from lpsched.reports.fronts import frame_of
 from lpsched.reports.price_slider import busy_shares, price_slider
 from lpsched.reports.slider import written
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")
 IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")

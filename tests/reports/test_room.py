@@ -14,6 +14,8 @@ from lpsched.reports.room_power import PowerRow, power_rows
 from tests.paper_facility import paper_facility
 from tests.reports.rooms import awkward_room, plain_room, small_room
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 
 @pytest.fixture(scope="module")
 def drawn() -> Any:

@@ -21,6 +21,8 @@ from tests.parallel import Task, simple_clusters
 from tests.reports.html_reader import Reader
 from tests.simulated import two_tasks
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 ONE_SCAN = Schedule((MachineGroup("fast", 1, (Run("scan", 1),)),))
 

@@ -18,7 +18,7 @@ from lpsched.pipeline import front, solve
 from lpsched.search.frontier import frontier
 from tests.support import half_full, simple_bag
 
-pytestmark = pytest.mark.rotate_tests(6)
+pytestmark = pytest.mark.rotate_tests(4)
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")

@@ -24,6 +24,8 @@ from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 
+pytestmark = pytest.mark.rotate_tests(3)
+
 SOLVER = HighsSolver()
 
 

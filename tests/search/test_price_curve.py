@@ -19,7 +19,7 @@ from lpsched.relaxation import Regime
 from lpsched.verify.bag import examine
 from tests.support import half_full, simple_bag
 
-pytestmark = pytest.mark.rotate_tests(5)
+pytestmark = pytest.mark.rotate_tests(3)
 
 # What a curve says of the relaxation: without searches, which look at some prices harder than at others.
 price_curve = partial(pipeline.price_curve, effort="fast")

@@ -10,6 +10,8 @@ from lpsched.studies.running import run_study
 from lpsched.watch import Watch
 from tests.studies.declared import declared, study_file
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 
 class Halting:
     """A crew that makes so many runs, backwards, and then stops as if it were killed."""

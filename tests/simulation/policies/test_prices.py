@@ -22,7 +22,7 @@ from lpsched.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.simulation.small_days import flat_day
 
-pytestmark = pytest.mark.rotate_tests(4)
+pytestmark = pytest.mark.rotate_tests(3)
 
 HOUR = 3600.0
 
