@@ -10,8 +10,9 @@ instruction is slow, also those of other packages. So it is taken away
 
 So coverage may tell less than what the tests run, and never more. All tests run whole.
 
-And two test processes at a time compile no function twice: who compiles locks the folder of the function (a
-compiled function calls only those of its own folder), and the other then finds the code on disk.
+And two test processes at a time compile no function twice: who compiles locks the file of the function, and the
+other then finds the code on disk. Compiling a function compiles those of other files that it calls; as files do not
+import each other in circles, no two processes wait for each other.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import os
 import pkgutil
 import sys
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 try:
@@ -109,18 +109,18 @@ def import_others() -> None:
 
 
 @contextmanager
-def locked(folder: Path, held: set[Path]) -> Iterator[None]:
-    """Keep other processes from compiling what is in a folder."""
-    if fcntl is None or folder in held:
+def locked(file: str, held: set[str]) -> Iterator[None]:
+    """Keep other processes from compiling what is in a file."""
+    if fcntl is None or file in held:
         yield
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(file, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        held.add(folder)
+        held.add(file)
         yield
     finally:
-        held.discard(folder)
+        held.discard(file)
         os.close(descriptor)
 
 
@@ -130,11 +130,11 @@ def compile_once() -> None:
         from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 - an optional package
 
         compile_now = Dispatcher.compile
-        held: set[Path] = set()
+        held: set[str] = set()
 
         @functools.wraps(compile_now)
         def compile_alone(self: Any, signature: Any) -> Any:
-            with locked(Path(self.py_func.__code__.co_filename).parent, held):
+            with locked(self.py_func.__code__.co_filename, held):
                 return compile_now(self, signature)
 
         Dispatcher.compile = unwatched(compile_alone)  # type: ignore[method-assign]

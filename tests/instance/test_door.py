@@ -31,10 +31,6 @@ A_COUNT = "needs a whole number from 1 to 10^15"
 A_NAME = "needs a name: 1 to 200 printable characters, no blank at either end"
 
 
-def machines(**change):
-    return {"machine_types": [CPU | change, GPU]}
-
-
 def tasks(**change):
     return {"task_types": [RENDER | change, ZIP]}
 

@@ -1,0 +1,228 @@
+"""The referee: what lpsched answers, recorded, so that moving code shows whether anything else has changed.
+
+    python -m tests.referee.recording              compare with what is recorded, and print every difference
+    python -m tests.referee.recording help names   compare these sections
+    python -m tests.referee.recording --write      record what the code of this checkout says
+
+Recorded are the content hashes of all instances, what some ninety commands print with --json and which files they write,
+every `--help`, and the public names with their signatures. The messages of some five hundred bad inputs are the tables in
+`tests/bad_inputs`. Left out is only what must vary: how long something took, versions, paths. Numbers have nine digits,
+as processors differ in the last ones. A long answer is recorded by its first lines and a digest of all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import difflib
+import hashlib
+import importlib.metadata
+import inspect
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import lpsched
+from lpsched.cli.main import app, run
+from lpsched.files.instances import read_instance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FOLDER: Final = Path(__file__).parent
+RECORDED: Final = FOLDER / "recorded"
+ROOT: Final = FOLDER.parent.parent
+COMMANDS: Final = {  # by their sections
+    part.splitlines()[0]: [line for line in part.splitlines()[1:] if line]
+    for part in (FOLDER / "commands.txt").read_text().split("\n## ")[1:]
+}
+LEFT_OUT: Final = {"lpsched", "solver", "timings", "finished_at", "python", "packages", "machine", "host"}
+TIMES: Final = {
+    "seconds",
+    "bound_seconds",
+    "event_milliseconds",
+    "lp_seconds",
+}  # beside an answer: how long it took
+LINES: Final = 60  # of an answer that are recorded
+DIGITS: Final = 9
+SOLVERS: Final = (
+    "highspy",
+    "matplotlib",
+    "numpy",
+    "pulp",
+)  # others' versions that answers and pictures depend on
+
+
+def sections() -> dict[str, Callable[[], str]]:
+    """Return what is recorded: for each file of the record the function that makes its text."""
+    return {"hashes": hashes, "help": helps, "names": names, **{part: answers(part) for part in COMMANDS}}
+
+
+def hashes(folder: Path = ROOT / "instances") -> str:
+    """Return the content hash of every instance."""
+    found = {path.name: read_instance(path).content_hash for path in sorted(folder.glob("*.yaml"))}
+    return "".join(f"{digest}  {name}\n" for name, digest in found.items())
+
+
+def helps() -> str:
+    """Return what --help prints for lpsched and each of its commands."""
+    return "".join(f"$ lpsched {' '.join(words)}\n{printed(words)[1]}\n" for words in _commands_with_help())
+
+
+def _commands_with_help() -> Iterator[list[str]]:
+    yield ["--help"]
+    for command in app.registered_commands:
+        yield [command.callback.__name__, "--help"]  # type: ignore[union-attr]
+    for group in app.registered_groups:
+        yield [str(group.name), "--help"]
+        for command in group.typer_instance.registered_commands:  # type: ignore[union-attr]
+            yield [str(group.name), command.name or command.callback.__name__, "--help"]  # type: ignore[union-attr]
+
+
+def names() -> str:
+    """Return the public names with their signatures; of a class those of its public parts too."""
+    return "".join(
+        line + "\n" for name in lpsched.__all__ for line in described(name, getattr(lpsched, name))
+    )
+
+
+def described(name: str, thing: Any) -> Iterator[str]:
+    """Return the lines of one public name."""
+    if inspect.ismodule(thing):
+        yield f"{name}: module"
+        return
+    if not inspect.isclass(thing):
+        yield f"{name}{_signature(thing)}"
+        return
+    bases = ", ".join(base.__name__ for base in thing.__mro__[1:-1])
+    yield f"class {name}({bases})"
+    if dataclasses.is_dataclass(thing):
+        yield from (f"  {each.name}: {each.type}" for each in dataclasses.fields(thing))
+    for part, own in sorted(vars(thing).items()):
+        if not part.startswith("_"):
+            inner = getattr(own, "__func__", getattr(own, "fget", own))
+            yield f"  .{part}{_signature(inner)}" if callable(inner) else f"  .{part}"
+
+
+def _signature(thing: Any) -> str:
+    try:
+        text = str(inspect.signature(thing))
+    except (TypeError, ValueError):
+        return ""
+    return re.sub(r"(?:\w+\.)+(?=\w)|0x[0-9a-f]+", "", text)  # where things live may change
+
+
+def answers(section: str) -> Callable[[], str]:
+    """Return a function that says what the commands of a section print with --json, and digests of what they write."""
+
+    def make() -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            for part in ("instances", "tests/data"):
+                shutil.copytree(ROOT / part, Path(folder) / part)
+            with contextlib.chdir(folder):
+                return "\n".join(answered(command, Path(folder)) for command in COMMANDS[section])
+
+    return make
+
+
+def answered(command: str, folder: Path) -> str:
+    """Return what is recorded of one command."""
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    plain = command.removeprefix("! ")
+    code, out, err = printed([*shlex.split(plain), "--json"])
+    if (code == 0) == command.startswith("!"):
+        raise RuntimeError(f"{command}: exit code {code}\n{err}")
+    try:
+        text = json.dumps(steady(json.loads(out)), indent=1, ensure_ascii=False) + "\n"
+    except ValueError:
+        text = out
+    text = text.replace(str(folder), "FOLDER")
+    changed = sorted(path for path in folder.iterdir() if path.stat().st_mtime_ns != before.get(path))
+    files = [f"{path.name}: {digest_of_file(path)}" for path in changed]
+    return "\n".join([f"$ {plain}", f"exit {code}", *files, shortened(text)])
+
+
+def printed(words: list[str]) -> tuple[int, str, str]:
+    """Run a command here; return its exit code, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = run(words)
+        except SystemExit as stop:  # --help
+            code = int(stop.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+def steady(value: Any, key: str = "") -> Any:
+    """Return a value without what must vary, its numbers rounded."""
+    if isinstance(value, dict):
+        return {name: steady(inner, name) for name, inner in value.items() if name not in LEFT_OUT}
+    if isinstance(value, list):
+        return [steady(inner, key) for inner in value]
+    if isinstance(value, float):
+        return None if key in TIMES else float(f"{value:.{DIGITS}g}")
+    return value
+
+
+def shortened(text: str) -> str:
+    """Return a text, or its first lines and a digest."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) <= LINES:
+        return text
+    return "".join(lines[:LINES]) + f"... {len(lines)} lines, {digest(text)}\n"
+
+
+def digest_of_file(path: Path) -> str:
+    """Return a digest of a file: its bytes, or of a document its steady content."""
+    content = path.read_bytes()
+    if path.suffix == ".json":
+        content = json.dumps(steady(json.loads(content))).encode()
+    elif path.suffix == ".jsonl":
+        content = json.dumps([steady(json.loads(line)) for line in content.splitlines()]).encode()
+    elif path.suffix in {".html", ".svg", ".yaml", ".swf"}:
+        version = importlib.metadata.version("lpsched")
+        text = content.decode().replace(str(path.parent), "FOLDER").replace(f"lpsched {version}", "lpsched")
+        content = text.encode()
+    return f"{len(content)} bytes, {digest(content)}"
+
+
+def digest(content: str | bytes) -> str:
+    """Return the first digits of a SHA-256."""
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()[:24]
+
+
+def versions() -> str:
+    """Return the versions that answers depend on."""
+    return "".join(f"{name} {importlib.metadata.version(name)}\n" for name in SOLVERS)
+
+
+def differences(name: str, text: str) -> list[str]:
+    """Return the lines in which a text differs from what is recorded under this name."""
+    recorded = (RECORDED / f"{name}.txt").read_text(encoding="utf-8")
+    return list(
+        difflib.unified_diff(recorded.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=4)
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, or record."""
+    os.environ["COLUMNS"] = "80"
+    made = sections()
+    if arguments == ["--write"]:
+        for name, make in {**made, "versions": versions}.items():
+            (RECORDED / f"{name}.txt").write_text(make(), encoding="utf-8")
+        return 0
+    found = [line for name in arguments or made for line in differences(name, made[name]())]
+    sys.stdout.write("".join(line + "\n" for line in found) or "nothing has changed\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

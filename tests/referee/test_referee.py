@@ -1,0 +1,66 @@
+"""Nothing that lpsched says has changed, but what is changed in the record by name; and the record would notice."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.referee.recording import COMMANDS, RECORDED, ROOT, differences, sections, versions
+
+pytestmark = pytest.mark.slow
+
+# A small change of behaviour each: what is replaced by what, anywhere in the package, and who notices.
+MUTATIONS = {
+    "electricity is paid for the machines, not for their cooling": (
+        "per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)",
+        "per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000",
+        "bags",
+    ),
+    "a hash without its format": (
+        "digest = hashlib.sha256(FORMAT.encode())\n        digest.update(json.dumps(self._said()",
+        "digest = hashlib.sha256()\n        digest.update(json.dumps(self._said()",
+        "hashes",
+    ),
+    "another default of a generator": ("warm_up_hours: float = 4.0", "warm_up_hours: float = 4.5", "help"),
+    "another default of solve": (
+        'effort: str = "auto",\n    gap: float = DEFAULT_GAP',
+        'effort: str = "fast",\n    gap: float = DEFAULT_GAP',
+        "names",
+    ),
+    "a line of a picture in another blue": ('BLUE: Final = "#0072b2"', 'BLUE: Final = "#0072b3"', "bags"),
+    "another word of a message": ('needed, "round it")', 'needed, "round it up")', "bad inputs"),
+}
+
+
+@pytest.mark.parametrize("section", sections())
+def test_nothing_has_changed(section, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    recorded = (RECORDED / "versions.txt").read_text()
+    if section in COMMANDS and recorded != versions():
+        pytest.skip(f"recorded with other versions, here are {versions()}: record again before the change")
+    found = differences(section, sections()[section]())
+    assert not found, "\n".join([*found, "if it is meant: python -m tests.referee.recording --write"])
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_change_of_behaviour_is_noticed(mutation, tmp_path):
+    old, new, section = MUTATIONS[mutation]
+    ignored = shutil.ignore_patterns("__pycache__")
+    for part in ("lpsched", "tests", "instances"):
+        shutil.copytree(ROOT / part, tmp_path / part, ignore=ignored)
+    changed = [
+        path for path in (tmp_path / "lpsched").rglob("*.py") if old in path.read_text(encoding="utf-8")
+    ]
+    assert len(changed) == 1
+    changed[0].write_text(changed[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    command = ["-m", "tests.referee.recording", section]
+    if section == "bad inputs":
+        command = ["-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/bad_inputs"]
+    done = subprocess.run(
+        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "\n+" in done.stdout or "failed" in done.stdout
