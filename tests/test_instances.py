@@ -136,7 +136,7 @@ def test_each_satisfies_the_schema(name):
     jsonschema.Draft202012Validator(bag_schema()).validate(read_document(FOLDER / name).value)
 
 
-@pytest.mark.rotate(4)
+@pytest.mark.rotate(2)
 @pytest.mark.parametrize("name", BAGS)
 def test_the_readme_tells_the_bound_and_the_value_of_each(name):
     result = solve(read_bag(FOLDER / name), objective="makespan")

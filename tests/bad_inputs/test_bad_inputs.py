@@ -32,6 +32,7 @@ def test_the_tables_have_cases_of_all_kinds_with_names_of_their_own():
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
 def test_without_a_change_nothing_is_wrong(path, tmp_path):
     table = read(path)
+    if table["kind"] in {"bag", "day", "clusters", "facility"}:
+        table["command"] = "show FILE"
     if "valid" in table:
-        code, says = said(table, {}, tmp_path)
-        assert (code, says) == (0, [])
+        assert said(table, {}, tmp_path) == (0, [])

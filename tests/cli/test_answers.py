@@ -188,6 +188,7 @@ def test_a_schedule_travels_from_solve_over_expand_to_validate_and_verify(lpsche
     assert (code, out.count("accepted")) == (0, 3)
 
 
+@pytest.mark.slow
 def test_certify_proves_the_bound_that_solve_prints(lpsched, tmp_path):
     # 3.1 + 2 + 2 + 1.9 s on two machines: 4.5 s if split, 5 s if not; no number of tasks proves that by counting.
     bag = tmp_path / "whole.json"

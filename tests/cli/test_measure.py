@@ -75,6 +75,7 @@ def test_what_was_measured_stands_in_the_file_with_its_meter(metered):
     assert len(told.savings) == 3
 
 
+@pytest.mark.slow
 def test_a_picture_and_a_page_are_made(metered):
     assert (metered / "picture.svg").read_text().lstrip().startswith("<?xml")
     assert "node-a" in (metered / "page.html").read_text()

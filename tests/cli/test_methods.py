@@ -25,6 +25,7 @@ def test_a_method_prints_value_and_bound(lpsched):
     assert "one more" not in out  # worths are the linear program's
 
 
+@pytest.mark.slow
 def test_the_json_of_a_method_has_the_keys_of_ours_and_its_own(lpsched):
     _, ours, _ = lpsched("facility", TINY, "--json")
     code, answer, _ = lpsched(

@@ -55,7 +55,7 @@ def scaled(bag: Bag, factor: float) -> Bag:
     return replace(bag, seconds=Table.of(rows))
 
 
-@pytest.mark.rotate(2)
+@pytest.mark.rotate(1)
 @pytest.mark.parametrize("file", SHIPPED)
 def test_every_shipped_bag_is_mapped_within_its_bound(name, file):
     bag = read(INSTANCES / f"{file}.yaml")

@@ -31,7 +31,7 @@ COMMAND: Final = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
 PIPE: Final = re.compile(r" \| (?=(?:head|tail|sed) )")
 REDIRECTION: Final = re.compile(r" (2>>|2>|>) ?(\S+)")
 FILE: Final = re.compile(
-    r"(?<![\w/.-])[\w-]+\.(?:yaml|json|csv|swf|html|txt)\b"
+    r"(?<![\w/.-])[\w-]+\.(?:yaml|json|csv|swf|html)\b"
 )  # without a folder: the page's own
 WRITES: Final = re.compile(r" -o | > |\bstudy run\b")
 NUMBER: Final = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")

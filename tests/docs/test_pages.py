@@ -18,6 +18,7 @@ from lpsched.instance.waiting import WaitingCost
 from lpsched.studies.methods import method_names
 from tests.docs.pages import CLUSTERS, PAGES, README, ROOT
 from tests.docs.pages import STUDIES as STUDY
+from tests.selection import ALL
 
 SCRIPTS = sorted(path.stem.removeprefix("figure_") for path in (ROOT / "scripts").glob("figure_*.py"))
 
@@ -49,11 +50,13 @@ def test_the_gates_are_those_of_the_readme_and_the_number_of_tests_is_not_less(r
     script = (ROOT / "scripts" / "test").read_text()
     gates = re.findall(r"^== (\w+)$", shown, flags=re.MULTILINE)
     assert gates == ["format", "lint", "tests", "types"]
-    assert set(gates) <= set(re.findall(r"^\s*gate (\w+)", script, flags=re.MULTILINE))
+    assert set(gates) <= set(re.findall(r"^(?:gate|finish) (\w+)", script, flags=re.MULTILINE))
     config = request.config
-    if config.args == config.getini("testpaths") and not config.option.keyword:  # a whole suite runs
+    if (
+        config.args == config.getini("testpaths") and not config.option.keyword and not ALL
+    ):  # the quick suite runs
         (number,) = re.findall(r"= (\d+) passed", shown)
-        assert int(number) <= len(request.session.items)  # it may lag, but not boast
+        assert 0.9 < int(number) / len(request.session.items) < 1.1  # other ones each day
 
 
 def test_the_yaml_of_the_file_reference_is_one_and_the_same_table(tmp_path):

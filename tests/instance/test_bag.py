@@ -221,6 +221,7 @@ def test_task_types_with_different_prices_are_not_alike():
     assert merged.prices.per_task == {"a": 1.0, "b": 2.0}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(bags(most_tasks=20, most_machines=3), st.data())
 def test_merging_changes_neither_totals_nor_the_bound(bag, data):

@@ -108,6 +108,7 @@ def test_a_companion_loads_nothing_of_lpsched():
     assert subprocess.run([*command("compute")[:1], "-P", "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_memory_slows_itself_more_than_compute_slows_it(tmp_path):
     """The fact on which classes by slowdown rest, on two real cores, whatever else runs there.
 

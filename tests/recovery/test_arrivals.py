@@ -18,7 +18,7 @@ from lpsched.watch import Watch
 from tests.days import decaying, simple_day
 from tests.property.days import days, periods, schedules_of
 
-pytestmark = pytest.mark.rotate_tests(4)
+pytestmark = pytest.mark.slow  # compiling takes 10 s
 
 
 def prices(machine_types, per_second=0.0, per_joule=0.0, edges=(0.0, 50.0, 100.0)):

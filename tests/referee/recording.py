@@ -29,6 +29,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import typer
+
 import lpsched
 from lpsched.cli.main import app, run
 from lpsched.files.instances import read_instance
@@ -43,13 +45,19 @@ COMMANDS: Final = {  # by their sections
     part.splitlines()[0]: [line for line in part.splitlines()[1:] if line]
     for part in (FOLDER / "commands.txt").read_text().split("\n## ")[1:]
 }
-LEFT_OUT: Final = {"lpsched", "solver", "timings", "finished_at", "python", "packages", "machine", "host"}
-TIMES: Final = {
-    "seconds",
+LEFT_OUT: Final = {
+    "lpsched",
+    "solver",
+    "timings",
+    "where",
+    "milliseconds_per_event",
+    "times_as_long",
     "bound_seconds",
-    "event_milliseconds",
-    "lp_seconds",
-}  # beside an answer: how long it took
+}
+TIMES: Final = (
+    "seconds"  # a number, or numbers of many runs: how long something took; data has whole tables of it
+)
+FOOTER: Final = re.compile("<footer>.*?</footer>", flags=re.DOTALL)  # of a page: versions and times
 LINES: Final = 60  # of an answer that are recorded
 DIGITS: Final = 9
 SOLVERS: Final = (
@@ -73,17 +81,23 @@ def hashes(folder: Path = ROOT / "instances") -> str:
 
 def helps() -> str:
     """Return what --help prints for lpsched and each of its commands."""
-    return "".join(f"$ lpsched {' '.join(words)}\n{printed(words)[1]}\n" for words in _commands_with_help())
+    tree, texts = typer.main.get_command(app), []
+    for words in _commands_with_help():
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            tree(words, prog_name="lpsched", standalone_mode=False)
+        texts.append(f"$ lpsched {' '.join(words)}\n{out.getvalue()}\n")
+    return "".join(texts)
 
 
 def _commands_with_help() -> Iterator[list[str]]:
     yield ["--help"]
     for command in app.registered_commands:
-        yield [command.callback.__name__, "--help"]  # type: ignore[union-attr]
+        yield [command.callback.__name__, "--help"]
     for group in app.registered_groups:
         yield [str(group.name), "--help"]
-        for command in group.typer_instance.registered_commands:  # type: ignore[union-attr]
-            yield [str(group.name), command.name or command.callback.__name__, "--help"]  # type: ignore[union-attr]
+        for command in group.typer_instance.registered_commands:
+            yield [str(group.name), command.name or command.callback.__name__, "--help"]
 
 
 def names() -> str:
@@ -153,21 +167,20 @@ def printed(words: list[str]) -> tuple[int, str, str]:
     """Run a command here; return its exit code, stdout and stderr."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = run(words)
-        except SystemExit as stop:  # --help
-            code = int(stop.code or 0)
+        code = run(words)
     return code, out.getvalue(), err.getvalue()
 
 
 def steady(value: Any, key: str = "") -> Any:
     """Return a value without what must vary, its numbers rounded."""
     if isinstance(value, dict):
+        if key == TIMES and "half_width" in value:
+            return None
         return {name: steady(inner, name) for name, inner in value.items() if name not in LEFT_OUT}
     if isinstance(value, list):
-        return [steady(inner, key) for inner in value]
+        return [steady(inner) for inner in value]
     if isinstance(value, float):
-        return None if key in TIMES else float(f"{value:.{DIGITS}g}")
+        return None if key == TIMES else float(f"{value:.{DIGITS}g}")
     return value
 
 
@@ -189,7 +202,7 @@ def digest_of_file(path: Path) -> str:
     elif path.suffix in {".html", ".svg", ".yaml", ".swf"}:
         version = importlib.metadata.version("lpsched")
         text = content.decode().replace(str(path.parent), "FOLDER").replace(f"lpsched {version}", "lpsched")
-        content = text.encode()
+        content = FOOTER.sub("", text).encode()
     return f"{len(content)} bytes, {digest(content)}"
 
 

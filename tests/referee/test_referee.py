@@ -17,20 +17,20 @@ MUTATIONS = {
     "electricity is paid for the machines, not for their cooling": (
         "per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)",
         "per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000",
-        "bags",
+        "checks",
     ),
-    "a hash without its format": (
-        "digest = hashlib.sha256(FORMAT.encode())\n        digest.update(json.dumps(self._said()",
-        "digest = hashlib.sha256()\n        digest.update(json.dumps(self._said()",
+    "a hash that does not see prices": (
+        '"prices": self.prices.model_dump(exclude_defaults=True),',
+        '"prices": {},',
         "hashes",
     ),
     "another default of a generator": ("warm_up_hours: float = 4.0", "warm_up_hours: float = 4.5", "help"),
     "another default of solve": (
-        'effort: str = "auto",\n    gap: float = DEFAULT_GAP',
-        'effort: str = "fast",\n    gap: float = DEFAULT_GAP',
+        "seed: int = 0,\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:",
+        "seed: int = 1,\n    risk: RiskOptions | None = None,\n    solver: Solver | None = None,\n) -> Result:",
         "names",
     ),
-    "a line of a picture in another blue": ('BLUE: Final = "#0072b2"', 'BLUE: Final = "#0072b3"', "bags"),
+    "a line of a picture in another blue": ('BLUE: Final = "#0072b2"', 'BLUE: Final = "#0072b3"', "prices"),
     "another word of a message": ('needed, "round it")', 'needed, "round it up")', "bad inputs"),
 }
 
