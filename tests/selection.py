@@ -2,7 +2,8 @@
 
 `scripts/test` runs the quick suite; `scripts/test --all` sets LPSCHED_TESTS=all and runs everything. The quick suite
 
-- leaves out tests marked `slow`: processes that are killed, clusters, browsers, benchmarks, figures;
+- leaves out tests marked `slow`: processes that are killed, Dask, browsers, benchmarks, figures, compiled loops as Python
+  runs them;
 - of a test that is parametrised by `seed`, runs a few seeds, of one marked `rotate(n)`, n of its cases, and of a
   module marked `rotate_tests(n)`, n of its tests. Which ones follows from the day: all come round within as many days as there are portions. LPSCHED_ROTATION=NUMBER
   repeats the choice of another day;
@@ -15,16 +16,15 @@ import math
 import os
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    import pytest
 
 ALL: Final = os.environ.get("LPSCHED_TESTS") == "all"
 SEEDS: Final = 2  # of a test, at a time
-EXAMPLES: Final = 6  # of a property test
+EXAMPLES: Final = 5  # of a property test
+PLAIN: Final = pytest.param("plain", marks=pytest.mark.slow)  # compiled loops once more, as Python runs them
 SECONDS_PER_DAY: Final = 86_400
 # Test processes inherit the number from the one that starts them, so that midnight does not come between them.
 ROTATION: Final = int(os.environ.setdefault("LPSCHED_ROTATION", str(int(time.time()) // SECONDS_PER_DAY)))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.rotate_tests(5)
+
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY, BAG = str(INSTANCES / "facility-tiny.yaml"), str(INSTANCES / "tiny.yaml")
 

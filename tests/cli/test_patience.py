@@ -20,6 +20,8 @@ from lpsched.files.schedules import read_schedule
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.verify.bag import examine
 
+pytestmark = pytest.mark.rotate_tests(2)
+
 LPSCHED = [sys.executable, "-m", "lpsched"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from lpsched.files.days import write_day
 from tests.days import decaying, simple_day
 
-pytestmark = pytest.mark.rotate_tests(5)
+pytestmark = pytest.mark.rotate_tests(4)
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 

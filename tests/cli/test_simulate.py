@@ -15,6 +15,8 @@ from lpsched.simulation.registry import forget, register
 from tests.days import sound_day
 from tests.simulated import drawn_day, two_tasks
 
+pytestmark = pytest.mark.rotate_tests(8)
+
 KEYS = {
     "format", "lpsched", "solver", "instance", "seed", "options", "energy_constraint_joules", "asked_trials",
     "naive_bound", "naive_bound_half_width", "bound", "bound_half_width", "trials", "policies",

@@ -130,6 +130,7 @@ def test_the_same_seed_gives_the_same_answer_and_the_state_stays_as_it_was(name)
             np.testing.assert_array_equal(getattr(state, field), getattr(before, field))
 
 
+@pytest.mark.slow
 @every
 def test_the_loops_do_in_python_what_they_do_compiled(name, monkeypatch):
     states = [drawn_state(np.random.default_rng([seed, 3])) for seed in range(12)]

@@ -10,6 +10,8 @@ from lpsched.files.clusters import read_clusters
 from lpsched.files.days import read_day
 from tests.docs.pages import PAGES, README, ROOT, assert_as_shown, in_a_shell
 
+pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
+
 
 @pytest.mark.parametrize(("page", "number"), [each for page in PAGES.values() for each in page.runnable()])
 def test_a_command_prints_what_the_page_says(folder, page, number):

@@ -14,6 +14,8 @@ from lpsched.simulation import clusters
 from lpsched.simulation import registry as days
 from tests.docs.pages import PAGES
 
+pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere
+
 # Each page, and a pattern of all that its blocks print.
 SHOWN = [
     (PAGES["README.md"], r""),

@@ -41,6 +41,7 @@ def test_what_idle_machines_would_draw_does_not_cancel_what_tasks_do():
     assert scores[0, 0] == pytest.approx(1e-6, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_the_compiled_loop_adds_as_the_plain_one():
     rng = np.random.default_rng(0)
     bag = simple_bag(

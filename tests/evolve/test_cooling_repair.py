@@ -18,6 +18,7 @@ from lpsched.verify.facility import examine
 from tests.evolve.drawn import KINDS, drawn_breeder, plain
 from tests.evolve.test_core_genes import with_states
 from tests.paper_facility import paper_facility
+from tests.selection import PLAIN
 
 PARTS = [
     "node_watts", "warmings", "add_heat", "hottest_step", "is_cool", "is_allowed", "is_hopeless",
@@ -25,7 +26,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=["compiled", "plain"])
+@pytest.fixture(params=["compiled", PLAIN])
 def mend(request, monkeypatch):
     """Return algorithm 2 compiled, or with all its parts in plain Python."""
     if request.param == "compiled":
@@ -144,6 +145,7 @@ def test_all_fractions_shrink_to_a_redline_when_all_states_are_the_thriftiest(me
     assert states.tolist() == [[1], [1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_repaired_chromosome_passes_the_verifier_and_plain_python_makes_the_same(

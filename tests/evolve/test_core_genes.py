@@ -16,7 +16,13 @@ from lpsched.schedule.facility import CoreAllocation, CoreFraction
 from tests.evolve.drawn import drawn_breeder, plain
 from tests.paper_facility import paper_facility
 
-KERNELS = pytest.mark.parametrize("draw", [set_at_random, plain(set_at_random)], ids=["compiled", "plain"])
+KERNELS = pytest.mark.parametrize(
+    "draw",
+    [
+        pytest.param(set_at_random, id="compiled"),
+        pytest.param(plain(set_at_random), marks=pytest.mark.slow, id="plain"),
+    ],
+)
 
 
 def with_states(speeds, watts):
@@ -60,6 +66,7 @@ def test_random_genes_are_normalised_and_only_of_pairs_that_run_in_time(draw, se
     assert np.array_equal(fractions > 0.0, breeder.genes.choice_counts[kind] > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chance", [1.0, 0.3])
 def test_compiled_and_plain_draw_the_same(chance):
     made = []

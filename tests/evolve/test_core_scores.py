@@ -9,7 +9,13 @@ from lpsched.evolve.core_scores import reward_rate
 from lpsched.verify.facility import measure
 from tests.evolve.drawn import drawn_breeder, plain
 
-KERNELS = pytest.mark.parametrize("score", [reward_rate, plain(reward_rate)], ids=["compiled", "plain"])
+KERNELS = pytest.mark.parametrize(
+    "score",
+    [
+        pytest.param(reward_rate, id="compiled"),
+        pytest.param(plain(reward_rate), marks=pytest.mark.slow, id="plain"),
+    ],
+)
 
 
 @KERNELS

@@ -69,6 +69,7 @@ def test_a_limit_is_part_of_the_name():
     assert DayScorer(day, 0.5).name == "energy and utility, below 0.5 dropped"
 
 
+@pytest.mark.slow
 def test_the_compiled_loops_run_the_day_as_the_plain_ones():
     rng = np.random.default_rng(0)
     arrivals = np.sort(rng.random(12) * 30.0).tolist()

@@ -100,6 +100,7 @@ def test_dropping_in_some_samples_is_that_of_the_schedule_that_places_every_task
         assert drawn.energy_joules[k] == pytest.approx(exact.energy_joules, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_compiled_loops_are_the_plain_ones():
     day = crowded_day(12)
     scorer = SampledScorer(day, RiskOptions(samples=4, cov=0.8), seed=1, drop_below=0.5)

@@ -95,6 +95,7 @@ def test_mutation_comes_as_often_as_it_is_told():
     assert abs(int(reordered.sum()) - 750) < 5 * 750**0.5
 
 
+@pytest.mark.slow
 def test_the_compiled_loops_draw_what_the_plain_ones_draw():
     compiled_genes, plain_genes = random_genes(PAIRS, 5, rng()), random_genes(PAIRS, 5, rng(1))
     cells = plain_genes.machines, plain_genes.columns, plain_genes.orders

@@ -206,6 +206,7 @@ def in_python(monkeypatch, module):
     return module
 
 
+@pytest.mark.slow
 @periods
 def test_compiled_loops_do_what_is_written(monkeypatch, period):
     day = mixed_day(2, period=period)

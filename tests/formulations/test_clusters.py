@@ -157,6 +157,7 @@ def test_prices_found_for_waiting_are_nearly_as_good_as_the_best(waiting):
     assert best - 1e-9 * abs(best) <= proved_by(offers, found) <= best + 0.02 * (naive - best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("waiting", [WaitingCost(), None])
 def test_compiled_loops_do_what_is_written(monkeypatch, waiting):
     clusters = crowd(waiting) if waiting else simple_clusters(

@@ -171,6 +171,7 @@ def test_policies_fare_alike_in_the_engine_and_in_its_twin(day, period, options,
     assert dropped == twin.dropped_at
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of(), seed=SEEDS)
 def test_compiled_loops_do_what_they_say(day, period, options, seed):

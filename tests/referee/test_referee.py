@@ -10,7 +10,7 @@ import pytest
 
 from tests.referee.recording import COMMANDS, RECORDED, ROOT, differences, sections, versions
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.unwatched]
 
 # A small change of behaviour each: what is replaced by what, anywhere in the package, and who notices.
 MUTATIONS = {

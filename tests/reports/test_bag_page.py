@@ -29,7 +29,7 @@ from lpsched.risk.options import RiskOptions
 from tests.reports.html_reader import Reader
 from tests.support import half_full, simple_bag
 
-pytestmark = pytest.mark.rotate_tests(5)
+pytestmark = pytest.mark.rotate_tests(4)
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")

@@ -11,10 +11,11 @@ from lpsched.instance.period import Period
 from lpsched.simulation.accounts import accounts_of
 from lpsched.simulation.engine import Fate
 from lpsched.verify.day import examine
+from tests.selection import PLAIN
 from tests.simulation.small_days import Seen, flat_day, run, run_plainly, starts
 
 
-@pytest.fixture(params=["compiled", "plain"], autouse=True)
+@pytest.fixture(params=["compiled", PLAIN], autouse=True)
 def _both_ways(request, monkeypatch):
     if request.param == "plain":
         run_plainly(monkeypatch)

@@ -80,6 +80,7 @@ def test_it_maps_what_a_plain_definition_maps(seed):
     assert answer(state, terms) == plain_definition(state, terms)
 
 
+@pytest.mark.slow
 def test_it_does_the_same_in_plain_python(monkeypatch):
     rng = np.random.default_rng(5)
     for _ in range(20):

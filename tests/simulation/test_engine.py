@@ -15,10 +15,11 @@ from lpsched.simulation.state import Assignment, Assignments
 from lpsched.verify.day import examine, measure
 from lpsched.watch import Watch
 from tests.days import decaying, simple_day
+from tests.selection import PLAIN
 from tests.simulation.small_days import Seen, first_come, flat_day, run, run_plainly, starts
 
 
-@pytest.fixture(params=["compiled", "plain"], autouse=True)
+@pytest.fixture(params=["compiled", PLAIN], autouse=True)
 def _both_ways(request, monkeypatch):
     if request.param == "plain":
         run_plainly(monkeypatch)

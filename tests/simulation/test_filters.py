@@ -17,6 +17,7 @@ from lpsched.simulation.engine import Fate
 from lpsched.simulation.permuting import best_order, orders_of
 from tests.days import decaying, simple_day
 from tests.evolve.drawn import plain
+from tests.selection import PLAIN
 from tests.simulation.small_days import Seen, flat_day, run, run_plainly, starts
 
 # Two types of tasks on one machine: 10 s and 30 s, 10 W: 100 J and 300 J; means 20 s and 200 J.
@@ -26,7 +27,7 @@ PAIRS = simple_day(
 )  # fmt: skip
 
 
-@pytest.fixture(params=["compiled", "plain"], autouse=True)
+@pytest.fixture(params=["compiled", PLAIN], autouse=True)
 def _both_ways(request, monkeypatch):
     if request.param == "plain":
         run_plainly(monkeypatch)

@@ -32,6 +32,7 @@ def test_a_mapping_event_decides_as_the_definition_does(name, seed):
     assert by_until(found, state.until) == by_until(expected, state.until)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_the_loops_do_the_same_where_nothing_is_compiled(monkeypatch, seed):
     state = drawn_state(np.random.default_rng(seed))

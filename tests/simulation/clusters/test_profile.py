@@ -7,10 +7,11 @@ import math
 import pytest
 
 from lpsched.simulation.clusters.profile import Profile
+from tests.selection import PLAIN
 from tests.simulation.clusters.cluster_states import run_plainly
 
 
-@pytest.fixture(autouse=True, params=["compiled", "plain"])
+@pytest.fixture(autouse=True, params=["compiled", PLAIN])
 def both_ways(request, monkeypatch):
     if request.param == "plain":
         run_plainly(monkeypatch)

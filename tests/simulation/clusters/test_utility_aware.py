@@ -12,13 +12,14 @@ from lpsched.simulation.clusters.policies.utility_aware import max_upe, max_upr,
 from lpsched.simulation.clusters.state import Placement
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
+from tests.selection import PLAIN
 from tests.simulation.clusters.cluster_states import run_plainly, state_of
 
 POLICIES = {"max-util": max_util, "max-upt": max_upt, "max-upr": max_upr, "max-upe": max_upe}
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True, params=["compiled", "plain"])
+@pytest.fixture(autouse=True, params=["compiled", PLAIN])
 def both_ways(request, monkeypatch):
     if request.param == "plain":
         run_plainly(monkeypatch)

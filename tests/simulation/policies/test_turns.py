@@ -10,13 +10,14 @@ import pytest
 
 from models.policies import DEFINITIONS
 from tests.contract.test_policies import asked, in_order_of, unmovable_at
+from tests.selection import PLAIN
 from tests.simulation.plain_loops import run_plainly
 from tests.simulation.states import drawn_state
 
 FIRST = 10_000  # of the drawn states, some of which have what is looked for
 
 
-@pytest.mark.parametrize("way", ["compiled", "plain"])
+@pytest.mark.parametrize("way", ["compiled", PLAIN])
 def test_what_is_put_aside_changes_nothing_by_the_next_event(way, monkeypatch):
     if way == "plain":
         run_plainly(monkeypatch)
