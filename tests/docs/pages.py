@@ -51,14 +51,13 @@ LONG: Final = (
     re.compile("my-node|my-bench"),
 )
 
-
 # How near numbers must be, as a share, by the first pattern that the command has. By default they are the same.
 NEARLY: Final = (
     (re.compile(r"\bnode[-.]"), math.inf),  # measured on this machine
     (re.compile("nsga2|,ga,"), 0.1),  # one other last digit of a processor, and chance goes other ways
     (re.compile(r"^lpsched (simulate|facility)|validate instances/utility|validate lab|study report"), 0.05),
 )
-ANY: Final = ("gap", "hottest inlet", "co-located", "bound  ")  # rows that depend on which optimum is found
+ANY: Final = ("gap", "hottest inlet", "co-located")  # rows that depend on which optimum is found
 
 
 @dataclass
@@ -136,19 +135,18 @@ def run(command: str, folder: Path) -> str:
     plain = REDIRECTION.sub("", first)
     if not plain.startswith("lpsched ") or set(plain) & set(";&|<>$`"):
         return in_a_shell(command, folder)
-    out, both = io.StringIO(), ">" not in to
-    told = out if both and not to else io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(told):
+    out, err = io.StringIO(), io.StringIO()
+    if not pipes and not to:
+        err = out  # both in their order
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         run_lpsched(shlex.split(plain)[1:])
     for sign, name in to.items():
         with (folder / name).open("a" if sign == "2>>" else "w", encoding="utf-8") as file:
-            file.write((out if sign == ">" else told).getvalue())
-    printed = (out.getvalue() if ">" not in to else "") + (
-        told.getvalue() if told is not out and not to else ""
-    )
+            file.write((out if sign == ">" else err).getvalue())
+    printed = "" if ">" in to else out.getvalue()
     for pipe in pipes:
         printed = in_a_shell(pipe, folder, printed)
-    return printed
+    return printed if err is out or {"2>", "2>>"} & set(to) else printed + err.getvalue()
 
 
 def in_a_shell(command: str, folder: Path, given: str = "") -> str:
