@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeGuard
 
+import numba
 import numpy as np
 import pytest
 
@@ -51,7 +52,7 @@ def test_where_no_folder_can_be_written_to_nothing_is_kept(monkeypatch):
 inside: Any = compiled_inside(twice)
 
 
-@compiled
+@numba.njit  # without a cache: code from a run before would not compile what is inside
 def twice_and_one(number):
     return inside(number) + 1
 
