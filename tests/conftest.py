@@ -1,7 +1,7 @@
 """Every test gives the same answer twice, and can be interrupted; `selection.py` says which ones run.
 
 Property tests draw the same examples in every run, so that a gate does not turn red by chance. To look for new
-ones: HYPOTHESIS_PROFILE=explore scripts/test tests/property
+ones: HYPOTHESIS_PROFILE=explore scripts/test --all tests/property
 """
 
 from __future__ import annotations

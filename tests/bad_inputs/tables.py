@@ -26,7 +26,7 @@ from lpsched.cli.main import run
 
 FOLDER: Final = Path(__file__).parent
 TABLES: Final = sorted(FOLDER.glob("*.yaml"))
-LINE: Final = re.compile(r" \(line \d+\)|^line \d+(?=:)")
+LINE: Final = re.compile(r" \(line \d+\)|, line \d+(?=\))|^line \d+(?=:)")
 WIDTH: Final = 1_000_000  # a problem is one line
 
 

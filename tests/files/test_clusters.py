@@ -6,7 +6,6 @@ import json
 import re
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,7 +27,6 @@ from lpsched.instance.waiting import WaitingCost
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
 
-PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 HEADER = "arrival_seconds,task_type,cores,work,requested_work,priority,urgency,utility_class,utility\n"
 ROWS = """\
 0,flow,16,,,high,soon,A,
@@ -214,27 +212,6 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps(sound_clusters(tasks={"file": "t.parquet"})))
     assert read_clusters(path) == clusters_from_dict(SOUND)
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("arrival_seconds,task_type\n", "tasks.cores (t.csv): found no such column, needs the columns arrival_seconds, task_type, cores; add it"),
-        (HEADER, "tasks: found no tasks, needs at least one task; add a task"),
-        (HEADER.replace("cores", "core"), "tasks.core (t.csv): found an unknown column, needs only arrival_seconds, task_type, cores, work, requested_work, job, priority, urgency, utility_class, utility; did you mean 'cores'?"),
-        (HEADER + "0,flow,4\n", "tasks (t.csv, line 2): found 3 cells, needs 9, as in the header; complete the row"),
-        (HEADER + "0,flow,,,,,,,slow\n", "tasks[0].cores (t.csv, line 2): found nothing, needs a whole number from 1 to 10^15; add it"),
-        (HEADER + "\n0,flow,four,,,,,,slow\n", "tasks[0].cores (t.csv, line 3): found the text 'four', needs a whole number from 1 to 10^15; write it as a number"),
-        (HEADER + "0,flow,4.5,,,,,,slow\n", "tasks[0].cores (t.csv, line 2): found 4.5, needs a whole number from 1 to 10^15; round it"),
-        (HEADER + "0,flow,4,x,,,,,slow\n", "tasks[0].work (t.csv, line 2): found the text 'x', needs work, by which seconds are multiplied: a number from 1e-30 to 1e+30; write it as a plain number"),
-        (HEADER + "0,flow,4,2,1,,,,slow\n", "tasks[0].requested_work (t.csv, line 2): found 1.0, below the work of 2.0, needs at least the work; raise it, or leave it out"),
-        (HEADER + ROWS + "\n\n100,flow,33,,,,,,slow\n", "tasks[4].cores (t.csv, line 8): found 33 cores for task type 'flow', which no cluster can run, needs at most 32, as the largest cluster has that can run it; lower it, or add nodes"),
-        (HEADER + ROWS + "99,flow,4,,,,,,slow\n", "tasks[4].arrival_seconds (t.csv, line 6): found 99.0 s after 100.0 s, needs tasks by never-falling arrival; sort them by arrival_seconds"),
-        (HEADER + "0,flow,nan,,,,,,slow\n", "tasks[0].cores (t.csv, line 2): found the text 'nan', needs a whole number from 1 to 10^15; write it as a number"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_file_of_tasks_is_told_with_its_line(tmp_path, text, fault):
-    assert fault in faults_of(with_tasks(tmp_path, text))
 
 
 def test_whole_numbers_in_a_csv_may_be_written_as_doubles(tmp_path):

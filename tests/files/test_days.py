@@ -184,27 +184,6 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
     assert read_day(path) == day_from_dict(SOUND)
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("", "tasks.arrival_seconds (t.csv): found no such column, needs the columns arrival_seconds, task_type; add it"),
-        (HEADER, "tasks: found no tasks, needs at least one task; add a task"),
-        (HEADER.replace("urgency", "urgent"), "tasks.urgent (t.csv): found an unknown column, needs only arrival_seconds, task_type, priority, urgency, utility_class, utility; did you mean 'urgency'?"),
-        ("arrival_seconds,task_type,task_type\n", "tasks.task_type (t.csv): found a column that was given before, needs each column once; remove one of the two"),
-        (HEADER + "0,render,high\n", "tasks (t.csv, line 2): found 3 cells, needs 6, as in the header; complete the row"),
-        (HEADER + "\n\nsoon,render,,,,slow\n", "tasks[0].arrival_seconds (t.csv, line 4): found the text 'soon', needs seconds: a number from 0 to 1e+30; write it as a plain number"),
-        (HEADER + ",render,,,,slow\n", "tasks[0].arrival_seconds (t.csv, line 2): found nothing, needs seconds; add it"),
-        (HEADER + "nan,render,,,,slow\n", "tasks[0].arrival_seconds (t.csv, line 2): found NaN, needs seconds: a number from 0 to 1e+30; correct it"),
-        (HEADER + ROWS + "99,render,,,,slow\n", "tasks[4].arrival_seconds (t.csv, line 6): found 99.0 s after 100.0 s, needs tasks by never-falling arrival; sort them by arrival_seconds"),
-        (HEADER + ROWS + "100,rendr,,,,slow\n", "tasks[4].task_type (t.csv, line 6): found 'rendr', needs a task type of the file's list; did you mean 'render'?"),
-        (HEADER + "0,render,high,soon,,\n", "tasks[0].utility_class (t.csv, line 2): found nothing, needs priority, urgency and utility_class together; add it"),
-        (HEADER + '0,"render,,,,slow\n', "tasks (t.csv): found a broken file ('unexpected end of data'), needs CSV in UTF-8; write it again"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_file_of_tasks_is_told_with_its_line(tmp_path, text, fault):
-    assert fault in faults_of(with_tasks(tmp_path, text))
-
-
 def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
     monkeypatch.setattr("lpsched.files.rows.PIECE", 2)
     text = (

@@ -107,21 +107,6 @@ def test_each_fault_of_an_archive_is_told(beside, arrays, fault):
     assert fault in faults_of(beside("m.npz", **arrays))
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        pytest.param("1,2\n", "mixing.inlet_mix (m.csv): found 1 rows, needs 4, one for each place, and no header; mend its shape", id="rows"),
-        pytest.param("1\n" * 4, "mixing.inlet_mix[0] (m.csv, line 1): found a row of 1 cells, needs 4; complete the row", id="cells"),
-        pytest.param("0,0,0,x\n" * 4, "mixing.inlet_mix[0][3] (m.csv, line 1): found the text 'x', needs a share: a number from 0 to 1; write it as a plain number", id="text"),
-        pytest.param("0,0,0,\n" * 4, "mixing.inlet_mix[1][3] (m.csv, line 2): found nothing (null), needs a share: a number from 0 to 1; write it as a plain number", id="empty-cell"),
-        pytest.param("", "mixing.inlet_mix (m.csv): found an empty file, needs a file with content; see 'lpsched new bag'", id="empty"),
-        pytest.param('"a\n', "mixing.inlet_mix (m.csv): found broken CSV: unexpected end of data, needs CSV; mend the file", id="broken"),
-    ],
-)  # fmt: skip
-def test_each_fault_of_a_csv_is_told(beside, text, fault):
-    assert fault in faults_of(beside("m.csv", content=text))
-
-
 def test_junk_is_told_as_junk(beside):
     assert faults_of(beside("m.npz", content=b"PK\x03\x04junk")) == [
         "mixing.inlet_mix (m.npz): found a broken archive (BadZipFile), needs an .npz file as numpy.savez writes it; write it again"

@@ -43,20 +43,7 @@ def beside(tmp_path):
 @pytest.mark.parametrize(
     ("content", "faults"),
     [
-        pytest.param("", ["seconds (t.csv): found an empty file, needs a file with content; see 'lpsched new bag'"], id="empty"),
         pytest.param(b"\xff\xfe", ["seconds (t.csv, line 1): found bytes that are not UTF-8 text, needs a text file; check which file this is"], id="junk"),
-        pytest.param('a,"b', ["seconds (t.csv): found broken CSV: unexpected end of data, needs CSV; mend the file"], id="unclosed-quote"),
-        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,8,1,2\nzip,3\n", ["seconds (t.csv, line 3): found a row of 2 cells, needs 4, as in the header; complete the row"], id="ragged"),
-        pytest.param("task_type,cpu,gpu:P0,zzz\nrender,8,1,2\nzip,3,,\n", ["seconds (t.csv): found the column 'zzz', needs only columns that the bag's lists name; correct or remove it", "seconds (t.csv): found no column 'gpu:P1', needs a column for each; add it"], id="column-unknown"),
-        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrendr,8,1,2\nzip,3,,\n", ["seconds (t.csv): found the row 'rendr', needs only rows that the bag's lists name; did you mean 'render'?", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-unknown"),
-        pytest.param("task_type,cpu\nzip,3\nzip,3\n", ["seconds (t.csv): found no column 'gpu:P0' and 1 more, needs a column for each; add it", "seconds (t.csv): found the row 'zip' 2 times, needs each once; remove one", "seconds (t.csv): found no row 'render', needs a row for each; add it"], id="row-twice"),
-        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,fast,nan,-2\nzip,1e400,,\n", [
-            f"seconds.render.cpu (t.csv, line 2): found the text 'fast', {A_TIME}; write it as a plain number",
-            f"seconds.render.gpu:P0 (t.csv, line 2): found the text 'nan', {A_TIME}; write it as a plain number",
-            f"seconds.render.gpu:P1 (t.csv, line 2): found -2, {A_TIME}; correct it",
-            f"seconds.zip.cpu (t.csv, line 3): found infinity, {A_TIME}; correct it",
-        ], id="cells"),
-        pytest.param("task_type,cpu,gpu:P0,gpu:P1\nrender,,,\nzip,3,,\n", ["seconds.render (t.csv): found no machine type that can run task type 'render' (40 tasks), needs at least one time; give one a time, or drop the task type"], id="nobody-can-run-it"),
     ],
 )  # fmt: skip
 def test_each_fault_of_a_csv_is_told(beside, content, faults):
