@@ -5,9 +5,9 @@
 - leaves out tests marked `slow`: processes that are killed, Dask, browsers, benchmarks, figures, compiled loops as Python
   runs them;
 - of a test that is parametrised by `seed`, runs a few seeds, of one marked `rotate(n)`, n of its cases, and of a
-  module marked `rotate_tests(n)`, n of its tests. Which ones follows from the day: all come round within as many days as there are portions. LPSCHED_ROTATION=NUMBER
+  module marked `rotate_tests(n)`, n of its tests. Which ones follows from the day: all come round within as many days as there are portions of tests, times portions of cases. LPSCHED_ROTATION=NUMBER
   repeats the choice of another day;
-- of a property test, draws the first examples only. These are the same each time.
+- of a property test, draws a few examples only. These are the same each time.
 """
 
 from __future__ import annotations
@@ -47,33 +47,40 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         if item.get_closest_marker("slow") is None:
             test = item.nodeid.partition("[")[0]
             modules[test.partition("::")[0]][test].append(item)
-    chosen = {case for tests in modules.values() for test in _some_tests(tests) for case in _some_cases(test)}
+    chosen = set()
+    for tests in modules.values():
+        some, rounds = _some_tests(tests)
+        chosen |= {case for test in some for case in _some_cases(test, ROTATION // rounds)}
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
     for item in items:
         draw_few(getattr(item, "obj", None))
 
 
-def _some_tests(tests: dict[str, list[pytest.Item]]) -> list[list[pytest.Item]]:
-    """Return the tests of one module that this rotation takes, each with its cases."""
+def _some_tests(tests: dict[str, list[pytest.Item]]) -> tuple[list[list[pytest.Item]], int]:
+    """Return the tests of one module that this rotation takes, each with its cases, and the number of portions."""
     every = list(tests.values())
     mark = every[0][0].get_closest_marker("rotate_tests")
-    return every if mark is None else [every[place] for place in taken(len(every), mark.args[0], ROTATION)]
+    if mark is None:
+        return every, 1
+    return [every[place] for place in taken(len(every), mark.args[0], ROTATION)], math.ceil(
+        len(every) / mark.args[0]
+    )
 
 
-def _some_cases(cases: list[pytest.Item]) -> list[pytest.Item]:
-    """Return the cases of one test that this rotation takes."""
+def _some_cases(cases: list[pytest.Item], rotation: int) -> list[pytest.Item]:
+    """Return the cases of one test that a rotation takes."""
     mark = cases[0].get_closest_marker("rotate")
     if mark is not None:
-        return [cases[place] for place in taken(len(cases), mark.args[0], ROTATION)]
+        return [cases[place] for place in taken(len(cases), mark.args[0], rotation)]
     seeds = [getattr(case, "callspec", None) and case.callspec.params.get("seed") for case in cases]  # type: ignore[attr-defined]
     different = list(dict.fromkeys(seeds))
-    few = {different[place] for place in taken(len(different), SEEDS, ROTATION)}
+    few = {different[place] for place in taken(len(different), SEEDS, rotation)}
     return [case for case, seed in zip(cases, seeds, strict=True) if seed is None or seed in few]
 
 
 def draw_few(test: Any) -> None:
-    """Let a property test draw its first examples only."""
+    """Let a property test draw a few examples only."""
     own = getattr(test, "_hypothesis_internal_use_settings", None)
     if own is not None and own.max_examples > EXAMPLES:
         test = getattr(test, "__func__", test)

@@ -28,6 +28,7 @@ ITEMS = [
     *(Item(f"a.py::test_seeds[{seed}-{way}]", seed) for seed in range(5) for way in "xy"),
     *(Item(f"b.py::test_cases[{case}]", rotate=(3,)) for case in range(7)),
     *(Item(f"c.py::test_{name}[{case}]", rotate_tests=(1,)) for name in ("one", "two") for case in range(2)),
+    *(Item(f"d.py::test_{name}[{n}]", n, rotate_tests=(1,)) for name in ("three", "four") for n in range(4)),
 ]
 
 
@@ -65,6 +66,9 @@ def test_one_day_has_two_seeds_three_cases_and_one_test_of_a_module_and_nothing_
         # of 2 tests in 2 portions
         "c.py::test_one[0]",
         "c.py::test_one[1]",
+        # likewise, and of 4 seeds in 2 portions
+        "d.py::test_three[0]",
+        "d.py::test_three[2]",
     ]
 
 

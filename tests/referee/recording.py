@@ -130,7 +130,7 @@ def _signature(thing: Any) -> str:
         text = str(inspect.signature(thing))
     except (TypeError, ValueError):
         return ""
-    return re.sub(r"(?:\w+\.)+(?=\w)|0x[0-9a-f]+", "", text)  # where things live may change
+    return re.sub(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+", "", text)  # where things live may change
 
 
 def answers(section: str) -> Callable[[], str]:
