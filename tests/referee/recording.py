@@ -47,16 +47,18 @@ COMMANDS: Final = {  # by their sections
 }
 LEFT_OUT: Final = {
     "lpsched",
-    "solver",
     "timings",
-    "where",
+    "process",
+    "ended",
     "milliseconds_per_event",
     "times_as_long",
     "bound_seconds",
 }
 TIMES: Final = (
-    "seconds"  # a number, or numbers of many runs: how long something took; data has whole tables of it
+    "seconds"  # as a number, or numbers of many runs: how long something took; data has tables of it
 )
+VERSION: Final = re.compile(r"(?<=\S) \d+(?:\.\d+)+")  # of a solver
+MODULES: Final = re.compile(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+")  # where things live may change
 FOOTER: Final = re.compile("<footer>.*?</footer>", flags=re.DOTALL)  # of a page: versions and times
 LINES: Final = 60  # of an answer that are recorded
 DIGITS: Final = 9
@@ -118,7 +120,11 @@ def described(name: str, thing: Any) -> Iterator[str]:
     bases = ", ".join(base.__name__ for base in thing.__mro__[1:-1])
     yield f"class {name}({bases})"
     if dataclasses.is_dataclass(thing):
-        yield from (f"  {each.name}: {each.type}" for each in dataclasses.fields(thing))
+        yield from (
+            f"  {each.name}: {each.type}{_default(each.default)}" for each in dataclasses.fields(thing)
+        )
+    for part, known in getattr(thing, "model_fields", {}).items():
+        yield f"  {part}{_default(known.default)}"
     for part, own in sorted(vars(thing).items()):
         if not part.startswith("_"):
             inner = getattr(own, "__func__", getattr(own, "fget", own))
@@ -130,7 +136,12 @@ def _signature(thing: Any) -> str:
         text = str(inspect.signature(thing))
     except (TypeError, ValueError):
         return ""
-    return re.sub(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+", "", text)  # where things live may change
+    return MODULES.sub("", text)
+
+
+def _default(value: Any) -> str:
+    absent = value is dataclasses.MISSING or type(value).__name__ == "PydanticUndefinedType"
+    return "" if absent else f" = {MODULES.sub('', repr(value))}"
 
 
 def answers(section: str) -> Callable[[], str]:
@@ -181,7 +192,7 @@ def steady(value: Any, key: str = "") -> Any:
         return [steady(inner) for inner in value]
     if isinstance(value, float):
         return None if key == TIMES else float(f"{value:.{DIGITS}g}")
-    return value
+    return VERSION.sub("", value) if key == "solver" and isinstance(value, str) else value
 
 
 def shortened(text: str) -> str:
