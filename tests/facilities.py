@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from lpsched.instance import Table
 from lpsched.instance.facility import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from tests.documents import replaced
 from tests.support import AWKWARD, NAMES
 
 INLET_MIX = [[0.1, 0.1, 0.6, 0.2], [0.1, 0.1, 0.1, 0.7], [0.3, 0.5, 0.1, 0.1], [0.2, 0.6, 0.05, 0.15]]
@@ -76,18 +77,8 @@ def sound_facility(**changes: Any) -> dict[str, Any]:
 
 def within(path: str, value: Any) -> dict[str, Any]:
     """Return the change of one value deep inside, such as ``node_types.0.cores``; `...` removes it."""
-    key, *steps = path.split(".")
-    top = copy.deepcopy({key: SOUND[key]})
-    here: Any = top
-    for step, following in zip([key, *steps], [*steps, None], strict=True):
-        at = int(step) if step.isdigit() else step
-        if following is not None:
-            here = here[at]
-        elif value is ...:
-            del here[at]
-        else:
-            here[at] = value
-    return top
+    key = path.partition(".")[0]
+    return replaced({key: SOUND[key]}, {path: value})
 
 
 SOME = st.just(0.0) | st.floats(0.01, 9)

@@ -5,8 +5,8 @@
 - leaves out tests marked `slow`: processes that are killed, Dask, browsers, benchmarks, figures, compiled loops as Python
   runs them;
 - of a test that is parametrised by `seed`, runs a few seeds, of one marked `rotate(n)`, n of its cases, and of a
-  module marked `rotate_tests(n)`, n of its tests. Which ones follows from the day: all come round within as many days as there are portions of tests, times portions of cases. LPSCHED_ROTATION=NUMBER
-  repeats the choice of another day;
+  module marked `rotate_tests(n)`, n of its tests. The day decides which. In a module of 6 tests marked `rotate_tests(2)`
+  with 10 seeds each, all have been run after 3 x 5 days. LPSCHED_ROTATION=NUMBER repeats the choice of another day;
 - of a property test, draws a few examples only. These are the same each time.
 """
 
@@ -31,7 +31,7 @@ ROTATION: Final = int(os.environ.setdefault("LPSCHED_ROTATION", str(int(time.tim
 
 
 def taken(cases: int, few: int, rotation: int) -> list[int]:
-    """Return which of so many cases one rotation takes; consecutive rotations take them all.
+    """Return the places of about `few` of the cases, spread evenly; consecutive rotations take them all.
 
     >>> [taken(7, 3, day) for day in range(3)]
     [[0, 3, 6], [1, 4], [2, 5]]

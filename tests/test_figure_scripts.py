@@ -38,7 +38,7 @@ def known(tmp_path):
     """Runs of all methods on both platforms, as if they had been made."""
     path = tmp_path / "known.jsonl"
     history = [[0.5, 1, 0.1], [1.0, 2, 0.2]]
-    told = {
+    shared = {
         "seed": 0,
         "seconds": 2.0,
         "possible": 2.0,
@@ -48,7 +48,7 @@ def known(tmp_path):
         "history": history,
     }
     lines = [
-        {"platform": platform, "name": name, "crr": crr, **told}
+        {"platform": platform, "name": name, "crr": crr, **shared}
         for platform in ("medium", "large")
         for name, crr in EARNED.items()
     ]

@@ -12,7 +12,6 @@ writes what is said now into the tables: read the difference before you commit i
 from __future__ import annotations
 
 import contextlib
-import copy
 import io
 import json
 import re
@@ -23,6 +22,7 @@ from typing import Any, Final
 import yaml
 
 from lpsched.cli.main import run
+from tests.documents import replaced
 
 FOLDER: Final = Path(__file__).parent
 TABLES: Final = sorted(FOLDER.glob("*.yaml"))
@@ -73,17 +73,7 @@ class _Dumper(yaml.SafeDumper):
 
 def changed(valid: Any, case: dict[str, Any]) -> Any:
     """Return the valid file with the change of a case."""
-    content = copy.deepcopy(valid)
-    for place, value in [*case.get("set", {}).items(), *((place, ...) for place in case.get("without", ()))]:
-        *steps, last = [int(step) if step.isdigit() else step for step in place.split(".")]
-        inner = content
-        for step in steps:
-            inner = inner[step]
-        if value is ...:
-            del inner[last]
-        else:
-            inner[last] = value
-    return content
+    return replaced(valid, case.get("set", {}) | dict.fromkeys(case.get("without", ()), ...))
 
 
 def said(table: dict[str, Any], case: dict[str, Any], folder: Path) -> tuple[int, list[str]]:
@@ -119,14 +109,14 @@ def _text(name: str, content: Any) -> str:
 
 def main() -> None:
     """Write what is said now into all tables."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path in TABLES:
-            table = read(path)
+    for path in TABLES:
+        table = read(path)
+        with tempfile.TemporaryDirectory() as folder:
             for case in table["cases"]:
                 code, case["says"] = said(table, case, Path(folder))
                 if code != table["exit"]:
                     raise SystemExit(f"{path.name}, {case['case']}: exit code {code}, not {table['exit']}")
-            write(path, table)
+        write(path, table)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import as_dict, read_allocation, write_allocation
 from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from tests.documents import replaced
 from tests.support import AWKWARD
 from tests.verify.small_facility import SMALL
 
@@ -58,24 +59,9 @@ def test_yaml_is_read_as_well(tmp_path):
     assert read_allocation(tmp_path / "a.yaml") == GangAllocation((20.0,), (zips, zips))
 
 
-def changed(allocation, place, value):
-    content = json.loads(json.dumps(as_dict(allocation, SMALL, "1")))
-    *path, last = place
-    inner = content
-    for step in path:
-        inner = inner[step]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return content
-
-
-PATTERN = ["nodes", 0, "patterns", 0]
-
-
 def test_all_faults_are_told_at_once(tmp_path):
-    content = changed(GANG, [*PATTERN, "share"], "half") | {"outlets_celsius": ["cold"]}
+    changes = {"nodes.0.patterns.0.share": "half", "outlets_celsius": ["cold"]}
+    content = replaced(as_dict(GANG, SMALL, "1"), changes)
     (tmp_path / "a.json").write_text(json.dumps(content))
     with pytest.raises(InstanceError) as refused:
         read_allocation(tmp_path / "a.json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from lpsched.errors import InstanceError
 from lpsched.instance.cluster_door import clusters_from_dict
 from lpsched.instance.day_tasks import Levels
 from lpsched.instance.waiting import WaitingCost
+from tests.documents import replaced
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
 
 TASK = {"arrival_seconds": 0, "task_type": "flow", "cores": 4, "utility": "slow"}
@@ -25,16 +25,7 @@ def faults_of(raw) -> list[str]:
 
 def within(path: str, value: object) -> dict[str, Any]:
     """Return the sound clusters with the value at a dotted path replaced; `...` removes it."""
-    raw = copy.deepcopy(SOUND)
-    *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
-    inner: Any = raw
-    for step in steps:
-        inner = inner[step]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return raw
+    return replaced(SOUND, {path: value})
 
 
 def tasks(*rows):

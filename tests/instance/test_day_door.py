@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from lpsched.instance.day import Levels
 from lpsched.instance.day_door import day_from_dict
 from lpsched.instance.utility import Interval, UtilityFunction
 from tests.days import SOUND, sound_day
+from tests.documents import replaced
 
 TASK = {"arrival_seconds": 0, "task_type": "zip", "utility": "slow"}
 
@@ -26,16 +26,7 @@ def faults_of(raw) -> list[str]:
 
 def within(path: str, value: object) -> dict[str, Any]:
     """Return the sound day with the value at a dotted path replaced; `...` removes it."""
-    raw = copy.deepcopy(SOUND)
-    *steps, last = [int(step) if step.isdigit() else step for step in path.split(".")]
-    inner: Any = raw
-    for step in steps:
-        inner = inner[step]
-    if value is ...:
-        del inner[last]
-    else:
-        inner[last] = value
-    return raw
+    return replaced(SOUND, {path: value})
 
 
 def test_a_sound_day_is_read_as_it_stands():

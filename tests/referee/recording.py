@@ -6,8 +6,10 @@
 
 Recorded are the content hashes of all instances, what some ninety commands print with --json and which files they write,
 every `--help`, and the public names with their signatures. The messages of some five hundred bad inputs are the tables in
-`tests/bad_inputs`. Left out is only what must vary: how long something took, versions, paths. Numbers have nine digits,
-as processors differ in the last ones. A long answer is recorded by its first lines and a digest of all of it.
+`tests/bad_inputs`. Left out is only what must vary: how long something took, versions, paths. Numbers in JSON have nine
+digits, as processors differ in the last ones; figures, pages, tables and models are compared byte for byte. A long answer
+is recorded by its first lines and a digest of all of it. What depends on other packages is compared only where their
+versions are the recorded ones.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import inspect
 import io
 import json
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -62,12 +65,8 @@ MODULES: Final = re.compile(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+")  # where t
 FOOTER: Final = re.compile("<footer>.*?</footer>", flags=re.DOTALL)  # of a page: versions and times
 LINES: Final = 60  # of an answer that are recorded
 DIGITS: Final = 9
-SOLVERS: Final = (
-    "highspy",
-    "matplotlib",
-    "numpy",
-    "pulp",
-)  # others' versions that answers and pictures depend on
+PRINTING: Final = ("click", "pydantic", "python", "rich", "typer")  # help texts and signatures depend on them
+SOLVING: Final = ("highspy", "matplotlib", "numba", "numpy", "pulp", "pymoo", "scipy")  # answers and figures
 
 
 def sections() -> dict[str, Callable[[], str]]:
@@ -223,8 +222,17 @@ def digest(content: str | bytes) -> str:
 
 
 def versions() -> str:
-    """Return the versions that answers depend on."""
-    return "".join(f"{name} {importlib.metadata.version(name)}\n" for name in SOLVERS)
+    """Return the versions of Python and of the packages that what is recorded depends on."""
+    found = {"python": platform.python_version()}
+    found |= {name: importlib.metadata.version(name) for name in (*PRINTING, *SOLVING) if name != "python"}
+    return "".join(f"{name} {version}\n" for name, version in sorted(found.items()))
+
+
+def other_versions(section: str) -> list[str]:
+    """Return what a section depends on and is of another version than recorded, as `numpy 2.4.6`."""
+    needed = {"hashes": (), "help": PRINTING, "names": PRINTING}.get(section, (*PRINTING, *SOLVING))
+    recorded = (RECORDED / "versions.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in versions().splitlines() if line not in recorded and line.split()[0] in needed]
 
 
 def differences(name: str, text: str) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.referee.recording import COMMANDS, RECORDED, ROOT, differences, sections, versions
+from tests.referee.recording import ROOT, differences, other_versions, sections
 
 pytestmark = [pytest.mark.slow, pytest.mark.unwatched]
 
@@ -38,9 +38,8 @@ MUTATIONS = {
 @pytest.mark.parametrize("section", sections())
 def test_nothing_has_changed(section, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    recorded = (RECORDED / "versions.txt").read_text()
-    if section in COMMANDS and recorded != versions():
-        pytest.skip(f"recorded with other versions, here are {versions()}: record again before the change")
+    if other := other_versions(section):
+        pytest.skip(f"recorded with other versions than {', '.join(other)}: record again before the change")
     found = differences(section, sections()[section]())
     assert not found, "\n".join([*found, "if it is meant: python -m tests.referee.recording --write"])
 
@@ -48,19 +47,35 @@ def test_nothing_has_changed(section, monkeypatch):
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_change_of_behaviour_is_noticed(mutation, tmp_path):
     old, new, section = MUTATIONS[mutation]
-    ignored = shutil.ignore_patterns("__pycache__")
-    for part in ("lpsched", "tests", "instances"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=ignored)
+    copy_of_this(tmp_path)
     changed = [
         path for path in (tmp_path / "lpsched").rglob("*.py") if old in path.read_text(encoding="utf-8")
     ]
     assert len(changed) == 1
     changed[0].write_text(changed[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    done = compared(section, tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "\n+" in done.stdout or "failed" in done.stdout
+
+
+def test_a_copy_without_a_change_is_the_same(tmp_path):
+    copy_of_this(tmp_path)
+    for section in {section for _, _, section in MUTATIONS.values()}:
+        done = compared(section, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def copy_of_this(folder):
+    """Copy the package and what is compared into a folder."""
+    for part in ("lpsched", "tests", "instances"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def compared(section, folder):
+    """Compare what the package in a folder says with what is recorded there."""
+    if other := other_versions(section):
+        pytest.skip(f"recorded with other versions than {', '.join(other)}: record again before the change")
     command = ["-m", "tests.referee.recording", section]
     if section == "bad inputs":
         command = ["-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "tests/bad_inputs"]
-    done = subprocess.run(
-        [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "\n+" in done.stdout or "failed" in done.stdout
+    return subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False)
