@@ -39,7 +39,7 @@ CELLS: Final = re.compile(r"\s{2,}")
 TIMES: Final = re.compile(r"(?<=found in )\S+(?= s\b)|(?<=  in )\S+(?= seconds$)")
 TIMED: Final = ("seconds", "ms/event")  # columns with how long something took, if they are last
 NOT_HERE: Final = re.compile(
-    "^(scripts/|python |dask )|--scheduler"
+    r"^(scripts/|python |dask |\. |pip )|--scheduler"
 )  # they install, take minutes, or need a cluster
 SLOW: Final = re.compile(r"--offline|--trials|,ga,|facility-small.yaml$")  # more than 4 s
 # The README's commands of 5 to 15 s are run in turn, with those that need what they write.
