@@ -20,12 +20,12 @@ import numpy as np
 
 from lpsched.compare.fronts import SEEDS, Evolving
 from lpsched.compare.fronts import compare_fronts as compared
+from lpsched.evolve.bag_problem import BagProblem
 from lpsched.evolve.bag_scores import BagScorer
+from lpsched.evolve.day_problem import DayProblem
 from lpsched.evolve.day_scores import DayScorer
 from lpsched.evolve.task_breeding import random_genes
-from lpsched.evolve.task_front import SIZE
-from lpsched.evolve.task_kinds import pairs_in
-from lpsched.evolve.task_warm_up import warm_up_fronts
+from lpsched.evolve.task_front import SIZE, warm_up
 from lpsched.files.bags import read_bag
 from lpsched.files.days import read_day
 from lpsched.generate.cov import CovOptions, cov_bag
@@ -90,13 +90,13 @@ def compare_scores(seed: int) -> None:
     print(f"\n{f'{SIZE} chromosomes of {TASKS:,} tasks':34}{'compiled':>12}{'verifier':>12}{'faster':>9}")
     rng = np.random.default_rng(seed)
     bag = cov_bag("bench", rng, CovOptions(task_types=30, machines=(4,) * 9, tasks=TASKS))
-    genes, of_bag = random_genes(pairs_in(bag), SIZE, rng), BagScorer(bag)
+    genes, of_bag = random_genes(BagProblem(bag).pairs(), SIZE, rng), BagScorer(bag)
     schedules = [to_schedule(bag, genes.take(s)) for s in range(0, SIZE, EVERY)]
     compiled = seconds_of(lambda: of_bag(genes), ROUNDS)
     plain = seconds_of(lambda: [verify_bag.measure(bag, each) for each in schedules], 3)
     _tell_scores("makespan and energy of a bag", compiled, EVERY * plain)
     day = read_day(DAY)
-    genes, of_day = random_genes(pairs_in(day), SIZE, rng), DayScorer(day)
+    genes, of_day = random_genes(DayProblem(day).pairs(), SIZE, rng), DayScorer(day)
     some = [genes.take(s) for s in range(0, SIZE, EVERY)]
     day_schedules = [to_day_schedule(day, each, of_day.starts(each)) for each in some]
     compiled = seconds_of(lambda: of_day(genes), ROUNDS)
@@ -115,7 +115,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--bag", type=Path, default=INSTANCES / "front-30x9.yaml")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    warm_up_fronts()
+    warm_up(BagProblem.of_one_task())
+    warm_up(DayProblem.of_one_task())
     compare_fronts(read_bag(given.bag), given.generations, given.seed)
     compare_scores(given.seed)
 

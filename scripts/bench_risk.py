@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
 from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.sampled_scores import SampledScorer
 from lpsched.evolve.task_front import evolve_front
 from lpsched.generate.data_sets import chapter_7
 from lpsched.heuristics.arrivals import heuristic_for_days, names_for_days
@@ -59,18 +59,17 @@ def main(arguments: list[str] | None = None) -> None:
     expected, rng = DayScorer(day, drop), np.random.default_rng(asked.seed)
     seeds = [heuristic_for_days(each)(day, rng, drop_below=drop) for each in two_stage]
     begin = time.process_time()
-    percentile = SampledScorer(day, options, seed=asked.seed, drop_below=drop)
+    percentile = SampledDayScorer(day, options, seed=asked.seed, drop_below=drop)
     drawn = time.process_time() - begin
 
     def evolved(scorer: Scorer, generations: int, population: TaskPopulation | None = None) -> TaskPopulation:
         return evolve_front(
-            day,
+            DayProblem(day, drop),
             rng=np.random.default_rng(asked.seed),
             scorer=scorer,
             seeds=[] if population is not None else seeds,
             size=asked.size,
             generations=generations,
-            drop_below=drop,
             population=None if population is None else replace(population, objectives=scorer.name),
         ).population
 
@@ -88,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
     dropped = percentile.samples(genes).dropped_tasks
     assert dropped is not None
     print(f"{dropped.mean() / day.tasks:.0%} of the tasks")
-    all_run, all_sampled = DayScorer(day), SampledScorer(day, options, seed=asked.seed)
+    all_run, all_sampled = DayScorer(day), SampledDayScorer(day, options, seed=asked.seed)
     one, many = seconds_of(lambda: all_run(genes), REPEATS), seconds_of(lambda: all_sampled(genes), REPEATS)
     told("the same, no task dropped", one, many)
     one = seconds_of(lambda: evolved(expected, asked.generations, before), 1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compare.fuzzy_fronts import fuzzy_front
-from lpsched.evolve.sampled_scores import SampledScorer
+from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
 from lpsched.evolve.task_front import evolve_front
 from lpsched.files.pictures import write_picture
 from lpsched.generate.data_sets import chapter_7
@@ -73,15 +73,14 @@ def evolved(
     """Return one front with its samples."""
     scored = None
     if options.percentile is not None:
-        scored = SampledScorer(day, options, seed=asked.seed, drop_below=DROP_BELOW)
+        scored = SampledDayScorer(day, options, seed=asked.seed, drop_below=DROP_BELOW)
     front = evolve_front(
-        day,
+        DayProblem(day, DROP_BELOW),
         rng=np.random.default_rng(asked.seed),
         scorer=scored,
         seeds=seeds,
         size=asked.size,
         generations=asked.generations,
-        drop_below=DROP_BELOW,
         watch=Watch(),
     )
     name = "expected values" if scored is None else f"percentile {options.percentile:g}"

@@ -87,9 +87,9 @@ def _scorer(day: Day, seed: int, of_day: DayAsked) -> Scorer | None:
     """Return what to rank by in place of expected values, if a percentile is asked for."""
     if of_day.risk is None or of_day.risk.percentile is None:
         return None
-    from lpsched.evolve.sampled_scores import SampledScorer
+    from lpsched.evolve.day_problem import SampledDayScorer
 
-    return SampledScorer(day, of_day.risk, seed=seed, drop_below=of_day.drop_below)
+    return SampledDayScorer(day, of_day.risk, seed=seed, drop_below=of_day.drop_below)
 
 
 def _fuzzy(found: list[EvolvedFront], seed: int, of_day: DayAsked) -> FuzzyFront | None:

@@ -33,6 +33,7 @@ from lpsched.compare.distances import Chain, reference_of
 from lpsched.compare.fronts import NO_SEEDS, NSGA2, STOPPED, Evolving
 from lpsched.compare.schedulers import NOT_RUN
 from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.evolve.day_problem import DayProblem
 from lpsched.evolve.rank_one import rank_one
 from lpsched.evolve.task_front import evolve_front
 from lpsched.files.day_schedules import read_day_schedule
@@ -188,12 +189,11 @@ class _Contest:
         """Run NSGA-II."""
         evolving, limit = self.evolving, self.evolving.time_limit
         evolved = evolve_front(
-            self.day,
+            DayProblem(self.day, self.drop_below),
             rng=np.random.default_rng(self.seed),
             scorer=self.scorer,
             seeds=self._seeds(),
             generations=evolving.generations,
-            drop_below=self.drop_below,
             watch=self.watch if limit is None else self.watch.part(limit),
             population=evolving.population,
             keep=evolving.keep,
@@ -203,7 +203,7 @@ class _Contest:
             evolving.found(evolved)
         self.watch.tell("verifying what evolved")
         return replace(
-            self._verified(NSGA2, (each for each in evolved.schedules() if isinstance(each, DaySchedule))),
+            self._verified(NSGA2, evolved.schedules()),
             seconds=evolved.population.seconds,
             generations=evolved.generations,
             ended=evolved.ended,

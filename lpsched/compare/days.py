@@ -176,8 +176,9 @@ def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
     """Run the genetic algorithm, and take two schedules of its front."""
     from lpsched.compare.evolved import prepare  # noqa: PLC0415 - loads pymoo and a compiler
     from lpsched.compare.evolved_days import evolved_day  # noqa: PLC0415 - likewise
+    from lpsched.evolve.day_problem import DayProblem  # noqa: PLC0415 - likewise
 
-    prepare(asked.watch)
+    prepare(asked.watch, DayProblem.of_one_task())
     began = time.perf_counter()
     limited = asked.watch if asked.time_limit is None else asked.watch.part(asked.time_limit)
     try:

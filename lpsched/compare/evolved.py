@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compiled import require_compiler
-from lpsched.evolve.task_front import evolve_front
+from lpsched.evolve.bag_problem import BagProblem
+from lpsched.evolve.task_front import evolve_front, warm_up
 from lpsched.evolve.task_generations import require_pymoo
-from lpsched.evolve.task_warm_up import warm_up_fronts
 from lpsched.heuristics.min_energy import min_energy
 from lpsched.heuristics.min_min import min_min
-from lpsched.schedule.bag import Schedule
 
 if TYPE_CHECKING:
+    from lpsched.evolve.problem import Problem
     from lpsched.instance import Bag
+    from lpsched.schedule.bag import Schedule
     from lpsched.watch import Watch
 
 GENERATIONS: Final = 1000
@@ -41,8 +42,8 @@ def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Wa
     rng = np.random.default_rng(seed)
     generations, watch = limits(generations, watch)
     seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
-    front = evolve_front(bag, rng=rng, seeds=seeds, generations=generations, watch=watch)
-    return [schedule for schedule in front.schedules() if isinstance(schedule, Schedule)]
+    front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, watch=watch)
+    return list(front.schedules())
 
 
 def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
@@ -52,8 +53,8 @@ def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
     return generations, watch
 
 
-def prepare(watch: Watch) -> None:
-    """Compile what there is to compile, before the clock starts.
+def prepare(watch: Watch, one_task: Problem) -> None:
+    """Compile what there is to compile, before the clock starts, on a problem of one task.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def prepare(watch: Watch) -> None:
     """
     require_evolution()
     watch.tell("compiling")
-    warm_up_fronts()
+    warm_up(one_task)
 
 
 def require_evolution() -> None:

@@ -7,11 +7,12 @@ Source: Friese, thesis of 2015, section 5.5.2 for the seeds, 5.6 for utility per
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.compare.evolved import limits
+from lpsched.evolve.day_problem import DayProblem
 from lpsched.evolve.task_front import evolve_front
 from lpsched.heuristics.arrivals import heuristic_for_days
 
@@ -50,11 +51,10 @@ def evolved_day(  # noqa: PLR0913 - options are keyword-only
     generations, watch = limits(generations, watch)
     seeds = [heuristic_for_days(name)(day, rng, drop_below=drop_below) for name in SEEDS]
     front = evolve_front(
-        day,
+        DayProblem(day, drop_below),
         rng=rng,
         seeds=seeds,
         generations=generations,
-        drop_below=drop_below,
         watch=watch,
         judge=lambda scores: mean_gap(scores, bound),
     )
@@ -62,7 +62,7 @@ def evolved_day(  # noqa: PLR0913 - options are keyword-only
     with np.errstate(divide="ignore", invalid="ignore"):  # without energy: infinite, or nothing at all
         per_joule = np.nan_to_num(utility / joules, nan=0.0, posinf=np.inf)
     aims = {"most utility": int(np.argmax(utility)), "most utility/MJ": int(np.argmax(per_joule))}
-    return {aim: cast("DaySchedule", front.schedule(number)) for aim, number in aims.items()}
+    return {aim: front.schedule(number) for aim, number in aims.items()}
 
 
 def mean_gap(scores: Floats, bound: Callable[[float], float]) -> float:

@@ -23,6 +23,7 @@ from lpsched.compare.brought import files_at, is_path, read_and_checked
 from lpsched.compare.distances import reference_of
 from lpsched.compare.front_points import chain_of, distances, entry_of, pair_of
 from lpsched.compare.schedulers import NOT_RUN, failed, run
+from lpsched.evolve.bag_problem import BagProblem
 from lpsched.evolve.task_front import evolve_front
 from lpsched.heuristics.registry import heuristic, names
 from lpsched.instance.terms import Terms
@@ -30,7 +31,6 @@ from lpsched.pipeline.fronts import front
 from lpsched.result.front import Point
 from lpsched.result.front_comparison import OURS, FrontComparison
 from lpsched.result.machine_point import along
-from lpsched.schedule.bag import Schedule
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
     from lpsched.result.front import FrontResult
     from lpsched.result.front_entry import FrontEntry
+    from lpsched.schedule.bag import Schedule
     from lpsched.schedule.genes import TaskPopulation
 
 NSGA2: Final = "nsga2"
@@ -191,7 +192,7 @@ class _Contest:
         """Run NSGA-II; it does not heed power cap and deadline, the verifier does."""
         evolving, limit = self.evolving, self.evolving.time_limit
         evolved = evolve_front(
-            self.bag.without_limits(),
+            BagProblem(self.bag.without_limits()),
             rng=np.random.default_rng(self.seed),
             seeds=self._seeds(),
             generations=evolving.generations,
@@ -203,7 +204,7 @@ class _Contest:
         if evolving.found is not None:
             evolving.found(evolved)
         self.watch.tell("verifying what evolved")
-        brought = (self._checked(each) for each in evolved.schedules() if isinstance(each, Schedule))
+        brought = (self._checked(each) for each in evolved.schedules())
         return replace(
             entry_of(self.exact, NSGA2, brought),
             seconds=evolved.population.seconds,

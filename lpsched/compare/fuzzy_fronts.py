@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.evolve.sampled_scores import SampledScorer
-from lpsched.instance import Bag
 from lpsched.pipeline.risks import told
 from lpsched.result.fuzzy_front import FuzzyFront, FuzzyPoint
 
@@ -37,9 +35,8 @@ def fuzzy_front(
     InstanceError
         If there were too much to draw.
     """
-    scorer = SampledScorer(front.instance, options, seed=seed, drop_below=front.drop_below)
+    scorer = front.problem.sampled(options, seed)
     drawn = scorer.samples(front.genes)
-    value_key = "makespan_seconds" if isinstance(front.instance, Bag) else "utility"
     values = drawn.makespan_seconds if drawn.utility is None else drawn.utility
     points = tuple(
         FuzzyPoint(
@@ -52,7 +49,7 @@ def fuzzy_front(
         for k, (joules, value) in enumerate(front.points)
     )
     ranked_by = f"percentile {options.percentile:g}" if by_percentile else "expected values"
-    return FuzzyFront(name, ranked_by, value_key, front.instance.tasks, points)
+    return FuzzyFront(name, ranked_by, front.problem.criterion, front.problem.tasks, points)
 
 
 def _risk(drawn: GeneSamples, k: int, options: RiskOptions, seed: int) -> Risk:

@@ -254,9 +254,10 @@ def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
 def _evolved(asked: _Asked) -> Ran:
     """Run the genetic algorithm, and take the schedule of its front that is best for what is asked."""
     from lpsched.compare.evolved import evolved_schedules, prepare  # noqa: PLC0415 - loads pymoo, a compiler
+    from lpsched.evolve.bag_problem import BagProblem  # noqa: PLC0415 - likewise
 
     bag = asked.question.bag
-    prepare(asked.watch)
+    prepare(asked.watch, BagProblem.of_one_task())
     began = time.perf_counter()
     try:
         found = evolved_schedules(bag, seed=asked.seed, generations=asked.generations, watch=asked.limited())

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from lpsched.evolve.day_scores import DayScorer
-from lpsched.instance import Bag
-from lpsched.schedule.bag_genes import to_schedule
-from lpsched.schedule.day_genes import to_day_schedule
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lpsched.evolve.pacing import Ended
-    from lpsched.instance.day import Day
-    from lpsched.schedule.bag import Schedule
-    from lpsched.schedule.day import DaySchedule
+    from lpsched.evolve.problem import Problem
     from lpsched.schedule.genes import Genes, TaskPopulation
 
 
@@ -24,8 +17,8 @@ class EvolvedFront:
 
     Attributes
     ----------
-    instance, drop_below
-        The bag or day, and the utility below which its tasks are dropped.
+    problem
+        The bag or the day.
     points
         By rising energy, none twice: joules and seconds of a bag, joules and utility of a day.
     genes
@@ -42,8 +35,7 @@ class EvolvedFront:
         All chromosomes, to go on from.
     """
 
-    instance: Bag | Day
-    drop_below: float | None
+    problem: Problem
     points: tuple[tuple[float, float], ...]
     genes: Genes
     generations: int
@@ -52,14 +44,10 @@ class EvolvedFront:
     history: tuple[tuple[float, int, float], ...]
     population: TaskPopulation
 
-    def schedule(self, number: int) -> Schedule | DaySchedule:
+    def schedule(self, number: int) -> Any:  # noqa: ANN401 - of whatever kind the problem's schedules are
         """Return the schedule of a point."""
-        genes = self.genes.take(number)
-        if isinstance(self.instance, Bag):
-            return to_schedule(self.instance, genes)
-        starts = DayScorer(self.instance, self.drop_below).starts(genes)
-        return to_day_schedule(self.instance, genes, starts)
+        return self.problem.schedule(self.genes.take(number))
 
-    def schedules(self) -> tuple[Schedule | DaySchedule, ...]:
+    def schedules(self) -> tuple[Any, ...]:
         """Return the schedules of all points."""
         return tuple(map(self.schedule, range(len(self.points))))

@@ -19,27 +19,24 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compiled import require_compiler
+from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.evolved_front import EvolvedFront
 from lpsched.evolve.pacing import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS
 from lpsched.evolve.rank_one import rank_one
 from lpsched.evolve.resuming import generator_of
 from lpsched.evolve.task_breeding import random_genes
 from lpsched.evolve.task_generations import TaskGenerations, require_pymoo
-from lpsched.evolve.task_kinds import genes_of_seeds, joined, pairs_in, scorer_of
 from lpsched.evolve.task_limits import require_sound
 from lpsched.evolve.task_resuming import require_same
-from lpsched.instance import Bag
-from lpsched.instance.period import require_whole
+from lpsched.schedule.genes import Genes
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lpsched.evolve.problem import Problem
     from lpsched.evolve.scoring import Scorer
     from lpsched.instance.arrays import Floats
-    from lpsched.instance.day import Day
-    from lpsched.schedule.bag import Schedule
-    from lpsched.schedule.day import DaySchedule
     from lpsched.schedule.genes import TaskPopulation
 
 SIZE: Final = 100
@@ -47,24 +44,25 @@ MUTATION: Final = 0.5  # of 0.05 to 1, less was better on a bag with idle power,
 
 
 def evolve_front(  # noqa: PLR0913 - options are keyword-only
-    instance: Bag | Day,
+    problem: Problem,
     *,
     rng: np.random.Generator,
     scorer: Scorer | None = None,
-    seeds: Sequence[Schedule | DaySchedule] = (),
+    seeds: Sequence[object] = (),
     size: int = SIZE,
     generations: int | None = None,
     mutation: float = MUTATION,
-    drop_below: float | None = None,
     watch: Watch | None = None,
     population: TaskPopulation | None = None,
     keep: Callable[[TaskPopulation], object] | None = None,
     judge: Callable[[Floats], float | None] | None = None,
 ) -> EvolvedFront:
-    """Let schedules of a bag or a day evolve, and return the front of those that nothing beats.
+    """Let schedules evolve, and return the front of those that nothing beats.
 
     Parameters
     ----------
+    problem
+        A `BagProblem` or a `DayProblem`; what the latter drops, a `scorer` given must drop as well.
     rng
         Where all chances come from; a resumed population brings its own.
     scorer
@@ -78,8 +76,6 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
         How many to run, now.
     mutation
         The probability that a child is mutated.
-    drop_below
-        Tasks of a day that would earn less do not run; `None` drops none. A `scorer` given must do the same.
     watch
         When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
     population
@@ -100,33 +96,30 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     require_pymoo()
     require_compiler("NSGA-II")
     size = size if population is None else len(population.scores)
-    if not isinstance(instance, Bag):
-        require_whole(instance.name, instance.period, "NSGA-II")
-    require_sound(instance, size, len(seeds), generations, mutation, drop_below)
+    require_sound(problem, size, len(seeds), generations, mutation)
     given = watch if watch is not None else Watch()
     watch = given.part(SECONDS) if generations is None and given.left() is None else given
-    scorer = scorer if scorer is not None else scorer_of(instance, drop_below)
-    pairs, sown = pairs_in(instance), genes_of_seeds(instance, seeds)
+    scorer = scorer if scorer is not None else problem.scorer()
+    pairs, sown = problem.pairs(), _genes_of_seeds(problem, seeds)
     if population is None:
-        first = joined(sown, random_genes(pairs, size - len(seeds), rng))
+        first = _joined(sown, random_genes(pairs, size - len(seeds), rng))
         run = TaskGenerations(pairs, first, mutation, rng)
         run.tell(scorer(run.ask()))
     else:
-        require_same(population, content_hash=instance.content_hash, objectives=scorer.name, pairs=pairs)
+        require_same(population, content_hash=problem.content_hash, objectives=scorer.name, pairs=pairs)
         run = TaskGenerations(pairs, population.genes, mutation, generator_of(population))
         run.resume(replace(population, scores=scorer(population.genes)))
-    paced = _Paced(run, scorer, instance.content_hash, keep, judge)
+    paced = _Paced(run, scorer, problem.content_hash, keep, judge)
     completed = paced.run(watch, generations)
     last = paced.population()
     if keep is not None:
         keep(last)
-    genes = joined(sown, last.genes)
+    genes = _joined(sown, last.genes)
     scores = np.concatenate((scorer(sown), last.scores)) if seeds else last.scores
     best = rank_one(scores)
-    sign = 1.0 if isinstance(instance, Bag) else -1.0
+    sign = -1.0 if problem.criterion == "utility" else 1.0
     return EvolvedFront(
-        instance=instance,
-        drop_below=drop_below,
+        problem=problem,
         points=tuple((float(joules), sign * float(other)) for joules, other in scores[best]),
         genes=genes.take(best),
         generations=run.count,
@@ -179,3 +172,43 @@ class _Paced:
     def population(self) -> TaskPopulation:
         """Return all there is."""
         return self.generations.population(self.content_hash, self.scorer.name)
+
+
+def _genes_of_seeds(problem: Problem, seeds: Sequence[object]) -> Genes:
+    """Return the chromosomes of schedules, and refuse one that is not of this instance."""
+    genes = [_genes(problem, place, seed) for place, seed in enumerate(seeds)]
+    empty = np.empty((0, problem.tasks), dtype=np.int32)
+    return Genes(
+        np.stack([each.machines for each in genes]) if genes else empty,
+        np.stack([each.columns for each in genes]) if genes else empty,
+        np.stack([each.orders for each in genes]) if genes else empty,
+    )
+
+
+def _genes(problem: Problem, place: int, seed: object) -> Genes:
+    try:
+        return problem.genes(seed)
+    except ValueError as error:
+        needed = f"a schedule of {problem.name!r}"
+        fault = Fault((place,), f"another one: {error}", needed, "leave it out")
+        raise InstanceError("seeds", (fault,)) from error
+
+
+def _joined(first: Genes, second: Genes) -> Genes:
+    """Return the chromosomes of both."""
+    return Genes(
+        np.concatenate((first.machines, second.machines)),
+        np.concatenate((first.columns, second.columns)),
+        np.concatenate((first.orders, second.orders)),
+    )
+
+
+def warm_up(problem: Problem) -> None:
+    """Compile what NSGA-II runs, by two generations of a problem of one task: seconds at the first use.
+
+    Raises
+    ------
+    MissingExtraError
+        If pymoo or Numba is not installed.
+    """
+    evolve_front(problem, rng=np.random.default_rng(0), size=2, generations=1).schedules()

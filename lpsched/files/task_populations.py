@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lpsched.evolve.problem import Identified
     from lpsched.files.population_archive import Checks
-    from lpsched.instance import Bag
-    from lpsched.instance.day import Day
 
 FORMAT: Final = "lpsched-task-population/1"
 MOST_NOTES: Final = 10**6
@@ -51,7 +50,7 @@ _CHECKS: Final[Checks] = {
 }
 
 
-def write_task_population(population: TaskPopulation, instance: Bag | Day, path: Path | str) -> None:
+def write_task_population(population: TaskPopulation, instance: Identified, path: Path | str) -> None:
     """Write a population; the file is replaced when all of it is written, or not at all.
 
     Raises
@@ -79,7 +78,7 @@ def write_task_population(population: TaskPopulation, instance: Bag | Day, path:
 
 
 def read_task_population(
-    path: Path | str, instance: Bag | Day, *, objectives: str | None = None
+    path: Path | str, instance: Identified, *, objectives: str | None = None
 ) -> TaskPopulation:
     """Read a population of a bag or a day; whether its machines can run their tasks, the algorithm will say.
 
@@ -96,7 +95,7 @@ def read_task_population(
         return _population(archive, about, instance)
 
 
-def _population(archive: PopulationArchive, about: dict[str, Any], instance: Bag | Day) -> TaskPopulation:
+def _population(archive: PopulationArchive, about: dict[str, Any], instance: Identified) -> TaskPopulation:
     double, number = np.dtype(np.float64), np.dtype(np.int32)
     history = archive.array("history", (None, 3), double, MOST_NOTES)
     scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from lpsched.compare.fuzzy_fronts import fuzzy_front
-from lpsched.evolve.sampled_scores import SampledScorer
+from lpsched.evolve.day_problem import SampledDayScorer
 from lpsched.evolve.task_front import evolve_front
 from lpsched.files.pictures import picture_bytes
 from lpsched.reports.fuzzy_fronts import fuzzy_front_picture, variance_picture
 from lpsched.risk.options import RiskOptions
 from tests.days import decaying, simple_day
+from tests.problems import problem_of
 from tests.support import simple_bag
 
 
@@ -28,7 +29,7 @@ def day():
 
 def evolved(instance, scorer=None, drop_below=None):
     rng = np.random.default_rng(0)
-    return evolve_front(instance, rng=rng, scorer=scorer, size=12, generations=5, drop_below=drop_below)
+    return evolve_front(problem_of(instance, drop_below), rng=rng, scorer=scorer, size=12, generations=5)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def fuzzy(day):
 @pytest.fixture(scope="module")
 def by_percentile(day):
     options = RiskOptions(samples=40, cov=0.5, percentile=50.0)
-    front = evolved(day, SampledScorer(day, options, seed=1, drop_below=0.5), 0.5)
+    front = evolved(day, SampledDayScorer(day, options, seed=1, drop_below=0.5), 0.5)
     return fuzzy_front(front, options, seed=1, name="nsga2", by_percentile=True)
 
 

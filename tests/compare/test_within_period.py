@@ -12,7 +12,7 @@ from lpsched.compare.day_fronts import compare_day_fronts
 from lpsched.compare.days import validate_day
 from lpsched.compare.within_period import within_period
 from lpsched.errors import InstanceError
-from lpsched.evolve.sampled_scores import SampledScorer
+from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
 from lpsched.evolve.task_front import evolve_front
 from lpsched.instance.period import Period
 from lpsched.pipeline.risks import risk_of
@@ -111,12 +111,12 @@ def test_a_front_holds_cut_points_below_the_envelope():
     [
         pytest.param(lambda day: compare_day_fronts(day, ["nsga2"]), "NSGA-II", id="front"),
         pytest.param(lambda day: validate_day(day, heuristics=["mct", "nsga2"]), "NSGA-II", id="validate"),
-        pytest.param(lambda day: evolve_front(day, rng=None), "NSGA-II", id="evolution"),
+        pytest.param(lambda day: evolve_front(DayProblem(day), rng=None), "NSGA-II", id="evolution"),
         pytest.param(
             lambda day: validate_day(day, heuristics=["mct"], risk=RiskOptions()), "sampling", id="risk"
         ),
         pytest.param(lambda day: risk_of(day, DaySchedule(())), "sampling", id="risk-of"),
-        pytest.param(lambda day: SampledScorer(day, RiskOptions(), seed=0), "sampling", id="percentiles"),
+        pytest.param(lambda day: SampledDayScorer(day, RiskOptions(), seed=0), "sampling", id="percentiles"),
     ],
 )
 def test_what_knows_of_no_period_says_so_before_any_work(run, what):

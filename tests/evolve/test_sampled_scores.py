@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.evolve import sampled_bag, sampled_day
+from lpsched.evolve.bag_problem import SampledBagScorer
 from lpsched.evolve.bag_scores import BagScorer
+from lpsched.evolve.day_problem import SampledDayScorer
 from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.sampled_scores import SampledScorer
 from lpsched.evolve.task_breeding import random_genes
-from lpsched.evolve.task_kinds import pairs_in
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.risk.bag_samples import sample_bag
 from lpsched.risk.day_samples import sample_day
@@ -25,6 +25,7 @@ from lpsched.risk.task_draws import task_draws
 from lpsched.schedule.bag_genes import to_schedule
 from lpsched.schedule.day_genes import to_day_schedule
 from tests.days import decaying, simple_day
+from tests.problems import pairs_in
 from tests.property.bags import ORDINARY, Ranges, plain_bags
 from tests.property.days import days
 from tests.support import simple_bag
@@ -43,7 +44,7 @@ def drawn_genes(instance, size, seed):
 def test_a_day_without_spread_scores_as_by_expected_values(day, drop_below, seed):
     genes = drawn_genes(day, 3, seed)
     options = RiskOptions(samples=3, cov=0.0, percentile=50.0)
-    scores = SampledScorer(day, options, seed=seed, drop_below=drop_below)(genes)
+    scores = SampledDayScorer(day, options, seed=seed, drop_below=drop_below)(genes)
     assert scores == pytest.approx(DayScorer(day, drop_below)(genes), rel=1e-8, abs=1e-9)
 
 
@@ -51,7 +52,7 @@ def test_a_day_without_spread_scores_as_by_expected_values(day, drop_below, seed
 @given(plain_bags(TINY), st.integers(0, 99))
 def test_a_bag_without_spread_scores_as_by_expected_values(bag, seed):
     genes = drawn_genes(bag, 3, seed)
-    scores = SampledScorer(bag, RiskOptions(samples=3, cov=0.0), seed=seed)(genes)
+    scores = SampledBagScorer(bag, RiskOptions(samples=3, cov=0.0), seed=seed)(genes)
     assert scores == pytest.approx(BagScorer(bag)(genes), rel=1e-12)
 
 
@@ -59,7 +60,7 @@ def test_a_bag_without_spread_scores_as_by_expected_values(bag, seed):
 @given(days(), st.integers(0, 99))
 def test_every_sample_of_a_day_is_that_of_its_schedule(day, seed):
     genes, options = drawn_genes(day, 2, seed), RiskOptions(samples=20, cov=(0.1, 1.5))
-    drawn: Any = SampledScorer(day, options, seed=seed).samples(genes)
+    drawn: Any = SampledDayScorer(day, options, seed=seed).samples(genes)
     arrays, plain = day_arrays(day), DayScorer(day)
     draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, seed)
     for k in (0, 1):
@@ -86,7 +87,7 @@ def crowded_day(tasks=40):
 def test_dropping_in_some_samples_is_that_of_the_schedule_that_places_every_task():
     day, options = crowded_day(), RiskOptions(samples=30, cov=0.8)
     genes = drawn_genes(day, 5, 0)
-    drawn: Any = SampledScorer(day, options, seed=3, drop_below=0.5).samples(genes)
+    drawn: Any = SampledDayScorer(day, options, seed=3, drop_below=0.5).samples(genes)
     arrays = day_arrays(day)
     draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, 3)
     for k in range(5):
@@ -103,7 +104,7 @@ def test_dropping_in_some_samples_is_that_of_the_schedule_that_places_every_task
 @pytest.mark.slow
 def test_compiled_loops_are_the_plain_ones():
     day = crowded_day(12)
-    scorer = SampledScorer(day, RiskOptions(samples=4, cov=0.8), seed=1, drop_below=0.5)
+    scorer = SampledDayScorer(day, RiskOptions(samples=4, cov=0.8), seed=1, drop_below=0.5)
     genes = drawn_genes(day, 2, 0)
     arrays = (genes.machines, genes.columns, genes.orders)
     fast = sampled_day.day_samples(scorer.day, *arrays)
@@ -111,7 +112,7 @@ def test_compiled_loops_are_the_plain_ones():
     for one, other in zip(fast, slow, strict=True):
         assert one == pytest.approx(other, rel=1e-12)
     bag = simple_bag([[2.0, 3.0], [5.0, 4.0]], [4, 3], [2, 2], [[10.0, 20.0], [9.0, 8.0]], [1.0, 2.0])
-    of_bag = SampledScorer(bag, RiskOptions(samples=4, cov=0.8), seed=1)
+    of_bag = SampledBagScorer(bag, RiskOptions(samples=4, cov=0.8), seed=1)
     genes = drawn_genes(bag, 2, 0)
     fast_bag = sampled_bag.bag_samples(of_bag.bag, genes.machines, genes.columns)
     slow_bag = sampled_bag.bag_samples.py_func(of_bag.bag, genes.machines, genes.columns)  # type: ignore[attr-defined]
@@ -133,7 +134,7 @@ def test_samples_task_by_task_have_the_moments_of_samples_on_counts():
     # Two roads to the same distribution: single tasks by bins, and whole runs by gamma sums.
     bag = simple_bag([[2.0, 3.0], [5.0, 4.0]], [8, 6], [2, 2], [[10.0, 20.0], [9.0, 8.0]], [1.0, 2.0])
     genes = drawn_genes(bag, 1, 0)
-    by_task = SampledScorer(bag, RiskOptions(samples=4000, cov=0.6), seed=1).samples(genes)
+    by_task = SampledBagScorer(bag, RiskOptions(samples=4000, cov=0.6), seed=1).samples(genes)
     shape = np.full((2, 2), 0.6)
     on_counts = sample_bag(bag, to_schedule(bag, genes.take(0)), Spread(shape, shape), samples=4000, seed=1)
     for one, other in (
@@ -147,13 +148,15 @@ def test_samples_task_by_task_have_the_moments_of_samples_on_counts():
 def test_percentiles_are_counted_from_the_good_side():
     day = crowded_day()
     genes = drawn_genes(day, 3, 0)
-    means = SampledScorer(day, RiskOptions(samples=100, cov=0.5), seed=1)
+    means = SampledDayScorer(day, RiskOptions(samples=100, cov=0.5), seed=1)
     drawn = means.samples(genes)
     assert means(genes) == pytest.approx(
         np.stack([drawn.energy_joules.mean(axis=1), -drawn.utility.mean(axis=1)], axis=1)
     )
     for percentile, place in ((1.0, 0), (20.0, 19), (50.0, 49), (99.5, 99), (100.0, 99)):
-        scores = SampledScorer(day, RiskOptions(samples=100, cov=0.5, percentile=percentile), seed=1)(genes)
+        scores = SampledDayScorer(day, RiskOptions(samples=100, cov=0.5, percentile=percentile), seed=1)(
+            genes
+        )
         assert scores[:, 0].tolist() == np.sort(drawn.energy_joules, axis=1)[:, place].tolist()
         assert (-scores[:, 1]).tolist() == np.sort(drawn.utility, axis=1)[:, ::-1][:, place].tolist()
         # At least so many samples of 100 keep each of the two numbers.
@@ -165,7 +168,7 @@ def test_all_chromosomes_share_their_luck():
     day = crowded_day()
     genes = drawn_genes(day, 2, 0)
     twice = genes.take([0, 1, 0])
-    scores = SampledScorer(day, RiskOptions(samples=10, cov=0.5, percentile=50.0), seed=1)(twice)
+    scores = SampledDayScorer(day, RiskOptions(samples=10, cov=0.5, percentile=50.0), seed=1)(twice)
     assert scores[0].tolist() == scores[2].tolist()
     assert scores[0].tolist() != scores[1].tolist()
 
@@ -173,24 +176,24 @@ def test_all_chromosomes_share_their_luck():
 def test_the_name_tells_all_that_scores_depend_on():
     day = crowded_day(3)
     options = RiskOptions(samples=10, cov=(0.1, 1.5), power_cov=0.2, percentile=50.0)
-    assert SampledScorer(day, options, seed=4, drop_below=0.5).name == (
+    assert SampledDayScorer(day, options, seed=4, drop_below=0.5).name == (
         "energy and utility: percentile 50 of 10 samples (cov 0.1-1.5, power-cov 0.2, seed 4), below 0.5 dropped"
     )
     bag = simple_bag([[2.0]], [2], [1], [[5.0]])
-    assert SampledScorer(bag, RiskOptions(samples=10), seed=0).name == (
+    assert SampledBagScorer(bag, RiskOptions(samples=10), seed=0).name == (
         "energy and makespan: means of 10 samples (cov 0.3, power-cov 0.3, seed 0)"
     )
 
 
 def test_a_bag_without_watts_is_refused():
     with pytest.raises(InstanceError, match="watts: found none"):
-        SampledScorer(simple_bag([[2.0]], [2], [1]), RiskOptions(), seed=0)
+        SampledBagScorer(simple_bag([[2.0]], [2], [1]), RiskOptions(), seed=0)
 
 
 def test_more_machines_than_can_be_held_are_refused():
     bag = simple_bag([[2.0]], [100_000], [10**12], [[5.0]])
     with pytest.raises(InstanceError) as refused:
-        SampledScorer(bag, RiskOptions(samples=5000), seed=0)
+        SampledBagScorer(bag, RiskOptions(samples=5000), seed=0)
     assert (
         "found 5,000 samples of 100,000 machines, needs at most 100,000,000 of both; ask for at most 1,000 samples"
         in str(refused.value)

@@ -12,13 +12,14 @@ import pytest
 from lpsched import compiled
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.evolve import task_front, task_generations
+from lpsched.evolve.bag_problem import BagProblem
 from lpsched.evolve.bag_scores import BagScorer, bag_scores
+from lpsched.evolve.day_problem import DayProblem
 from lpsched.evolve.day_scores import day_scores
 from lpsched.evolve.rank_one import hypervolume
 from lpsched.evolve.resuming import BIT_GENERATORS
 from lpsched.evolve.task_breeding import fill, mutate
-from lpsched.evolve.task_front import evolve_front
-from lpsched.evolve.task_warm_up import warm_up_fronts
+from lpsched.evolve.task_front import evolve_front, warm_up
 from lpsched.files.task_populations import read_task_population, write_task_population
 from lpsched.instance import bag_from_dict
 from lpsched.instance.day_door import day_from_dict
@@ -29,6 +30,7 @@ from lpsched.verify import bag as verify_bag
 from lpsched.verify import day as verify_day
 from lpsched.watch import Progress, Watch
 from tests.days import decaying, simple_day, sound_day
+from tests.problems import problem_of
 from tests.support import simple_bag, sound
 
 pytestmark = pytest.mark.rotate_tests(2)
@@ -44,9 +46,11 @@ DAY = simple_day(
 KERNELS: tuple[Any, ...] = (fill, mutate, bag_scores, day_scores)
 
 
-def evolved(instance=BAG, seed=1, generations=10, size=20, **options):
+def evolved(instance=BAG, seed=1, generations=10, size=20, drop_below=None, **options):
     rng = np.random.default_rng(seed)
-    return evolve_front(instance, rng=rng, generations=generations, size=size, **options)
+    return evolve_front(
+        problem_of(instance, drop_below), rng=rng, generations=generations, size=size, **options
+    )
 
 
 def assert_same(one, other):
@@ -175,8 +179,8 @@ def test_ten_generations_a_file_and_ten_more_are_twenty(tmp_path, instance):
 
 @pytest.mark.parametrize("bits", BIT_GENERATORS.values())
 def test_all_bit_generators_of_numpy_go_on_where_they_were(bits):
-    half = evolve_front(BAG, rng=np.random.Generator(bits(1)), size=4, generations=2)
-    whole = evolve_front(BAG, rng=np.random.Generator(bits(1)), size=4, generations=4)
+    half = evolve_front(BagProblem(BAG), rng=np.random.Generator(bits(1)), size=4, generations=2)
+    whole = evolve_front(BagProblem(BAG), rng=np.random.Generator(bits(1)), size=4, generations=4)
     assert_same(evolved(population=half.population, generations=2), whole)
 
 
@@ -255,7 +259,6 @@ def test_another_scorer_may_rank():
         ({"size": 1}, "size: found 1 chromosomes for 0 seeds, needs at least 2, and as many as seeds; correct it"),
         ({"mutation": 1.5}, "mutation: found 1.5, needs a probability; correct it"),
         ({"mutation": float("nan")}, "mutation: found nan, needs a probability; correct it"),
-        ({"drop_below": 0.5}, "drop_below: found 0.5, needs a day, whose tasks have utilities; leave it out"),
         ({"size": 2_500_001}, "size: found 2,500,001 chromosomes of 20 tasks, needs at most 50,000,000 genes in all; take"),
         ({"seeds": (DaySchedule(()),)}, r"\[0\]: found another one: it is a DaySchedule, needs a schedule of 'simple'; leave"),
     ],
@@ -352,7 +355,8 @@ def test_progress_is_told_at_most_four_times_a_second():
 
 
 def test_after_warming_up_nothing_is_left_to_compile():
-    warm_up_fronts()
+    warm_up(BagProblem.of_one_task())
+    warm_up(DayProblem.of_one_task())
     known = [len(kernel.signatures) for kernel in KERNELS]
     evolved(bag_from_dict(sound()), seeds=evolved(bag_from_dict(sound())).schedules()[:1])
     evolved(day_from_dict(sound_day()), drop_below=0.5)

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.evolve.bag_problem import BagProblem
 from lpsched.evolve.bag_scores import BagScorer
 from lpsched.evolve.day_scores import DayScorer
 from lpsched.evolve.task_breeding import crossover, mutated, random_genes
 from lpsched.evolve.task_front import evolve_front
-from lpsched.evolve.task_kinds import pairs_in
 from lpsched.evolve.task_resuming import fits
 from lpsched.pipeline import front
 from lpsched.schedule.bag_genes import genes_of, to_schedule
 from lpsched.schedule.day_genes import genes_of_day, to_day_schedule
 from lpsched.verify import bag as verify_bag
 from lpsched.verify import day as verify_day
+from tests.problems import pairs_in
 from tests.property.bags import Ranges, hundredths, plain_bags
 from tests.property.days import days, schedules_of
 
@@ -108,7 +109,11 @@ def test_no_evolved_point_crosses_the_exact_front(bag, seed):
     seeds = tuple(schedule for schedule in exact.schedules if schedule is not None)
     for given_seeds in ((), seeds):
         found = evolve_front(
-            bag, rng=np.random.default_rng(seed), size=max(8, len(seeds)), generations=6, seeds=given_seeds
+            BagProblem(bag),
+            rng=np.random.default_rng(seed),
+            size=max(8, len(seeds)),
+            generations=6,
+            seeds=given_seeds,
         )
         for joules, seconds in found.points:
             for plane in exact.proofs:

@@ -1,0 +1,61 @@
+"""What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpsched.errors import Fault
+    from lpsched.evolve.sampled_scores import SampledScorer
+    from lpsched.evolve.scoring import Scorer
+    from lpsched.evolve.task_breeding import Pairs
+    from lpsched.risk.options import RiskOptions
+    from lpsched.schedule.genes import Genes
+
+
+class Identified(Protocol):
+    """An instance with a name, a number of tasks and a hash."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are in all."""
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of all that it says."""
+
+
+class Problem(Identified, Protocol):
+    """An instance as NSGA-II sees it; the first criterion is energy, the second is `criterion`."""
+
+    @property
+    def criterion(self) -> str:
+        """The second criterion: `makespan_seconds`, or `utility`, which is to be large."""
+
+    @property
+    def machine_counts(self) -> Sequence[int]:
+        """How many machines there are of each type."""
+
+    def faults(self) -> Iterator[Fault]:
+        """Return what keeps NSGA-II from running on it."""
+
+    def pairs(self) -> Pairs:
+        """Return which machine can run which task."""
+
+    def scorer(self) -> Scorer:
+        """Return what chromosomes are ranked by, if nothing else is asked for."""
+
+    def sampled(self, options: RiskOptions, seed: int) -> SampledScorer:
+        """Return what ranks chromosomes by samples."""
+
+    def genes(self, schedule: object) -> Genes:
+        """Return the chromosome of a schedule; a `ValueError` if it is not one of this instance."""
+
+    def schedule(self, genes: Genes) -> Any:  # noqa: ANN401 - of whatever kind the instance's schedules are
+        """Return the schedule of a chromosome."""
