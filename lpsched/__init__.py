@@ -79,7 +79,6 @@ if TYPE_CHECKING:
         OneMore,
         PriceCurve,
         Result,
-        Status,
         Validation,
         WhatIf,
         Worth,
@@ -92,6 +91,7 @@ if TYPE_CHECKING:
     from lpsched.result.risk import Risk
     from lpsched.result.sensitivity import Sensitivity
     from lpsched.result.simulation import Simulation
+    from lpsched.result.status import Status
     from lpsched.result.study_report import StudyReport
     from lpsched.result.study_run import StudyRun
     from lpsched.result.study_summary import StudySummary

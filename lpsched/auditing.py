@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lpsched.certificate import arrivals, boxes
-from lpsched.certificate.bounds import rounded_down, rounded_up
 from lpsched.certificate.claim import FORMATS, check
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.errors import InstanceError
 from lpsched.files.allocations import allocation_from_dict
 from lpsched.files.certificates import certificate_from_dict
@@ -35,7 +35,7 @@ from lpsched.result.provenance import version_of_lpsched
 from lpsched.verify import clusters as many_nodes
 from lpsched.verify import day as days
 from lpsched.verify import facility as facilities
-from lpsched.verify.bag import Examined, Violation, examine
+from lpsched.verify.bag import Examined, examine
 from lpsched.verify.tasks import gather
 
 if TYPE_CHECKING:
@@ -62,16 +62,6 @@ def _verdict(instance: Bag | Facility | Day | Clusters, path: Path) -> Checked:
     if isinstance(instance, Day | Clusters):
         return _of_arrivals(instance, path)
     return _checked(instance, path)
-
-
-def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
-    """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
-    try:
-        document = read_document(path)
-        return facilities.examine(facility, allocation_from_dict(document.value, str(path), document.faults))
-    except InstanceError as error:
-        found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
-        return facilities.Examined(found, None)
 
 
 def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:

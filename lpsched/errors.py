@@ -22,8 +22,22 @@ its sentence, so all messages read alike.
 
 from __future__ import annotations
 
+import difflib
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
+
+LONGEST_NAME: Final = 200
+LONGEST_QUOTE: Final = 60
+
+
+MOST_COMPARED: Final = 1000  # words compared for one suggestion
+
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -180,3 +194,15 @@ class MeasureError(LpschedError):
 
 class LpschedWarning(UserWarning):
     """A usable but suspect input or result."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return advice that names the known word nearest to a mistaken one, or '' when none is near."""
+    choices = list(islice(known, MOST_COMPARED))
+    close = difflib.get_close_matches(word[:LONGEST_NAME], choices, n=1)
+    return f"did you mean {quote(close[0])}?" if close else ""
+
+
+def quote(text: str) -> str:
+    """Quote a text for a message: escaped, and cut where it is long."""
+    return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "...")

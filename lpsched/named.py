@@ -10,8 +10,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, overload
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import nearest
+from lpsched.errors import Fault, InstanceError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.fronts import SEEDS, Evolving
 from lpsched.compare.fronts import compare_fronts as compared
 from lpsched.evolve.bag_problem import BagProblem
 from lpsched.evolve.bag_scores import BagScorer
 from lpsched.evolve.day_problem import DayProblem
 from lpsched.evolve.day_scores import DayScorer
+from lpsched.evolve.evolving import SEEDS, Evolving
 from lpsched.evolve.task_breeding import random_genes
 from lpsched.evolve.task_front import SIZE, warm_up
 from lpsched.files.bags import read_bag

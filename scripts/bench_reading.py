@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import yaml
 
-from lpsched.files.bags import TableForm, read_bag, write_bag
+from lpsched.files.bags import read_bag, write_bag
+from lpsched.files.instance_files import TableForm
 from lpsched.generate.cov import CovOptions, cov_bag
 
 if TYPE_CHECKING:

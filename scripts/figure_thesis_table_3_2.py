@@ -19,7 +19,7 @@ from lpsched.instance.day_arrays import day_arrays
 from lpsched.instance.heterogeneity import affinity, homogeneity
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 PRINTED: Final = {"example": "0.082 to 0.091", "low": "< 1e-15", "high": "0.14 to 0.18"}
 TASKS: Final = 100  # of which the tables know nothing

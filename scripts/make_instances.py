@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.files.bags import TableForm, as_dict
+from lpsched.files.bags import as_dict
 from lpsched.files.cluster_tasks import cluster_columns
 from lpsched.files.clusters import as_dict as clusters_as_dict
 from lpsched.files.days import as_dict as day_as_dict
 from lpsched.files.facilities import as_dict as facility_as_dict
-from lpsched.files.instance_files import yaml_text
+from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.matrices import write_npz
 from lpsched.files.task_columns import csv_bytes, day_columns
 from lpsched.files.writing import write_files

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.compare.day_fronts import area_ratios, compare_day_fronts
-from lpsched.compare.fronts import Evolving, compare_fronts
+from lpsched.compare.fronts import compare_fronts
 from lpsched.compare.machines import machine_points
 from lpsched.display import number, percent
+from lpsched.evolve.evolving import Evolving
 from lpsched.files.pictures import write_picture
 from lpsched.reports.day_fronts import NamedFront, Panel, populations_picture
 from lpsched.reports.fronts import front_picture

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.arrival_gains import gains
 from lpsched.certificate.arrival_runs import Slots
-from lpsched.certificate.claim import Verdict
-from lpsched.certificate.fixed_point import ONE, PLACES, fixed
+from lpsched.certificate.fixed_point import ONE, PLACES, Verdict, fixed
 from lpsched.instance.clusters import Clusters
 
 if TYPE_CHECKING:

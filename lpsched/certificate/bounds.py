@@ -354,17 +354,6 @@ class _Cells:
             )
 
 
-def rounded_down(exact: Fraction) -> float:
-    """Return the largest double that is not above an exact number: a lower bound stays one."""
-    rounded = float(exact)
-    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
-
-
-def rounded_up(exact: Fraction) -> float:
-    """Return the smallest double that is not below an exact number: an upper bound stays one."""
-    return 0.0 - rounded_down(-exact)
-
-
 def _within(seconds: Sequence[float | None], deadline: float) -> Sequence[int]:
     """Return the columns in which a task is done by the deadline; all, if it is in none."""
     within = [column for column, each in enumerate(seconds) if each is not None and each <= deadline]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lpsched.certificate.claim import Verdict
 from lpsched.certificate.facility import Proof
+from lpsched.certificate.fixed_point import Verdict
 from lpsched.errors import InstanceError
 
 if TYPE_CHECKING:

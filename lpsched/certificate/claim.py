@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
+from lpsched.certificate.fixed_point import Verdict
 from lpsched.certificate.patterns import MOST_CELLS, Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.errors import InstanceError
 
@@ -49,20 +50,6 @@ class Certificate:
     cap_price: Fraction
     least_makespan: LeastMakespan | None = None
     intervals: tuple[Interval, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether a certificate is accepted; if not, why. `proved` is what its prices prove, where they can."""
-
-    claimed: Fraction
-    proved: Fraction | None
-    reasons: tuple[str, ...]
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the claim is proved."""
-        return not self.reasons
 
 
 def check(bag: Bag, certificate: Certificate) -> Verdict:

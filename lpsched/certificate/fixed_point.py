@@ -7,8 +7,15 @@ places: some seventy decimal digits.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, nextafter
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 
 PLACES: Final = 256
 ONE: Final = 1 << PLACES
@@ -61,3 +68,28 @@ def _next_to(number: int, *, up: bool) -> float:
     nearest = number / ONE
     wrong = fixed(nearest) < number if up else fixed(nearest) > number
     return nextafter(nearest, inf if up else -inf) if wrong else nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a certificate is accepted; if not, why. `proved` is what its prices prove, where they can."""
+
+    claimed: Fraction
+    proved: Fraction | None
+    reasons: tuple[str, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the claim is proved."""
+        return not self.reasons
+
+
+def rounded_down(exact: Fraction) -> float:
+    """Return the largest double that is not above an exact number: a lower bound stays one."""
+    rounded = float(exact)
+    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the smallest double that is not below an exact number: an upper bound stays one."""
+    return 0.0 - rounded_down(-exact)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lpsched.cli.talk import Talk
-    from lpsched.files.bags import TableForm
+    from lpsched.files.instance_files import TableForm
     from lpsched.instance import Bag
     from lpsched.instance.bench import Bench
     from lpsched.instance.clusters import Clusters

@@ -68,7 +68,8 @@ def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAske
 
 def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
     """Print the exact front and the methods beside it."""
-    from lpsched.compare.fronts import SEEDS, Evolving, compare_fronts
+    from lpsched.compare.fronts import compare_fronts
+    from lpsched.evolve.evolving import SEEDS, Evolving
     from lpsched.pipeline import solver_named
     from lpsched.reports.front_answers import comparison_tables
 

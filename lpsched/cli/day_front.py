@@ -36,7 +36,7 @@ class DayAsked:
 def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked) -> None:
     """Print what methods find on a day, beside its envelope."""
     from lpsched.compare.day_fronts import SEEDS, compare_day_fronts
-    from lpsched.compare.fronts import Evolving
+    from lpsched.evolve.evolving import Evolving
     from lpsched.files.pictures import write_picture
     from lpsched.files.writing import write_files
     from lpsched.reports.day_front_page import day_front_page

@@ -15,7 +15,7 @@ from lpsched.cli.options import Output, TablesOption, form_of, require_output
 from lpsched.cli.talk import Talk, talk_of
 
 if TYPE_CHECKING:
-    from lpsched.files.bags import TableForm
+    from lpsched.files.instance_files import TableForm
 
 ENDINGS = (".yaml", ".yml", ".json")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.cli.talk import Talk
-    from lpsched.files.bags import TableForm
+    from lpsched.files.instance_files import TableForm
     from lpsched.instance import Bag
     from lpsched.instance.clusters import Clusters
     from lpsched.traces.bags import LoggedBag

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpsched.files.bags import TableForm
+    from lpsched.files.instance_files import TableForm
 
 
 class Kind(StrEnum):
@@ -132,7 +132,7 @@ Report = Annotated[
 
 def form_of(tables: Tables | None) -> TableForm | None:
     """Return the library's name for the choice."""
-    from lpsched.files.bags import TableForm
+    from lpsched.files.instance_files import TableForm
 
     return None if tables is None else TableForm(tables.value)
 

@@ -167,8 +167,8 @@ def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
 
 def _evolves() -> bool:
     """Tell whether the genetic algorithm can run; if not, say why."""
-    from lpsched.compare.evolved import require_evolution
     from lpsched.errors import MissingExtraError
+    from lpsched.evolve.evolving import require_evolution
 
     try:
         require_evolution()

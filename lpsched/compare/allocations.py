@@ -13,22 +13,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lpsched.auditing import examined_allocation
 from lpsched.compare.facility_methods import METHODS, Asked, check_name, limited, prepare
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.files.allocations import allocation_from_dict
+from lpsched.files.documents import read_document
+from lpsched.instance.facility import Facility
 from lpsched.pipeline.facilities import DEFAULT_GAP, facility, verified
 from lpsched.pipeline.solvers import default_solver
 from lpsched.result.facility_validation import FacilityValidation, Judged
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.schedule.facility import CoreAllocation, GangAllocation
+from lpsched.verify import facility as facilities
 from lpsched.verify.facility import examine
+from lpsched.verify.violation import Violation
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
     from lpsched.lp.program import Solver
     from lpsched.result.facility import FacilityResult
+
 
 BLIND: Final = "-blind"
 NAMES: Final = ("lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind")
@@ -154,3 +159,13 @@ def _against(best: FacilityResult, entry: Judged) -> Judged:
     if value > (bound if best.exactly_proved else bound + ROUNDING * abs(bound)):
         raise InvalidScheduleError(f"{entry.name} earns {value!r}, more than the bound of {bound!r}")
     return replace(entry, gap=relative_gap(min(value, bound), bound))
+
+
+def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
+    """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
+    try:
+        document = read_document(path)
+        return facilities.examine(facility, allocation_from_dict(document.value, str(path), document.faults))
+    except InstanceError as error:
+        found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
+        return facilities.Examined(found, None)

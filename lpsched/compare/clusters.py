@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compare.brought import unreadable
+from lpsched.compare.outside import unreadable
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.files.cluster_schedules import read_clusters_schedule
 from lpsched.pipeline.arrivals import cluster_bound

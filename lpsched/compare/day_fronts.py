@@ -27,13 +27,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.brought import files_at, is_path, unreadable
 from lpsched.compare.day_schedulers import DayRan, run_on_day
 from lpsched.compare.distances import Chain, reference_of
-from lpsched.compare.fronts import NO_SEEDS, NSGA2, STOPPED, Evolving
-from lpsched.compare.schedulers import NOT_RUN
+from lpsched.compare.outside import NOT_RUN, files_at, is_path, unreadable
 from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.evolve.day_problem import DayProblem
+from lpsched.evolve.evolving import NO_SEEDS, NSGA2, STOPPED, Evolving
 from lpsched.evolve.rank_one import rank_one
 from lpsched.evolve.task_front import evolve_front
 from lpsched.files.day_schedules import read_day_schedule
@@ -44,8 +43,8 @@ from lpsched.result.day_front import DayFront, UtilityPoint
 from lpsched.result.front_entry import FrontEntry
 from lpsched.result.provenance import provenance_of
 from lpsched.schedule.day import DaySchedule
-from lpsched.verify.bag import Violation
 from lpsched.verify.day import ExaminedDay, examine
+from lpsched.verify.violation import Violation
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.scoring import Scorer
     from lpsched.formulations.no_waiting import NoWaitingFront
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.day import Day
 
 SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compare.schedulers import FAILED
+from lpsched.compare.outside import FAILED
 from lpsched.compare.within_period import within_period
 from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.bag import Violation
+from lpsched.verify.violation import Violation
 
 if TYPE_CHECKING:
     from lpsched.heuristics.arrivals import DayHeuristic

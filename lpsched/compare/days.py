@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compare.brought import unreadable
 from lpsched.compare.day_schedulers import run_on_day
-from lpsched.compare.schedulers import FAILED, NOT_RUN
+from lpsched.compare.outside import FAILED, NOT_RUN, unreadable
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError
 from lpsched.files.day_schedules import read_day_schedule
 from lpsched.formulations.no_waiting import no_waiting_front
 from lpsched.heuristics.arrivals import DayHeuristic, heuristic_for_days
 from lpsched.instance.period import require_whole
-from lpsched.pipeline.risks import day_risk
 from lpsched.result.day_validation import DayEntry, DayValidation
 from lpsched.result.provenance import provenance_of
-from lpsched.verify.bag import Violation
+from lpsched.risk.day_risk import day_risk
 from lpsched.verify.day import examine
+from lpsched.verify.violation import Violation
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def _scheduler(each: str | DayHeuristic) -> _Scheduler:
     if not isinstance(each, str):
         return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
     if each == NSGA2:
-        from lpsched.compare.evolved import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+        from lpsched.evolve.evolving import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
         return _Scheduler(each, "heuristic", None)
@@ -174,9 +173,9 @@ def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[Da
 
 def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
     """Run the genetic algorithm, and take two schedules of its front."""
-    from lpsched.compare.evolved import prepare  # noqa: PLC0415 - loads pymoo and a compiler
     from lpsched.compare.evolved_days import evolved_day  # noqa: PLC0415 - likewise
     from lpsched.evolve.day_problem import DayProblem  # noqa: PLC0415 - likewise
+    from lpsched.evolve.evolving import prepare  # noqa: PLC0415 - loads pymoo and a compiler
 
     prepare(asked.watch, DayProblem.of_one_task())
     began = time.perf_counter()

@@ -10,25 +10,20 @@ Source: Friese, thesis of 2015, section 6.5.1.2, whose seeds they are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.compiled import require_compiler
 from lpsched.evolve.bag_problem import BagProblem
-from lpsched.evolve.task_front import evolve_front, warm_up
-from lpsched.evolve.task_generations import require_pymoo
+from lpsched.evolve.evolving import limits
+from lpsched.evolve.task_front import evolve_front
 from lpsched.heuristics.min_energy import min_energy
 from lpsched.heuristics.min_min import min_min
 
 if TYPE_CHECKING:
-    from lpsched.evolve.problem import Problem
     from lpsched.instance import Bag
     from lpsched.schedule.bag import Schedule
     from lpsched.watch import Watch
-
-GENERATIONS: Final = 1000
-SECONDS: Final = 60.0
 
 
 def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Watch) -> list[Schedule]:
@@ -44,35 +39,3 @@ def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Wa
     seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
     front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, watch=watch)
     return list(front.schedules())
-
-
-def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
-    """Return what ends the evolution, if nobody says: 1,000 generations, or a minute."""
-    if generations is None and watch.left() is None:
-        return GENERATIONS, watch.part(SECONDS)
-    return generations, watch
-
-
-def prepare(watch: Watch, one_task: Problem) -> None:
-    """Compile what there is to compile, before the clock starts, on a problem of one task.
-
-    Raises
-    ------
-    MissingExtraError
-        If a package that this needs is not installed.
-    """
-    require_evolution()
-    watch.tell("compiling")
-    warm_up(one_task)
-
-
-def require_evolution() -> None:
-    """Refuse to begin without the packages that this needs.
-
-    Raises
-    ------
-    MissingExtraError
-        If one is not installed.
-    """
-    require_pymoo()
-    require_compiler("NSGA-II")

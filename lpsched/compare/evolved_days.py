@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.evolved import limits
 from lpsched.evolve.day_problem import DayProblem
+from lpsched.evolve.evolving import limits
 from lpsched.evolve.task_front import evolve_front
 from lpsched.heuristics.arrivals import heuristic_for_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.day import Day
     from lpsched.schedule.day import DaySchedule
     from lpsched.watch import Watch

@@ -28,7 +28,7 @@ from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.result.facility_method import MethodResult
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import Status, relative_gap
+from lpsched.result.status import Status, relative_gap
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:

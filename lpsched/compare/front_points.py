@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lpsched.compare.schedulers import Ran
     from lpsched.result.front import FrontResult
     from lpsched.schedule.bag import Schedule
-    from lpsched.verify.bag import Violation
+    from lpsched.verify.violation import Violation
 
 
 def chain_of(front: FrontResult) -> Chain:

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.compare.between_vertices import schedules_along
-from lpsched.compare.brought import files_at, is_path, read_and_checked
+from lpsched.compare.brought import read_and_checked
 from lpsched.compare.distances import reference_of
 from lpsched.compare.front_points import chain_of, distances, entry_of, pair_of
-from lpsched.compare.schedulers import NOT_RUN, failed, run
+from lpsched.compare.outside import NOT_RUN, files_at, is_path
+from lpsched.compare.schedulers import failed, run
 from lpsched.evolve.bag_problem import BagProblem
+from lpsched.evolve.evolving import NO_SEEDS, NSGA2, STOPPED, Evolving
 from lpsched.evolve.task_front import evolve_front
 from lpsched.heuristics.registry import heuristic, names
 from lpsched.instance.terms import Terms
@@ -34,49 +36,18 @@ from lpsched.result.machine_point import along
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from lpsched.compare.schedulers import Ran
-    from lpsched.evolve.evolved_front import EvolvedFront
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import Solver
     from lpsched.result.front import FrontResult
     from lpsched.result.front_entry import FrontEntry
     from lpsched.schedule.bag import Schedule
-    from lpsched.schedule.genes import TaskPopulation
 
-NSGA2: Final = "nsga2"
 DENSE: Final = "lp-dense"
-NO_SEEDS: Final = "none"
-SEEDS: Final = ("min-energy", "min-min")
 MOST_OF_OURS: Final = 50  # as seeds; half of the first population stays left to chance
-STOPPED: Final = "not run: somebody said stop"
-
-
-@dataclass(frozen=True, slots=True)
-class Evolving:
-    """How NSGA-II shall run.
-
-    Attributes
-    ----------
-    generations, time_limit
-        What ends it: their number, or seconds; by default what `evolve_front` does without either.
-    seed_with
-        What joins the first population: names of heuristics, `lp` for the schedules of the exact front, or
-        `none` alone.
-    population, keep
-        What to go on from, and who saves what there is, once a minute and at the end.
-    found
-        Who hears of what evolved, chromosomes and all.
-    """
-
-    generations: int | None = None
-    time_limit: float | None = None
-    seed_with: tuple[str, ...] = SEEDS
-    population: TaskPopulation | None = None
-    keep: Callable[[TaskPopulation], object] | None = None
-    found: Callable[[EvolvedFront], object] | None = None
 
 
 def compare_fronts(  # noqa: PLR0913 - options are keyword-only

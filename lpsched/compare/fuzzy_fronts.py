@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.pipeline.risks import told
 from lpsched.result.fuzzy_front import FuzzyFront, FuzzyPoint
+from lpsched.result.risk import told
 
 if TYPE_CHECKING:
     from lpsched.evolve.evolved_front import EvolvedFront

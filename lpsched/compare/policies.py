@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError, StalledError
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.flows import Flows, flow_prices
 from lpsched.instance.day_arrays import day_arrays
 from lpsched.instance.period import COMPLETED
 from lpsched.recovery.arrivals import schedule_from_prices
-from lpsched.relaxation import ArrivalPrices
 from lpsched.simulation import registry
 from lpsched.simulation.engine import simulate_day
 from lpsched.simulation.options import SimulationOptions

@@ -28,7 +28,7 @@ class Everything:
 
 def everything(bag: Bag) -> Everything:
     """Return the names that `all` stands for."""
-    from lpsched.compare.evolved import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+    from lpsched.evolve.evolving import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
     found, left_out = (LP, *names(), NSGA2), []
     try:

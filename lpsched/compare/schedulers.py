@@ -19,22 +19,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import InstanceError, LpschedError
+from lpsched.compare.outside import FAILED, plain_words, reason
 from lpsched.recovery.waiting import ended
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
 from lpsched.schedule.task_counts import task_counts
 from lpsched.schedule.tasks import TaskRow
-from lpsched.verify.bag import Examined, Violation, examine
+from lpsched.verify.bag import Examined, examine
 from lpsched.verify.tasks import gather
+from lpsched.verify.violation import Violation
 
 if TYPE_CHECKING:
     from lpsched.heuristics.registry import Heuristic
     from lpsched.instance import Bag
 
 CAPPED: Final = {"over-power-cap"}
-FAILED: Final = "failed"
-NOT_RUN: Final = "not-run"
-LONGEST: Final = 500  # letters of a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +54,9 @@ def run(bag: Bag, scheduler: Heuristic, *, seed: int, may_wait: bool) -> Ran:
     return checked(bag, given, time.perf_counter() - began, may_wait=may_wait)
 
 
-def reason(error: Exception) -> str:
-    """Return why there is no schedule: in our own words, or in the stranger's."""
-    if isinstance(error, InstanceError):  # one of ours cannot do this bag
-        return "; ".join(map(str, error.faults))
-    return str(error) if isinstance(error, LpschedError) else f"{type(error).__name__}: {error}"
-
-
 def failed(sentence: str, seconds: float | None = None, code: str = FAILED) -> Ran:
     """Return what there is of a scheduler that has no schedule."""
     return Ran(Examined((Violation(code, plain_words(sentence)),), None), seconds)
-
-
-def plain_words(sentence: str) -> str:
-    r"""Return strangers' words, cut and made plain: what would steer the terminal is shown as its code.
-
-    >>> print(plain_words("no\ttabs"))
-    no\ttabs
-    """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence[:LONGEST])
 
 
 def checked(bag: Bag, given: Schedule | list[TaskRow], seconds: float, *, may_wait: bool) -> Ran:

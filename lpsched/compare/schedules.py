@@ -13,19 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.compare.brought import read_and_checked
+from lpsched.compare.outside import NOT_RUN, reason
 from lpsched.compare.scheduler_names import LP, NSGA2, spelled_out
-from lpsched.compare.schedulers import NOT_RUN, Ran, checked, failed, reason, run
+from lpsched.compare.schedulers import Ran, checked, failed, run
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.heuristics.registry import Heuristic, heuristic, names
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
-from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.solving import DEFAULT_GAP, find
 from lpsched.pipeline.trying import effort_named
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.result.validation import Entry, Validation
+from lpsched.risk.bag_risk import bag_risk
 from lpsched.verify.bag import Examined, examine
 from lpsched.watch import Watch
 
@@ -189,7 +190,7 @@ def _scheduler(each: str | Heuristic) -> _Scheduler:
     if not isinstance(each, str):
         return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
     if each == NSGA2:
-        from lpsched.compare.evolved import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+        from lpsched.evolve.evolving import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
 
         require_evolution()
     if each in (LP, NSGA2):
@@ -253,8 +254,9 @@ def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
 
 def _evolved(asked: _Asked) -> Ran:
     """Run the genetic algorithm, and take the schedule of its front that is best for what is asked."""
-    from lpsched.compare.evolved import evolved_schedules, prepare  # noqa: PLC0415 - loads pymoo, a compiler
+    from lpsched.compare.evolved import evolved_schedules  # noqa: PLC0415 - loads pymoo, a compiler
     from lpsched.evolve.bag_problem import BagProblem  # noqa: PLC0415 - likewise
+    from lpsched.evolve.evolving import prepare  # noqa: PLC0415 - likewise
 
     bag = asked.question.bag
     prepare(asked.watch, BagProblem.of_one_task())

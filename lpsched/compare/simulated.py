@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.schedulers import plain_words, reason
+from lpsched.compare.outside import plain_words, reason
 from lpsched.errors import PolicyError, StalledError
 from lpsched.result.policy_run import PolicyRun
 from lpsched.result.simulation import TrialBounds

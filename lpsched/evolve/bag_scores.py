@@ -24,7 +24,7 @@ from lpsched.schedule.genes import first_machines
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.schedule.genes import Genes, Numbers
 
 

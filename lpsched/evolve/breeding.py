@@ -22,7 +22,7 @@ from lpsched.heat import crac_inlets, heat_map, inlets, outlet_steps, require_ro
 from lpsched.instance.facility_arrays import facility_arrays
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility import Facility
     from lpsched.schedule.facility import CoreAllocation
     from lpsched.schedule.population import States

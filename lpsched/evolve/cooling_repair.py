@@ -36,7 +36,7 @@ from lpsched.compiled import compiled, compiled_inside
 if TYPE_CHECKING:
     from lpsched.evolve.core_genes import Genes
     from lpsched.evolve.room_air import Cooling
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.schedule.population import States
 
 LESS: Final = 1.0 - 1e-12  # of a quotient, for rounding

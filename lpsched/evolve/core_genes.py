@@ -26,7 +26,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.schedule.facility import CoreAllocation, CoreFraction
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.schedule.population import States

@@ -21,7 +21,7 @@ from lpsched.compiled import compiled
 
 if TYPE_CHECKING:
     from lpsched.evolve.core_genes import Genes
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.schedule.population import States
 
 

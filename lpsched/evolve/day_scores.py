@@ -24,7 +24,7 @@ from lpsched.instance.day_arrays import day_arrays
 from lpsched.schedule.genes import first_machines
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.schedule.genes import Genes, Numbers
 

@@ -14,7 +14,7 @@ from lpsched.heat import rooms
 
 if TYPE_CHECKING:
     from lpsched.heat import HeatMap, OutletSteps
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility_arrays import FacilityArrays
 
 HAIR: Final = 1e-10  # of the cap; the verifier adds up in another order

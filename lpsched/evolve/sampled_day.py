@@ -29,7 +29,7 @@ from lpsched.risk.dropping import too_late
 from lpsched.schedule.genes import first_machines
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.risk.task_draws import Draws, TaskDraws
     from lpsched.schedule.genes import Numbers

@@ -25,7 +25,7 @@ from lpsched.schedule.genes import Genes, first_machines
 
 if TYPE_CHECKING:
     from lpsched.evolve.problem import Problem
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.risk.options import RiskOptions
     from lpsched.schedule.genes import Numbers
 

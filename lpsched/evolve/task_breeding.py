@@ -24,7 +24,7 @@ from lpsched.schedule.genes import Genes, first_machines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
     from lpsched.schedule.genes import Numbers
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.problem import Problem
     from lpsched.evolve.scoring import Scorer
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.schedule.genes import TaskPopulation
 
 SIZE: Final = 100

@@ -35,7 +35,7 @@ except ImportError:  # an optional package; whoever asks for the algorithm is to
 
 if TYPE_CHECKING:
     from lpsched.evolve.task_breeding import Pairs
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 def require_pymoo() -> None:

@@ -13,7 +13,7 @@ from lpsched.errors import Fault, InstanceError
 
 if TYPE_CHECKING:
     from lpsched.evolve.task_breeding import Pairs
-    from lpsched.instance.arrays import Mask
+    from lpsched.instance.array_types import Mask
     from lpsched.schedule.genes import Genes, TaskPopulation
 
 

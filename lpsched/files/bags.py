@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
-from lpsched.files.tables import csv_file, npz_file, parquet_file
+from lpsched.files.instance_files import (
+    TableForm,
+    document_bytes,
+    inline_table,
+    made_of,
+    require_suffix,
+    table_files,
+    usual_form,
+)
 from lpsched.files.writing import write_files
 from lpsched.instance import FORMAT, Bag, bag_from_dict
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
     from lpsched.files.documents.document import Document
-    from lpsched.instance.table import Table
-
-Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
-
-FEW_PAIRS: Final = 1_000  # up to here a table is written by name
-MANY_PAIRS: Final = 100_000  # beyond, into a file of its own
-
-
-class TableForm(StrEnum):
-    """How the tables of a bag are written."""
-
-    NAMES = "names"
-    MATRIX = "matrix"
-    CSV = "csv"
-    NPZ = "npz"
-    PARQUET = "parquet"
 
 
 def read_bag(path: Path | str) -> Bag:
@@ -81,31 +71,6 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
     write_files(files)
     return tuple(files)
-
-
-def usual_form(table: Table) -> TableForm:
-    """Return how a table of this size is written where nobody says how."""
-    pairs = table.rows * table.columns
-    if pairs <= FEW_PAIRS:
-        return TableForm.NAMES
-    return TableForm.MATRIX if pairs <= MANY_PAIRS else TableForm.NPZ
-
-
-def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm | None) -> Contents:
-    """Return the files of tables beside the instance file at `path`; none for a form inside it.
-
-    Their names begin with the whole name of the instance's file, so that two instances never share one.
-    """
-    names, labels = axes.names, axes.labels
-    if form is TableForm.NPZ:
-        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
-    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
-    if form not in writers:
-        return {}
-    return {
-        path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, names, labels), (key,))
-        for key, table in held.items()
-    }
 
 
 def as_dict(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Place
     from lpsched.instance.fields import Amount
-    from lpsched.instance.mixing import SparseMatrix
+    from lpsched.instance.sparse import SparseMatrix
     from lpsched.instance.table import Axes, Table
 
 

@@ -6,12 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpsched.files.bags import TableForm
 from lpsched.files.beside import Beside
 from lpsched.files.cluster_tasks import cluster_columns
 from lpsched.files.days import FEW_TASKS, written_utilities
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, made_of, require_suffix
+from lpsched.files.instance_files import TableForm, document_bytes, made_of, require_suffix
 from lpsched.files.task_columns import csv_bytes, parquet_bytes, read_task_file, task_rows
 from lpsched.files.writing import write_files
 from lpsched.instance.cluster_door import KIND, clusters_from_dict

@@ -16,7 +16,7 @@ from lpsched.certificate.arrivals import (
     of_clusters,
 )
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.files.certificates import CertificateReader, checksum, decimal
+from lpsched.files.certificate_reader import CertificateReader, checksum, decimal
 from lpsched.files.writing import write_files
 from lpsched.instance.fields import describe
 from lpsched.instance.frozen import FrozenDict

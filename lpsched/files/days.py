@@ -6,10 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.files.bags import Contents, TableForm, table_files, usual_form
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
+from lpsched.files.instance_files import (
+    Contents,
+    TableForm,
+    document_bytes,
+    inline_table,
+    made_of,
+    require_suffix,
+    table_files,
+    usual_form,
+)
 from lpsched.files.task_columns import csv_bytes, day_columns, parquet_bytes, read_task_file, task_rows
 from lpsched.files.writing import write_files
 from lpsched.instance.day import FORMAT, Day

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from lpsched.errors import Fault
-from lpsched.instance.fields import describe, nearest
+from lpsched.errors import Fault, nearest
+from lpsched.instance.fields import describe
 
 if TYPE_CHECKING:
     from lpsched.errors import Place

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.files.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
 from lpsched.files.documents.document import resolve
 from lpsched.files.tables.csv_file import lines_of
 from lpsched.instance import FORMAT, Bag, bag_from_dict
-from lpsched.instance.fields import numbered, quote
+from lpsched.instance.fields import numbered
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.files.bags import Contents, TableForm, table_files
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
-from lpsched.files.instance_files import document_bytes, inline_table, made_of, require_suffix
+from lpsched.files.instance_files import (
+    Contents,
+    TableForm,
+    document_bytes,
+    inline_table,
+    made_of,
+    require_suffix,
+    table_files,
+)
 from lpsched.files.matrices import dense_rows, write_csv, write_npz
 from lpsched.files.writing import write_files
 from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility, said

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lpsched.files.tables import csv_file, npz_file, parquet_file
+
+if TYPE_CHECKING:
+    from lpsched.instance.table import Axes, Table
+
 import json
 import math
 import re
 import textwrap
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError
 from lpsched.files.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
@@ -16,10 +25,14 @@ from lpsched.instance.reading import in_file_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from lpsched.files.documents.document import Document
     from lpsched.instance.table import Column, Named, Table
+
+Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
+FEW_PAIRS: Final = 1_000  # up to here a table is written by name
+MANY_PAIRS: Final = 100_000  # beyond, into a file of its own
+
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
 _UNSHOWN: Final = re.compile(r"[^ -~]")  # what may have to be escaped
@@ -211,3 +224,38 @@ def _escaped(found: re.Match[str]) -> str:
     letter = found[0]
     is_half = "\ud800" <= letter <= "\udfff"
     return letter if letter.isprintable() or is_half else f"\\U{ord(letter):08x}"
+
+
+class TableForm(StrEnum):
+    """How the tables of a bag are written."""
+
+    NAMES = "names"
+    MATRIX = "matrix"
+    CSV = "csv"
+    NPZ = "npz"
+    PARQUET = "parquet"
+
+
+def usual_form(table: Table) -> TableForm:
+    """Return how a table of this size is written where nobody says how."""
+    pairs = table.rows * table.columns
+    if pairs <= FEW_PAIRS:
+        return TableForm.NAMES
+    return TableForm.MATRIX if pairs <= MANY_PAIRS else TableForm.NPZ
+
+
+def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm | None) -> Contents:
+    """Return the files of tables beside the instance file at `path`; none for a form inside it.
+
+    Their names begin with the whole name of the instance's file, so that two instances never share one.
+    """
+    names, labels = axes.names, axes.labels
+    if form is TableForm.NPZ:
+        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
+    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
+    if form not in writers:
+        return {}
+    return {
+        path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, names, labels), (key,))
+        for key, table in held.items()
+    }

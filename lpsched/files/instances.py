@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.files.bags import TableForm, bag_of, write_bag
+from lpsched.files.bags import bag_of, write_bag
 from lpsched.files.clusters import clusters_of, write_clusters
 from lpsched.files.days import day_of, write_day
 from lpsched.files.documents import read_document
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.files.documents.document import Document
+    from lpsched.files.instance_files import TableForm
 
 READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility | Day | Clusters]]] = {
     kind_of(BAG_FORMAT): bag_of,

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
 from lpsched.files.content import MOST_TEXT_BYTES, as_text, read_bytes
 from lpsched.files.documents.document import resolve
 from lpsched.files.tables.contract import MOST_BYTES
 from lpsched.files.tables.csv_file import lines_of
 from lpsched.files.tables.npz_file import NUMBERS, array_of, header_of
-from lpsched.instance.fields import SMALLEST, quote
-from lpsched.instance.mixing import SparseMatrix
+from lpsched.instance.fields import SMALLEST
+from lpsched.instance.sparse import SparseMatrix
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.errors import Place
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.fields import Amount
 
 TRIPLETS: Final = ("rows", "columns", "values")

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.files.content import one_fault
 from lpsched.files.tables.npz_file import array_of, header_of
 from lpsched.files.writing import whole_file
-from lpsched.instance.fields import describe, quote
+from lpsched.instance.fields import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.files.arrow import load_arrow
 from lpsched.files.content import one_fault
-from lpsched.instance.fields import nearest, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

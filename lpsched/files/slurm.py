@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
 from lpsched.files.content import one_fault
 from lpsched.files.line_blocks import line_blocks
 from lpsched.files.sacct_cells import (
@@ -27,7 +27,6 @@ from lpsched.files.sacct_cells import (
     seconds_of,
 )
 from lpsched.files.writing import write_files
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

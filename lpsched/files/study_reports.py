@@ -18,12 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.files.study_lines import read_runs
-from lpsched.instance.fields import nearest, quote
 from lpsched.instance.frozen import FrozenDict
 from lpsched.result.provenance import version_of_lpsched
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.result.study_report import GAP, SECONDS, Failure, Group, StudyReport
 
 if TYPE_CHECKING:

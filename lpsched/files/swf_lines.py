@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import Fault
-from lpsched.instance.fields import quote
+from lpsched.errors import Fault, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from lpsched.errors import quote
 from lpsched.files.population_archive import (
     BEGIN_ANEW,
     MOST_CHROMOSOMES,
@@ -21,7 +22,6 @@ from lpsched.files.population_archive import (
     opened,
     write_archive,
 )
-from lpsched.instance.fields import quote
 from lpsched.schedule.genes import Genes, TaskPopulation
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from lpsched.errors import Fault, InstanceError, OutputError
+from lpsched.errors import Fault, InstanceError, OutputError, quote
 from lpsched.files.arrow import load_arrow
 from lpsched.files.content import one_fault
 from lpsched.files.rows import SUFFIXES, read_pieces
 from lpsched.files.writing import whole_file
-from lpsched.instance.fields import quote
 from lpsched.schedule.tasks import COLUMNS, TaskRow
 
 if TYPE_CHECKING:

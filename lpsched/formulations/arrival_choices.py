@@ -55,7 +55,7 @@ from lpsched.formulations.arrival_worths import interval_at, tail, worth_up
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Corners, Found, Grid, Tables
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 @compiled_inside

@@ -15,7 +15,7 @@ from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Corners, Grid, Tables
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 
 @compiled_inside

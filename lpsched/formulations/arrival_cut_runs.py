@@ -17,7 +17,7 @@ from lpsched.formulations.arrival_worths import interval_at, latest_worth, worth
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Found, Grid, Tables
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 ENOUGH: Final = 1.0 + 2.0**-20  # more than all that is added to a utility
 

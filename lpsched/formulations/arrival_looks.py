@@ -16,9 +16,9 @@ from lpsched.formulations.arrival_tables import (
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_offers import Offers
+    from lpsched.formulations.arrival_prices import ArrivalPrices
     from lpsched.formulations.arrival_tables import Found
-    from lpsched.instance.arrays import Floats
-    from lpsched.relaxation import ArrivalPrices
+    from lpsched.instance.array_types import Floats
 
 ROOM: Final = 8  # near choices of an offer, more or less
 SPARE: Final = 1.3  # times as much room as was needed

@@ -16,7 +16,7 @@ from lpsched.instance.day_arrays import day_arrays
 from lpsched.instance.period import COMPLETED
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.instance.day import Day
 
 

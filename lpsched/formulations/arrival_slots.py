@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.relaxation import ArrivalPrices
+from lpsched.formulations.arrival_prices import ArrivalPrices
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_offers import Offers
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 OF_ALL_TIME: Final = 0.1  # shares of the slots
 OF_ARRIVALS: Final = 0.5

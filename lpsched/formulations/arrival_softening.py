@@ -21,7 +21,7 @@ from lpsched.compiled import compiled
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_offers import Offers
     from lpsched.formulations.arrival_tables import Found
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 class NearChoices(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lpsched.formulations.arrival_offers import Offers
-    from lpsched.instance.arrays import Floats, Integers, Mask
-    from lpsched.relaxation import ArrivalPrices
+    from lpsched.formulations.arrival_prices import ArrivalPrices
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 MARGIN: Final = 2.0**-40  # these three: see `arrival_choices.py`
 LATE: Final = 2.0**-49

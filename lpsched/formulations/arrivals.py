@@ -45,18 +45,18 @@ import numpy as np
 
 from lpsched.formulations.arrival_looks import Looker
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrival_slots import on_slots
 from lpsched.formulations.arrival_softening import NearList, SoftBound
 from lpsched.formulations.arrival_tables import NO_COLUMN
 from lpsched.lp.projected_descent import descend
-from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.formulations.arrival_offers import Offers
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
 
 TEMPERATURES: Final = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the mean utility

@@ -31,7 +31,7 @@ from lpsched.lp.soft_prices import Soft
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 NAME: Final = "choices"
 CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds

@@ -43,7 +43,7 @@ from lpsched.lp.smooth import SmoothProgram
 if TYPE_CHECKING:
     from lpsched.formulations.state_hulls import CoreStates
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.smooth import SmoothSolution
     from lpsched.lp.smooth_steps import Expression

@@ -28,7 +28,7 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
 
 STEPS: Final = 12

@@ -41,7 +41,7 @@ from lpsched.lp.builder import LpBuilder
 
 if TYPE_CHECKING:
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.program import Indices, LinearProgram, LpSolution
 

@@ -48,7 +48,7 @@ from lpsched.lp.master import Rows
 if TYPE_CHECKING:
     from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "facility"

@@ -33,7 +33,7 @@ from lpsched.lp.projected_descent import descend
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 TEMPERATURES: Final = (0.1, 0.03)  # of the mean utility
 STEPS: Final = 60  # at each

@@ -38,7 +38,7 @@ from lpsched.relaxation import Point, Relaxation
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "front"

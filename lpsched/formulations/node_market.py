@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.formulations.facility_relaxation import FacilityPrices
 from lpsched.formulations.node_patterns import NodeKind
 from lpsched.lp.master import Columns, with_columns
-from lpsched.relaxation import FacilityPrices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.formulations.facility_relaxation import NodePattern
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.program import LinearProgram
-    from lpsched.relaxation import NodePattern
 
 KILO: Final = 1000.0
 SLACK: Final = 1.01  # between what a variable can be and its upper limit

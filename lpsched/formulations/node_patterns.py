@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.relaxation import NodePattern
+from lpsched.formulations.facility_relaxation import NodePattern
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility_arrays import FacilityArrays
 
 MOST_COMPOSITIONS: Final = 200_000  # of one node type

@@ -44,12 +44,12 @@ from lpsched.lp.columns import Priced
 
 if TYPE_CHECKING:
     from lpsched.formulations.cooling_envelope import Planes
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
     from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.master import Rows
     from lpsched.lp.program import LinearProgram, LpSolution
-    from lpsched.relaxation import FacilityRelaxation
 
 NAME: Final = "outlet-box"
 FEW_UNITS: Final = 12  # whose inlets are limited from the beginning

@@ -51,7 +51,7 @@ from lpsched.lp.master import Columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.items import Items, Pattern
     from lpsched.lp.program import LinearProgram
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import LinearProgram, LpSolution
 
 NAME: Final = "profit"

@@ -30,10 +30,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.formulations.whole_tasks import is_redundant, least_makespan
-from lpsched.instance.arrays import BagArrays, Floats, Mask, usable_arrays
+from lpsched.instance.arrays import BagArrays, usable_arrays
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.lp.program import LpSolution
 
 ROUNDING: Final = 1e-9

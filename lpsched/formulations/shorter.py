@@ -40,7 +40,7 @@ from lpsched.relaxation import Point
 if TYPE_CHECKING:
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.lp.master import Master
     from lpsched.lp.program import LinearProgram, LpSolution, Solver
 

@@ -28,7 +28,8 @@ from lpsched.instance.arrays import arrays_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
+    from lpsched.instance.arrays import BagArrays
 
 MANY: Final = 100_000  # pairs: with more, only the longest task is looked for
 STEPS: Final = 60  # of a bisection: more than a double has digits

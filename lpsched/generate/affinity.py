@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 SPECIAL_SPEEDUP: Final = 10.0
 SLOWEST_SHARE: Final = 0.2  # of its speed before; ours

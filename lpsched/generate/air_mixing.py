@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.instance.fields import SMALLEST
-from lpsched.instance.mixing import SparseMatrix
+from lpsched.instance.sparse import SparseMatrix
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 RACK_WIDTH: Final = 0.6  # metres, all
 RACK_HEIGHT: Final = 2.0

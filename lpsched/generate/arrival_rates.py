@@ -31,7 +31,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 SECONDS_PER_HOUR: Final = 3_600.0
 HUNDREDTHS: Final = 100

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 
 def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) -> Floats:

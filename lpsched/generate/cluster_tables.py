@@ -37,7 +37,7 @@ from lpsched.instance.node_curves import NodeCurves, Points
 if TYPE_CHECKING:
     from lpsched.generate.cluster_options import MachovecOptions
     from lpsched.generate.cluster_types import TypeDraws
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.instance.clusters import Cluster
 
 GENERAL_COV: Final = 0.3

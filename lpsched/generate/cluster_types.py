@@ -28,7 +28,7 @@ from lpsched.generate.utilities import UTILITY_RANGES, draw_pairs
 
 if TYPE_CHECKING:
     from lpsched.generate.cluster_options import MachovecOptions
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 LEAST_UTILITY: Final = 1.0
 MOST_UTILITY: Final = 8.0

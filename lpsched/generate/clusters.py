@@ -38,7 +38,7 @@ from lpsched.instance.utility_levels import UtilityLevels
 if TYPE_CHECKING:
     from lpsched.generate.arrival_rates import Rates
     from lpsched.generate.cluster_types import TypeDraws
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 NAME: Final = "machovec"
 DAY_SECONDS: Final = SECONDS_PER_HOUR * HOURS_PER_DAY

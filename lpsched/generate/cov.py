@@ -37,7 +37,7 @@ from lpsched.instance import Bag, MachineType, Table, TaskType
 from lpsched.instance.fields import MOST, numbered
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
 
 DIGITS: Final = 6
 DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)

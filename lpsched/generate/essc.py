@@ -43,7 +43,7 @@ from lpsched.instance.fields import numbered
 if TYPE_CHECKING:
     from lpsched.generate.essc_options import EsscOptions
     from lpsched.instance import Table
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 NAME: Final = "essc"
 VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type

@@ -44,8 +44,8 @@ from lpsched.instance.table import Table
 
 if TYPE_CHECKING:
     from lpsched.generate.heat_tables import Benchmark, Server
-    from lpsched.instance.arrays import Floats, Integers
-    from lpsched.instance.mixing import SparseMatrix
+    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.instance.sparse import SparseMatrix
 
 REDLINE: Final = 25.0
 OUTLETS: Final = (10.0, 25.0)

@@ -49,7 +49,7 @@ import numpy as np
 from lpsched.generate.moments import Moments
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 REACH: Final = 7.0  # beyond lies 1e-12 of a normal density
 STEPS: Final = 800

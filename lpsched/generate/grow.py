@@ -47,7 +47,7 @@ from lpsched.instance.arrays import arrays_of
 from lpsched.instance.fields import LARGEST, SMALLEST, numbered
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 FLOOR_SHARE: Final = 0.1
 

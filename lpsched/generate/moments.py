@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 NO_SPREAD: Final = 1e-12  # of the mean; what is smaller is rounding
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.generate import clusters, essc
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.essc_options import EsscOptions
 from lpsched.instance.clusters import Clusters
 from lpsched.instance.day import Day
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -23,7 +23,7 @@ from lpsched.instance.day_tasks import Levels
 from lpsched.instance.utility_levels import ClassInterval, Urgency, UtilityLevels
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 THESIS_LEVELS: Final = UtilityLevels(
     priorities={"critical": 8.0, "high": 4.0, "medium": 2.0, "low": 1.0},

@@ -21,7 +21,7 @@ import numpy as np
 from lpsched.instance.facility_arrays import dense, facility_arrays
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
 

@@ -24,7 +24,7 @@ from lpsched.heat.air import crac_inlets, inlets
 if TYPE_CHECKING:
     from lpsched.heat.air import HeatMap
     from lpsched.heat.steps import OutletSteps
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
 
 

@@ -27,7 +27,7 @@ from lpsched.heat.cooling import cop
 
 if TYPE_CHECKING:
     from lpsched.heat.air import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
 
 DEGREE: Final = 1.0

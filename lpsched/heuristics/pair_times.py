@@ -19,7 +19,8 @@ from lpsched.instance.arrays import arrays_of
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.instance.arrays import BagArrays
 
 MANTISSA_BITS = 53
 

@@ -19,7 +19,8 @@ from lpsched.schedule.bag import MachineGroup, Run, Schedule
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.instance.arrays import BagArrays
 
 MOST_DRAWS: Final = 2_000_000  # a few seconds, and as many runs in the schedule
 

@@ -28,7 +28,7 @@ from lpsched.heuristics.steps import Steps
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.schedule.bag import Schedule
 
 

@@ -10,8 +10,8 @@ from itertools import islice, pairwise
 from operator import lt
 from typing import TYPE_CHECKING, Final, cast
 
-from lpsched.errors import MOST_FAULTS, Fault
-from lpsched.instance.fields import SMALLEST, quote
+from lpsched.errors import MOST_FAULTS, Fault, quote
+from lpsched.instance.fields import SMALLEST
 from lpsched.instance.mixing import KEYS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Place
     from lpsched.instance.facility import Facility
-    from lpsched.instance.mixing import SparseMatrix
+    from lpsched.instance.sparse import SparseMatrix
 
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so
 WORD: Final = 8  # bytes

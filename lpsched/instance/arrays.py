@@ -6,18 +6,17 @@ Shapes: T task types, M machine types, C columns (machine type and P-state).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.instance.bag import Bag
     from lpsched.instance.table import Table
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
-Mask: TypeAlias = NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault
+from lpsched.errors import Fault, nearest, quote
 from lpsched.instance.day_tasks import Levels
-from lpsched.instance.fields import LARGEST, SMALLEST, Amount, check_name, nearest, quote
+from lpsched.instance.fields import LARGEST, SMALLEST, Amount, check_name
 from lpsched.instance.reading import too_many
-from lpsched.instance.rules import repeats
+from lpsched.instance.shared_rules import repeats
 from lpsched.instance.utility_levels import check_utility
 from lpsched.instance.utility_rules import broken_class, broken_function
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from lpsched.errors import LONGEST_NAME
 from lpsched.instance.arriving_rows import TOLD
-from lpsched.instance.fields import LARGEST, LONGEST_NAME
+from lpsched.instance.fields import LARGEST
 from lpsched.instance.made_by import LARGEST_SEED, LONGEST_TEXT, MOST_ENTRIES, MOST_NUMBERS
 from lpsched.instance.period import Period
-from lpsched.instance.schema import in_a_file
+from lpsched.instance.shared_schema import in_a_file
 from lpsched.instance.utility_door import WrittenInterval
 from lpsched.instance.utility_levels import ClassInterval, Urgency
 from lpsched.instance.utility_rules import MOST_INTERVALS

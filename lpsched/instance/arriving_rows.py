@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
 from lpsched.instance.arrival_rules import KEY_OF, MOST_TASKS, falling_arrival, unknown_names
 from lpsched.instance.day_tasks import Levels
-from lpsched.instance.fields import describe, nearest, quote
+from lpsched.instance.fields import describe
 from lpsched.instance.reading import too_many
 from lpsched.instance.table import MOST_ADVISED
 

@@ -6,8 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
+from lpsched.errors import quote
 from lpsched.instance.facility_parts import MOST_CORES
-from lpsched.instance.fields import Amount, describe, quote, refusal, shown_number
+from lpsched.instance.fields import Amount, describe, refusal, shown_number
 
 LONGEST_TEXT: Final = 4_000
 MOST_APPLICATIONS: Final = 1_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final, Literal, cast
 
-from lpsched.errors import InstanceError
+from lpsched.errors import InstanceError, quote
 from lpsched.instance.bench import CLASS_BOUNDS, FORMAT, SHARE_BOUNDS, Bench
 from lpsched.instance.bench_checks import (
     MOST_BOUNDS,
@@ -29,7 +29,7 @@ from lpsched.instance.bench_checks import (
 from lpsched.instance.bench_entry import Entry
 from lpsched.instance.bench_parts import read_applications, read_clocks, read_cores, read_energy, read_repeats
 from lpsched.instance.bench_size import size_of
-from lpsched.instance.fields import check_name, describe, quote
+from lpsched.instance.fields import check_name, describe
 from lpsched.instance.made_by import LARGEST_SEED
 from lpsched.instance.reading import Reading, in_file_order
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, nearest
 from lpsched.instance.bench_checks import MOST_WORDS, check_word, split_command
-from lpsched.instance.fields import describe, nearest
+from lpsched.instance.fields import describe
 from lpsched.instance.reading import too_many
 from lpsched.instance.table import MOST_ADVISED
 

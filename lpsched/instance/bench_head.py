@@ -18,7 +18,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.instance.fields import quote
+from lpsched.errors import quote
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.measurements import MeasuredMachine, Meters
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, cast
 
+from lpsched.errors import quote
 from lpsched.instance.bench import COMPANIONS, TIMEOUT_SECONDS, Application, EnergyChoice, Repeats
 from lpsched.instance.bench_checks import (
     LAST_PROCESSOR,
@@ -27,7 +28,7 @@ from lpsched.instance.bench_checks import (
     check_word,
 )
 from lpsched.instance.bench_entry import Entry
-from lpsched.instance.fields import check_count, check_name, describe, quote
+from lpsched.instance.fields import check_count, check_name, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.reading import MOST_KEYS
 

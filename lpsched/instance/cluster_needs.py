@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lpsched.errors import Fault
-from lpsched.instance.fields import quote
+from lpsched.errors import Fault, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,7 @@ from pydantic import BeforeValidator, ConfigDict
 from pydantic.dataclasses import dataclass
 
 from lpsched.instance.fields import Count, Name
-from lpsched.instance.p_states import WithPStates
-from lpsched.instance.parts import check_p_states
+from lpsched.instance.p_states import WithPStates, check_p_states
 
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 

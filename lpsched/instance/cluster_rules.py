@@ -31,7 +31,7 @@ from lpsched.instance.made_by import broken_note
 from lpsched.instance.number_columns import CORES, REQUESTED, WORK
 from lpsched.instance.period import WHOLE, Period, broken_period
 from lpsched.instance.reading import too_many
-from lpsched.instance.rules import repeats, unnamed
+from lpsched.instance.shared_rules import repeats, unnamed
 from lpsched.instance.waiting import broken_waiting
 
 if TYPE_CHECKING:

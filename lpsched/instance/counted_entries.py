@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
 from lpsched.instance.facility_parts import CracUnit, NodeType
 from lpsched.instance.facility_rules import MOST_NODES, MOST_UNITS
-from lpsched.instance.fields import check_count, describe, nearest, numbered, quote
+from lpsched.instance.fields import check_count, describe, numbered
 from lpsched.instance.reading import too_many
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault
-from lpsched.instance.fields import LARGEST, MOST, SMALLEST, describe, quote
+from lpsched.errors import Fault, quote
+from lpsched.instance.fields import LARGEST, MOST, SMALLEST, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

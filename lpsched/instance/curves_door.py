@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
 from lpsched.instance.curve_rules import MOST_CURVE_POINTS
-from lpsched.instance.fields import MOST, describe, nearest, quote
+from lpsched.instance.fields import MOST, describe
 from lpsched.instance.node_curves import NodeCurves
 from lpsched.instance.table import MOST_ADVISED
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, quote
 from lpsched.instance.arrival_rules import (
     MOST_TASKS,
     broken_functions,
@@ -21,11 +21,11 @@ from lpsched.instance.arrival_rules import (
     strange_types,
     unknown_utilities,
 )
-from lpsched.instance.fields import MOST, check_seconds, check_watts, quote
+from lpsched.instance.fields import MOST, check_seconds, check_watts
 from lpsched.instance.made_by import broken_note
 from lpsched.instance.period import WHOLE, Period, broken_period
 from lpsched.instance.reading import too_many
-from lpsched.instance.rules import repeats, unnamed, unsound
+from lpsched.instance.shared_rules import repeats, unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

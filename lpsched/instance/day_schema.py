@@ -11,7 +11,7 @@ from lpsched.instance.day import FORMAT
 from lpsched.instance.day_door import KEYS
 from lpsched.instance.day_parts import DayMachineType, DayTaskType
 from lpsched.instance.fields import LARGEST, SMALLEST
-from lpsched.instance.schema import table_schema
+from lpsched.instance.shared_schema import table_schema
 
 NEEDED_KEYS: Final = ("format", "name", "machine_types", "task_types", "seconds", "watts", "tasks")
 

@@ -26,8 +26,9 @@ from lpsched.instance.air_rules import broken_air_rules
 from lpsched.instance.cooling_rules import broken_cooling_rules
 from lpsched.instance.facility_parts import Air, ArrivingType, CracUnit, NodeType
 from lpsched.instance.facility_rules import FacilityParts, broken_rules
-from lpsched.instance.mixing import Mixing, MixingForm, SparseMatrix
+from lpsched.instance.mixing import Mixing, MixingForm
 from lpsched.instance.packed import little_endian
+from lpsched.instance.sparse import SparseMatrix
 
 if TYPE_CHECKING:
     from lpsched.instance.table import Table

@@ -12,8 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass
 
 from lpsched.instance.fields import Amount, Name, Seconds, describe, number_field, refusal
-from lpsched.instance.p_states import WithPStates
-from lpsched.instance.parts import check_p_states
+from lpsched.instance.p_states import WithPStates, check_p_states
 
 COLDEST: Final = -50.0  # celsius
 HOTTEST: Final = 150.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
 from lpsched.instance.facility_parts import (
     Air,
     ArrivingType,
@@ -25,9 +25,9 @@ from lpsched.instance.facility_parts import (
     check_facility_watts,
     check_speed,
 )
-from lpsched.instance.fields import describe, nearest, quote
+from lpsched.instance.fields import describe
 from lpsched.instance.reading import too_many
-from lpsched.instance.rules import repeats, unnamed, unsound
+from lpsched.instance.shared_rules import repeats, unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

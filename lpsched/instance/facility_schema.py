@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from lpsched.errors import LONGEST_NAME
 from lpsched.instance.facility import FORMAT
 from lpsched.instance.facility_door import KEYS
 from lpsched.instance.facility_parts import LEAST, MOST, Air, ArrivingType, CracUnit, NodeType
 from lpsched.instance.facility_rules import LONGEST_DESCRIPTION, MOST_NODES, MOST_UNITS
-from lpsched.instance.fields import LONGEST_NAME
 from lpsched.instance.mixing import KEYS as FORMS
-from lpsched.instance.schema import in_a_file, table_schema
+from lpsched.instance.shared_schema import in_a_file, table_schema
 
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 MODELS: Final = {"node_types": NodeType, "crac_units": CracUnit, "task_types": ArrivingType, "air": Air}

@@ -7,24 +7,21 @@ so no formula further down needs to check.
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from lpsched.errors import LONGEST_NAME, quote
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 SMALLEST: Final = 1e-30
 LARGEST: Final = 1e30
 MOST: Final = 10**15  # tasks or machines in total: sums stay exact in a double
-LONGEST_NAME: Final = 200
-LONGEST_QUOTE: Final = 60
-MOST_COMPARED: Final = 1000  # words compared for one suggestion
 
 
 def describe(value: object) -> str:  # noqa: PLR0911 - one for each kind of value
@@ -49,11 +46,6 @@ def describe(value: object) -> str:  # noqa: PLR0911 - one for each kind of valu
     return f"a value of type {type(value).__name__}"
 
 
-def quote(text: str) -> str:
-    """Quote a text for a message: escaped, and cut where it is long."""
-    return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "...")
-
-
 def shown_number(value: float) -> str:
     """Write a number for a message, in words where it is no number and briefly where it is huge."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -61,13 +53,6 @@ def shown_number(value: float) -> str:
     if isinstance(value, int) and abs(value) >= 10**30:
         return f"a whole number near {'-' if value < 0 else ''}10^{int(value.bit_length() * math.log10(2))}"
     return repr(value)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return advice that names the known word nearest to a mistaken one, or '' when none is near."""
-    choices = list(islice(known, MOST_COMPARED))
-    close = difflib.get_close_matches(word[:LONGEST_NAME], choices, n=1)
-    return f"did you mean {quote(close[0])}?" if close else ""
 
 
 def refusal(found: str, needed: str, do: str) -> PydanticCustomError:

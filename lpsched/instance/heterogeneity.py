@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import Floats, arrays_of
+from lpsched.instance.arrays import arrays_of
 
 if TYPE_CHECKING:
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.bag import Bag
 
 ROUNDS: Final = 10_000  # of scaling; it converges geometrically, and each round is cheap

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.arrays import Floats, Integers, usable_arrays
+from lpsched.instance.arrays import usable_arrays
 
 if TYPE_CHECKING:
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.bag import Bag
 
 SECONDS_PER_HOUR: Final = 3600

@@ -11,10 +11,9 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from lpsched.errors import Fault
+from lpsched.errors import Fault, quote
 from lpsched.instance.bench import COMPANIONS
-from lpsched.instance.fields import quote
-from lpsched.instance.rules import repeats
+from lpsched.instance.shared_rules import repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpsched.errors import quote
 from lpsched.instance.bench_entry import Entry
 from lpsched.instance.facility_parts import check_degradation
-from lpsched.instance.fields import check_name, describe, quote, refusal
+from lpsched.instance.fields import check_name, describe, refusal
 from lpsched.instance.frozen import FrozenDict
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.instance.fields import quote
+from lpsched.errors import quote
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.plain_hash import plain_hash
 

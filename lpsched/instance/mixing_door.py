@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place
-from lpsched.instance.fields import Amount, describe, quote
-from lpsched.instance.mixing import KEYS, Mixing, MixingForm, SparseMatrix
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, quote
+from lpsched.instance.fields import Amount, describe
+from lpsched.instance.mixing import KEYS, Mixing, MixingForm
 from lpsched.instance.reading import Reading, table_file
+from lpsched.instance.sparse import SparseMatrix
 
 if TYPE_CHECKING:
     from lpsched.instance.facility_parts import CracUnit

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from lpsched.instance.fields import describe, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+MOST_P_STATES: Final = 100
 
 
 class _HasStates(Protocol):
@@ -38,3 +42,11 @@ def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], 
     """Return the column of each type's name and P-state; the P-state is `None` where a type has none."""
     modes = ((each.name, state) for each in types for state in each.p_states or (None,))
     return {mode: column for column, mode in enumerate(modes)}
+
+
+def check_p_states(value: object) -> object:
+    """Return the names of P-states as a tuple."""
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_P_STATES:
+        needed = f"a list of 1 to {MOST_P_STATES} P-state names"
+        raise refusal(describe(value), needed, "name them, or drop the key")
+    return tuple(value)

@@ -35,10 +35,9 @@ from lpsched.instance.fields import (
     refusal,
 )
 from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.p_states import WithPStates
+from lpsched.instance.p_states import WithPStates, check_p_states
 
 MONEY_SCHEMA: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
-MOST_P_STATES: Final = 100
 
 
 def _check_meter(value: object) -> str:
@@ -63,14 +62,6 @@ def _check_per_task(value: object) -> FrozenDict[str, float]:
         context = {"count": len(refused), "inner": refused}
         raise PydanticCustomError("faults", "{count} prices are refused", context)
     return FrozenDict(sound)
-
-
-def check_p_states(value: object) -> object:
-    """Return the names of P-states as a tuple."""
-    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_P_STATES:
-        needed = f"a list of 1 to {MOST_P_STATES} P-state names"
-        raise refusal(describe(value), needed, "name them, or drop the key")
-    return tuple(value)
 
 
 class _Part(BaseModel):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place
-from lpsched.instance.fields import Amount, describe, nearest, quote
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.instance.fields import Amount, describe
 from lpsched.instance.table import MOST_ADVISED, Axes, Table, read_table
 
 if TYPE_CHECKING:

@@ -11,20 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from pydantic_core import PydanticCustomError
-
-from lpsched.errors import MOST_FAULTS, Fault, Place
-from lpsched.instance.fields import MOST, check_name, check_seconds, check_watts, nearest, quote
+from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.instance.fields import MOST, check_seconds, check_watts
+from lpsched.instance.shared_rules import repeats, unnamed, unsound
 from lpsched.instance.table import MOST_ADVISED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from lpsched.instance.parts import MachineType, Prices, Site, TaskType
-    from lpsched.instance.table import Check, Table
-
-
-DOUBLE_BYTES: Final = 8
+    from lpsched.instance.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +50,6 @@ def _the_bag_has_a_name(parts: Parts) -> Iterator[Fault]:
     return unnamed(parts.name)
 
 
-def unnamed(name: object) -> Iterator[Fault]:
-    """Return the fault of what is no name for an instance."""
-    try:
-        check_name(name)
-    except PydanticCustomError as refused:
-        yield Fault(("name",), **(refused.context or {}))
-
-
 def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
     """Check the shape of every table, and the cells of those that no reader has checked."""
     if parts.machine_types is None or parts.task_types is None:
@@ -71,38 +59,11 @@ def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
     yield from unsound("watts", parts.watts, shape, "task types x columns", check_watts)
 
 
-def unsound(
-    key: str, table: Table | None, shape: tuple[int, int], names: str, check: Check
-) -> Iterator[Fault]:
-    """Return the faults of a table: its shape, and its cells if no reader has checked them."""
-    if table is None:
-        return
-    if (table.rows, table.columns) != shape or len(table.packed) != DOUBLE_BYTES * shape[0] * shape[1]:
-        found, needed = f"a table of {table.rows} x {table.columns}", f"{shape[0]} x {shape[1]}, {names}"
-        yield Fault((key,), found, needed, "mend its shape")
-        return
-    for flat, cell in enumerate(table.cells.tolist() if table.checked_as != key else ()):
-        try:
-            if cell == cell:  # noqa: PLR0124 - not NaN
-                check(cell)
-        except PydanticCustomError as refused:
-            yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
-
-
 def _names_are_unique(parts: Parts) -> Iterator[Fault]:
     for j, machine in enumerate(parts.machine_types or ()):
         yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
     for key, types in (("machine_types", parts.machine_types), ("task_types", parts.task_types)):
         yield from repeats([each.name for each in types or ()], (key,), ("name",))
-
-
-def repeats(names: Sequence[str], path: Place, tail: Place) -> Iterator[Fault]:
-    """Return a fault for each name that was given before."""
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name in seen:
-            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
-        seen.add(name)
 
 
 def _there_is_something_to_do(parts: Parts) -> Iterator[Fault]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.errors import LONGEST_NAME
 from lpsched.instance.bench_checks import LAST_PROCESSOR, LONGEST_TEXT, MOST_PLACES, MOST_WORDS
-from lpsched.instance.fields import LONGEST_NAME
 
 if TYPE_CHECKING:
     from lpsched.instance.fields import Amount

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.instance.fields import Amount, check_count, check_name, describe, nearest
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest
+from lpsched.instance.fields import Amount, check_count, check_name, describe
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.made_by import LARGEST_SEED
 from lpsched.instance.reading import MOST_KEYS, Reading, in_file_order, too_many

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lpsched.instance.fields import LONGEST_NAME
+from lpsched.errors import LONGEST_NAME
 from lpsched.instance.made_by import LARGEST_SEED
 from lpsched.instance.study import FORMAT
 from lpsched.instance.study_door import LONGEST_TEXT, MOST_RUNS, check_limit

@@ -18,8 +18,8 @@ from typing import Final, Protocol
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, Place
-from lpsched.instance.fields import describe, nearest, quote
+from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.instance.fields import describe
 
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()

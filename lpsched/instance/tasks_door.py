@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest
 from lpsched.instance.arriving_rows import TaskRows
-from lpsched.instance.fields import describe, nearest
+from lpsched.instance.fields import describe
 from lpsched.instance.reading import kind_of, table_file
 from lpsched.instance.table import MOST_ADVISED
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from lpsched.errors import quote
 from lpsched.instance import Bag, MachineType, TaskType
-from lpsched.instance.fields import quote
 from lpsched.measure.joining import (
     Joined,
     about_meters,

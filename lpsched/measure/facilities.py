@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.instance.facility import ArrivingType, Facility, NodeType
 from lpsched.instance.facility_rules import LONGEST_DESCRIPTION, MOST_NODES
-from lpsched.instance.fields import quote
 from lpsched.measure import plain_room
 from lpsched.measure.joined_degradation import joined_degradation
 from lpsched.measure.joining import (

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Literal
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import quote
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.instance.memory_classes import class_rank
 from lpsched.instance.table import Table
 from lpsched.measure.joining import listed

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import nearest, quote
+from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.instance.table import Table
 
 if TYPE_CHECKING:

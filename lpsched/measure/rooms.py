@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.files.beside import Beside
 from lpsched.files.documents import read_document
 from lpsched.files.instance_files import inline_table, made_of
@@ -25,7 +25,6 @@ from lpsched.instance.facility import NodeType
 from lpsched.instance.facility_door import facility_from_dict
 from lpsched.instance.facility_parts import MOST_CORES
 from lpsched.instance.facility_rules import MOST_NODES
-from lpsched.instance.fields import nearest, quote
 from lpsched.measure import plain_room
 from lpsched.measure.facilities import description_of, measured_facility
 from lpsched.measure.joined_degradation import joined_degradation

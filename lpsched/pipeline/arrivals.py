@@ -33,23 +33,23 @@ from lpsched.certificate.arrivals import (
     of_clusters,
     proved_bound,
 )
-from lpsched.certificate.bounds import rounded_up
+from lpsched.certificate.fixed_point import rounded_up
 from lpsched.compiled import require_compiler
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrival_slots import crowded_slots, even_slots
 from lpsched.formulations.arrivals import arrival_prices, proved_by
 from lpsched.formulations.cluster_offers import offers_of_clusters
 from lpsched.formulations.naive_arrivals import naive_of
 from lpsched.instance.clusters import Clusters
 from lpsched.instance.frozen import FrozenDict
-from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.formulations.arrival_offers import Offers
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.day import Day
 
 SAMPLE: Final = 5_000

@@ -24,7 +24,7 @@ from lpsched.recovery.levelling import levelled
 from lpsched.recovery.plans import plan_of_schedule
 from lpsched.recovery.polish import OVERLOAD
 from lpsched.recovery.waiting import ended
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.schedule.task_counts import task_counts
 
 if TYPE_CHECKING:

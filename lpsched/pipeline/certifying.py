@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover
 from lpsched.certificate.claim import Certificate, check
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.certificate.patterns import (
     MOST_CELLS,
     MOST_STEPS,

@@ -20,7 +20,7 @@ from lpsched.recovery.whole_counts import WholeCounts
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
     from lpsched.pipeline.questions import Question

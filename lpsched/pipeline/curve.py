@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.instance.terms import Terms
 from lpsched.pipeline.balancing import balance

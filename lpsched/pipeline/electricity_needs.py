@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers, rounded_up
+from lpsched.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers
+from lpsched.certificate.fixed_point import rounded_up
 from lpsched.pipeline.nearby import nearby
 from lpsched.pipeline.objectives import Profit
 from lpsched.pipeline.proving import prover_of

@@ -17,7 +17,7 @@ from lpsched.recovery.cores import core_by_core
 from lpsched.recovery.gangs import gang
 from lpsched.result.facility import FacilityResult, FacilityWorth
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import Status, relative_gap
+from lpsched.result.status import Status, relative_gap
 from lpsched.search.fixed_outlets import best_at
 from lpsched.search.outlet_temperatures import best_outlets
 from lpsched.verify.facility import Measurement, examine
@@ -26,10 +26,10 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.formulations.facility_relaxation import FacilityPrices
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility import Facility
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityPrices
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
 
 METHOD: Final = "lp"

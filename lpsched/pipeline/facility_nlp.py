@@ -40,7 +40,7 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from lpsched.formulations.state_hulls import CoreStates
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.program import Solver

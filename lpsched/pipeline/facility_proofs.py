@@ -26,11 +26,11 @@ from lpsched.formulations.outlet_box import BoxPrices
 from lpsched.heat import cop, inlet_mix
 
 if TYPE_CHECKING:
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
-    from lpsched.relaxation import FacilityRelaxation
     from lpsched.search.outlet_record import RecordedBox
     from lpsched.search.outlet_temperatures import OutletAnswer
 

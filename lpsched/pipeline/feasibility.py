@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import Prover, Shortest, rounded_down
+from lpsched.certificate.bounds import Prover, Shortest
+from lpsched.certificate.fixed_point import rounded_down
 from lpsched.display import lower_text, number
 from lpsched.errors import InfeasibleError, InfeasibleProgramError
 from lpsched.formulations.whole_tasks import least_makespan

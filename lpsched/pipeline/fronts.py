@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import Multipliers, rounded_down
+from lpsched.certificate.bounds import Multipliers
+from lpsched.certificate.fixed_point import rounded_down
 from lpsched.errors import Fault, InfeasibleError, InstanceError, NotFoundError
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms

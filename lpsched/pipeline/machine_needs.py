@@ -19,14 +19,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import (
-    SECONDS_PER_HOUR,
-    Multipliers,
-    Prover,
-    Shortest,
-    rounded_down,
-    rounded_up,
-)
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.formulations.machine_counts import longest_task
 from lpsched.instance.fields import MOST

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lpsched.formulations.profit import Money
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import LinearProgram, Solver
     from lpsched.pipeline.objectives import Relaxed
     from lpsched.relaxation import Relaxation

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.formulations import front
 from lpsched.lp.hot import is_sound
 from lpsched.lp.program import LpStatus, Solver

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from lpsched.formulations.packing import Prices
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 SURE: Final = 1e-13
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import Multipliers, rounded_down
+from lpsched.certificate.bounds import Multipliers
+from lpsched.certificate.fixed_point import rounded_down
 from lpsched.errors import InstanceError
 from lpsched.formulations import profit
 from lpsched.formulations.scales import scales_of
@@ -33,7 +34,7 @@ from lpsched.verify.bag import examine
 if TYPE_CHECKING:
     from lpsched.certificate.bounds import Prover
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import Solver
     from lpsched.relaxation import Relaxation
     from lpsched.schedule.bag import Schedule

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from lpsched.formulations.scales import Scales
     from lpsched.formulations.shorter import Shortened, ShorterDeadlines
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.items import Items
     from lpsched.lp.program import Solver
     from lpsched.pipeline.objectives import Objective

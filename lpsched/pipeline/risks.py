@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.instance import Bag
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.period import require_whole
-from lpsched.result.risk import Chance, Distribution, Risk
-from lpsched.risk.bag_samples import sample_bag
-from lpsched.risk.day_samples import sample_day
-from lpsched.risk.options import PERCENTILES, RiskOptions, written
-from lpsched.risk.spreads import spread_of
-from lpsched.risk.task_draws import task_draws
+from lpsched.risk.bag_risk import bag_risk
+from lpsched.risk.day_risk import day_risk
+from lpsched.risk.options import PERCENTILES, RiskOptions
 from lpsched.schedule.bag import Schedule
 from lpsched.verify import day as day_verifier
 from lpsched.verify.bag import examine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats, Mask
     from lpsched.instance.day import Day
-    from lpsched.risk.bag_samples import BagSamples
+    from lpsched.result.risk import Risk
     from lpsched.risk.options import Cov
     from lpsched.schedule.day import DaySchedule
-    from lpsched.verify.bag import Measurement, Violation
-    from lpsched.verify.day import DayMeasurement
-
-SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
-ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exactly, and certain, keeps it
+    from lpsched.verify.violation import Violation
 
 
 def risk_of(  # noqa: PLR0913 - options are keyword-only
@@ -103,108 +90,3 @@ def _require_valid(name: str, violations: Sequence[Violation]) -> None:
     faults = [Fault(("schedule",), each.sentence, "a valid schedule", do) for each in violations]
     if faults:
         raise InstanceError(name, tuple(faults))
-
-
-def bag_risk(bag: Bag, schedule: Schedule, planned: Measurement, options: RiskOptions, seed: int) -> Risk:
-    """Sample a schedule that is known to be valid, and what it was measured to take.
-
-    Raises
-    ------
-    InstanceError
-        If there were too much to draw.
-    """
-    shape = (len(bag.task_types), len(bag.modes))
-    spread = spread_of(shape, options, np.random.default_rng((seed, SPREADS)))
-    drawn = sample_bag(bag, schedule, spread, samples=options.samples, seed=seed)
-    named = {
-        "profit_per_hour": (planned.profit_per_hour, drawn.profit_per_hour),
-        "makespan_seconds": (planned.makespan_seconds, drawn.makespan_seconds),
-        "energy_joules": (planned.energy_joules, drawn.energy_joules),
-    }
-    known = {name: (plan, each) for name, (plan, each) in named.items() if each is not None}
-    return told(known, _chances(bag, drawn), options, seed, currency=bag.prices.currency)
-
-
-def day_risk(  # noqa: PLR0913 - what was asked
-    day: Day,
-    schedule: DaySchedule,
-    planned: DayMeasurement,
-    options: RiskOptions,
-    seed: int,
-    *,
-    drop_below: float | None = None,
-) -> Risk:
-    """Sample a schedule of a day that is known to be valid, and what it was measured to take.
-
-    Raises
-    ------
-    InstanceError
-        If there were too much to draw, or the day does not count as a whole.
-    """
-    require_whole(day.name, day.period, "sampling")
-    arrays = day_arrays(day)
-    draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, seed)
-    drawn = sample_day(day, schedule, draws, drop_below=drop_below)
-    quantities = {
-        "utility": (planned.utility, drawn.utility),
-        "energy_joules": (planned.energy_joules, drawn.energy_joules),
-        "makespan_seconds": (planned.makespan_seconds, drawn.makespan_seconds),
-        "dropped_tasks": (float(planned.dropped), drawn.dropped_tasks.astype(float)),
-    }
-    return told(quantities, {}, options, seed)
-
-
-def told(
-    quantities: Mapping[str, tuple[float | None, Floats]],
-    events: Mapping[str, Mask],
-    options: RiskOptions,
-    seed: int,
-    *,
-    currency: str = "",
-) -> Risk:
-    """Sum up samples: quantities with what was planned, and events that happened in some."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        matrix = np.atleast_2d(np.cov(np.stack([drawn for _, drawn in quantities.values()])))
-        distributions = {name: _distribution(*each, options.percentiles) for name, each in quantities.items()}
-    return Risk(
-        samples=options.samples,
-        seed=seed,
-        cov=written(options.cov),
-        power_cov=written(options.powers),
-        quantities=FrozenDict(distributions),
-        covariance=tuple(tuple(map(_finite, row)) for row in matrix.tolist()),
-        chances=FrozenDict(
-            {name: Chance.of(int(met.sum()), options.samples) for name, met in events.items()}
-        ),
-        currency=currency,
-    )
-
-
-def _chances(bag: Bag, drawn: BagSamples) -> dict[str, Mask]:
-    """Return which samples lose money, and which break a limit of the site."""
-    site, events = bag.site, {}
-    if drawn.profit_per_hour is not None:
-        events["loss"] = drawn.profit_per_hour < 0.0
-    if site.deadline_seconds is not None:
-        events["after_deadline"] = drawn.makespan_seconds > site.deadline_seconds
-    if site.average_power_cap_watts is not None and drawn.energy_joules is not None:
-        meter = site.pue if site.cap_measured_at == "facility" else 1.0
-        most = site.average_power_cap_watts * (1.0 + ROUNDING) * drawn.makespan_seconds
-        events["over_power_cap"] = meter * drawn.energy_joules > most
-    return events
-
-
-def _distribution(planned: float | None, drawn: Floats, percentiles: Sequence[float]) -> Distribution:
-    deviation = float(drawn.std(ddof=1))
-    values = np.percentile(drawn, percentiles).tolist()
-    return Distribution(
-        planned=planned,
-        mean=_finite(float(drawn.mean())),
-        standard_deviation=_finite(deviation),
-        standard_error=_finite(deviation / len(drawn) ** 0.5),
-        percentiles=FrozenDict(zip(percentiles, map(_finite, values), strict=True)),
-    )
-
-
-def _finite(number: float) -> float | None:
-    return number if np.isfinite(number) else None

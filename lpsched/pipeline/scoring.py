@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.instance.items import Items, items_of
 from lpsched.pipeline.packing_proofs import PackingProver
 from lpsched.pipeline.proving import prover_of

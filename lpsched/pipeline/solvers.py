@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import quote
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.lp.devices import Device, array_module
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.pulp import PulpSolver

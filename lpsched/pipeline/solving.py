@@ -15,13 +15,14 @@ from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prove
 from lpsched.pipeline.questions import Question, ask
 from lpsched.pipeline.recovering import examined_schedule, recover, too_late, waiting
-from lpsched.pipeline.risks import bag_risk
 from lpsched.pipeline.solvers import default_solver
 from lpsched.pipeline.timing import timed
 from lpsched.pipeline.trying import AUTO, TIGHT, effort_named, is_worthwhile, try_harder
 from lpsched.relaxation import Regime
 from lpsched.result.provenance import provenance_of
-from lpsched.result.solve import Effort, Result, Status, relative_gap
+from lpsched.result.solve import Effort, Result
+from lpsched.result.status import Status, relative_gap
+from lpsched.risk.bag_risk import bag_risk
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover, rounded_down, rounded_up
+from lpsched.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, SolverError
 from lpsched.instance.fields import MOST
 from lpsched.instance.frozen import FrozenDict

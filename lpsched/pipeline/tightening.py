@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.certificate.bounds import rounded_down
+from lpsched.certificate.fixed_point import rounded_down
 from lpsched.errors import SolverError
 from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prover_of
@@ -26,7 +26,7 @@ from lpsched.recovery.dive import FIRST_ROUNDS, Cover, choose, dive
 from lpsched.recovery.plans import Plan, plan_of_schedule
 from lpsched.recovery.polish import polish
 from lpsched.recovery.waiting import ended
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.search.makespan_intervals import IntervalSearch
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from lpsched.pipeline.counting import fits_counting, recount
 from lpsched.pipeline.recovering import Recovered, best_of, examined_schedule, verified_schedule
 from lpsched.pipeline.tightening import fits_patterns, tighten
 from lpsched.recovery.makespan import fits_single_tasks, shorten
-from lpsched.result.solve import Effort, relative_gap
+from lpsched.result.solve import Effort
+from lpsched.result.status import relative_gap
 from lpsched.search.choosing import is_huge
 from lpsched.search.profit_rate import best_rate
 

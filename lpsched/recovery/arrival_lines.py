@@ -22,7 +22,7 @@ import numpy as np
 from lpsched.compiled import compiled, compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 STEPS: Final = 15
 NOBODY: Final = -1

@@ -24,9 +24,9 @@ from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers
+    from lpsched.formulations.arrival_prices import ArrivalPrices
+    from lpsched.instance.array_types import Integers
     from lpsched.instance.day import Day
-    from lpsched.relaxation import ArrivalPrices
 
 FILLING: Final = ((1.0, 1.0), (0.5, 0.97), (0.5, 0.9), (0.2, 0.7), (0.1, 0.0))  # of w and of lambda
 MOST_ROUNDS: Final = 6

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.schedule.bag import Schedule
 
 

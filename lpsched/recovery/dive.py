@@ -29,7 +29,7 @@ from lpsched.recovery.plans import Plan, plan_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.items import Items, Pattern
     from lpsched.lp.master import Master
     from lpsched.lp.program import LinearProgram, LpSolution, Solver

@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
     from lpsched.recovery.plans import Plan
     from lpsched.watch import Watch
 

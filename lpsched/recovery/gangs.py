@@ -21,10 +21,10 @@ from lpsched.heat import largest_share
 from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation, NodePattern
     from lpsched.heat import HeatMap
     from lpsched.instance.facility import Facility
     from lpsched.instance.facility_arrays import FacilityArrays
-    from lpsched.relaxation import FacilityRelaxation, NodePattern
 
 HAIR: Final = 1e-10  # of a node's time
 LEAST_SHARE: Final = 1e-12  # of a node's time; below, a pattern is the solver's noise

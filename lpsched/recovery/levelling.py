@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
 
     Kind: TypeAlias = tuple[str, str | None]  # a task type, and its P-state
     Counts: TypeAlias = tuple[int, ...]  # of each kind

@@ -29,7 +29,7 @@ from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
     from lpsched.recovery.assignment import Fleet
     from lpsched.relaxation import Relaxation
     from lpsched.schedule.bag import Schedule

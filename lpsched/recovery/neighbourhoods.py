@@ -22,7 +22,7 @@ from lpsched.lp.builder import LpBuilder
 from lpsched.lp.integer import whole_point
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.lp.program import LinearProgram
     from lpsched.recovery.assignment import Fleet
     from lpsched.watch import Watch

@@ -25,7 +25,7 @@ from lpsched.errors import SolverError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 SETS: Final = ((2, 80), (3, 30))  # sizes of sets of moves, and of how many moves, the cheapest first
 MOST_MOVES: Final = max(most for _, most in SETS)

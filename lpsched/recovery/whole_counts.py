@@ -33,7 +33,7 @@ from lpsched.lp.builder import LpBuilder
 from lpsched.lp.integer import whole_point
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.items import Items
     from lpsched.lp.program import LinearProgram, Solver
     from lpsched.watch import Watch

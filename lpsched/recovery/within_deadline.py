@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.schedule.bag import Schedule
 
 MOST_STEPS: Final = 150_000  # times that a task is tried on a machine: some tenths of a second

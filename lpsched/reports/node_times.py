@@ -23,7 +23,7 @@ from lpsched.reports.node_looks import Looks, looks_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.clusters import Clusters
     from lpsched.schedule.clusters import ClustersSchedule
 

@@ -6,7 +6,8 @@ from lpsched.result.facility_validation import FacilityValidation
 from lpsched.result.front import FrontResult
 from lpsched.result.marginals import OneMore, Worth
 from lpsched.result.price_curve import PriceCurve
-from lpsched.result.solve import Result, Status, relative_gap
+from lpsched.result.solve import Result
+from lpsched.result.status import Status, relative_gap
 from lpsched.result.validation import Validation
 from lpsched.result.what_if import WhatIf
 

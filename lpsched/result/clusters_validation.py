@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from lpsched.instance.waiting import WaitingCost
     from lpsched.result.provenance import Provenance
     from lpsched.schedule.clusters import ClustersSchedule
-    from lpsched.verify.bag import Violation
     from lpsched.verify.clusters import ClustersMeasurement
+    from lpsched.verify.violation import Violation
 
 FORMAT: Final = "lpsched-validate-clusters/1"
 MEGA: Final = 1e6

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
     from lpsched.result.risk import Risk
     from lpsched.schedule.day import DaySchedule
-    from lpsched.verify.bag import Violation
     from lpsched.verify.day import DayMeasurement
+    from lpsched.verify.violation import Violation
 
 FORMAT: Final = "lpsched-validate-day/1"
 MEGA: Final = 1e6

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lpsched.certificate.boxes import FacilityCertificate
     from lpsched.instance.frozen import FrozenDict
     from lpsched.result.provenance import Provenance
-    from lpsched.result.solve import Status
+    from lpsched.result.status import Status
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
     from lpsched.verify.facility import Measurement
 

@@ -16,7 +16,7 @@ from lpsched.result.facility_facts import UNIT, bound_fact, colocated, hottest_i
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
     from lpsched.result.provenance import Provenance
-    from lpsched.result.solve import Status
+    from lpsched.result.status import Status
     from lpsched.schedule.facility import CoreAllocation
     from lpsched.verify.facility import Measurement
 

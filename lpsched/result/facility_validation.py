@@ -11,8 +11,8 @@ from lpsched.result.facility_facts import NOT_CERTIFIED, UNIT, hottest_inlet_cel
 if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
     from lpsched.schedule.facility import CoreAllocation, GangAllocation
-    from lpsched.verify.bag import Violation
     from lpsched.verify.facility import Measurement
+    from lpsched.verify.violation import Violation
 
 FORMAT: Final = "lpsched-validate-facility/1"
 HEADERS: Final = ("method", "CRR", "from bound", "RR", "power, W", "hottest inlet, C", "seconds")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from lpsched.display import number, percent
 
 if TYPE_CHECKING:
-    from lpsched.verify.bag import Violation
+    from lpsched.verify.violation import Violation
 
 
 class Spot(Protocol):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.bounds import rounded_down, rounded_up
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.display import bound_text, number
 from lpsched.instance.frozen import FrozenDict
 

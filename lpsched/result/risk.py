@@ -9,14 +9,23 @@ interval of Wilson (1927), which stays within 0 and 1 and is honest where h is 0
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsched.instance.frozen import FrozenDict
+from lpsched.risk.options import RiskOptions, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lpsched.instance.array_types import Floats, Mask
+
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import html_table, number, percent
-
-if TYPE_CHECKING:
-    from lpsched.instance.frozen import FrozenDict
 
 Z: Final = 1.959963984540054  # the 97.5 % point of the normal distribution
 NAMES: Final = {  # of quantities and chances, for people
@@ -163,3 +172,45 @@ class Risk:
 
     def _repr_html_(self) -> str:
         return html_table(self.headers(), self.rows()) + html_table(("", "", ""), self.chance_rows())
+
+
+def told(
+    quantities: Mapping[str, tuple[float | None, Floats]],
+    events: Mapping[str, Mask],
+    options: RiskOptions,
+    seed: int,
+    *,
+    currency: str = "",
+) -> Risk:
+    """Sum up samples: quantities with what was planned, and events that happened in some."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = np.atleast_2d(np.cov(np.stack([drawn for _, drawn in quantities.values()])))
+        distributions = {name: _distribution(*each, options.percentiles) for name, each in quantities.items()}
+    return Risk(
+        samples=options.samples,
+        seed=seed,
+        cov=written(options.cov),
+        power_cov=written(options.powers),
+        quantities=FrozenDict(distributions),
+        covariance=tuple(tuple(map(_finite, row)) for row in matrix.tolist()),
+        chances=FrozenDict(
+            {name: Chance.of(int(met.sum()), options.samples) for name, met in events.items()}
+        ),
+        currency=currency,
+    )
+
+
+def _distribution(planned: float | None, drawn: Floats, percentiles: Sequence[float]) -> Distribution:
+    deviation = float(drawn.std(ddof=1))
+    values = np.percentile(drawn, percentiles).tolist()
+    return Distribution(
+        planned=planned,
+        mean=_finite(float(drawn.mean())),
+        standard_deviation=_finite(deviation),
+        standard_error=_finite(deviation / len(drawn) ** 0.5),
+        percentiles=FrozenDict(zip(percentiles, map(_finite, values), strict=True)),
+    )
+
+
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None

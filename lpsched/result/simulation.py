@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate.bounds import rounded_up
+from lpsched.certificate.fixed_point import rounded_up
 from lpsched.display import html_table
 from lpsched.result.confidence import estimate_of
 from lpsched.result.policy_columns import COLUMNS, Judged, headers_of, shown

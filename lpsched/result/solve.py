@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.display import bound_text, gap_text, html_table, number
+from lpsched.result.status import Status
 
 if TYPE_CHECKING:
     from lpsched.instance.frozen import FrozenDict
@@ -21,14 +22,6 @@ FORMAT: Final = "lpsched-solve/1"
 TRY_TIGHT: Final = "; --effort tight may close it"
 SEARCHED: Final = " after about 1 s of search"
 CUT: Final = ": cut by the clock, a rerun may differ"
-
-
-class Status(StrEnum):
-    """How good the answer is known to be."""
-
-    OPTIMAL = "optimal"  # value and bound are within the gap asked for
-    FEASIBLE = "feasible"  # a verified schedule, further from its bound than that
-    LIMIT = "limit"  # the same, but the time was up first
 
 
 class Effort(StrEnum):
@@ -139,10 +132,3 @@ def _meaning(result: Result) -> str:
     if result.regime != result.bound_regime:
         return f"{meaning}; the bound leaves room for {result.bound_regime}"
     return meaning
-
-
-def relative_gap(value: float, bound: float) -> float | None:
-    """Return |bound - value| / |bound|: 0 when they are equal, `None` when only the bound is 0."""
-    if value == bound:
-        return 0.0
-    return abs(bound - value) / abs(bound) if bound else None

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from lpsched.result.provenance import Provenance
     from lpsched.result.risk import Risk
     from lpsched.schedule.bag import Schedule
-    from lpsched.verify.bag import Measurement, Violation
+    from lpsched.verify.bag import Measurement
+    from lpsched.verify.violation import Violation
 
 FORMAT: Final = "lpsched-validate/1"
 

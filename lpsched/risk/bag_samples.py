@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import BagArrays, Floats
+    from lpsched.instance.array_types import Floats
+    from lpsched.instance.arrays import BagArrays
     from lpsched.risk.spreads import Spread
     from lpsched.schedule.bag import MachineGroup, Schedule
 

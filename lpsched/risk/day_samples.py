@@ -24,7 +24,7 @@ from lpsched.instance.p_states import column_numbers
 from lpsched.risk.dropping import too_late
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.risk.task_draws import TaskDraws
     from lpsched.schedule.day import DaySchedule

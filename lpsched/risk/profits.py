@@ -13,7 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 SECONDS_PER_HOUR: Final = 3600.0
 JOULES_PER_KWH: Final = 3_600_000.0

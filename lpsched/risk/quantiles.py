@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 BINS: Final = 256  # so that a draw is one byte
 POINTS: Final = 4096

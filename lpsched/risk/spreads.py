@@ -18,7 +18,7 @@ import numpy as np
 from lpsched.risk.options import ends_of
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.risk.options import Cov, RiskOptions
 
 LEVELS: Final = 64

@@ -26,7 +26,7 @@ from lpsched.risk.quantiles import BINS, bin_means
 from lpsched.risk.spreads import spread_of
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.risk.options import RiskOptions
 
 Draws: TypeAlias = NDArray[np.uint8]

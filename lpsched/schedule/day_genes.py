@@ -16,7 +16,7 @@ from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.schedule.genes import Genes, first_machines
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.instance.day_arrays import DayArrays
 

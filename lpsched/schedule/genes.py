@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 Numbers: TypeAlias = NDArray[np.int32]
 

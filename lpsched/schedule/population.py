@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 States: TypeAlias = NDArray[np.int16]
 

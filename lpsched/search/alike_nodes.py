@@ -18,7 +18,7 @@ from lpsched.heat import HeatMap
 from lpsched.lp.columns import ColumnGeneration
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import Solver
 
 GAP: Final = 1e-4

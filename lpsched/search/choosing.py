@@ -29,7 +29,7 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from lpsched.formulations.scales import Scales
     from lpsched.instance import Bag
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
 

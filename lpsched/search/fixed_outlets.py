@@ -13,22 +13,22 @@ import numpy as np
 
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.formulations.facility import FixedOutlets
+from lpsched.formulations.facility_relaxation import FacilityRelaxation
 from lpsched.formulations.node_market import KILO, NodeMarket
 from lpsched.heat import crac_inlets, inlets, total_watts
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.program import LpStatus, require_optimal
-from lpsched.relaxation import FacilityRelaxation
 from lpsched.search.alike_nodes import alike_centre
 
 if TYPE_CHECKING:
+    from lpsched.formulations.facility_relaxation import FacilityPrices, NodePattern
     from lpsched.formulations.node_market import Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.columns import Generated
     from lpsched.lp.master import Master
     from lpsched.lp.program import LpSolution, Solver
-    from lpsched.relaxation import FacilityPrices, NodePattern
     from lpsched.watch import Watch
 
 GAP: Final = 1e-6

@@ -31,7 +31,7 @@ from lpsched.watch import Watch
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.items import Items, Pattern
     from lpsched.lp.master import Master
     from lpsched.lp.program import Solver

@@ -22,12 +22,12 @@ from lpsched.lp.program import LpStatus
 from lpsched.search.fixed_outlets import best_at, node_watts
 
 if TYPE_CHECKING:
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
     from lpsched.formulations.node_market import Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityRelaxation
     from lpsched.search.fixed_outlets import Pool
     from lpsched.search.outlet_boxes import BoxSolver
     from lpsched.watch import Watch

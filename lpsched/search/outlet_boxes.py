@@ -15,12 +15,12 @@ from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration
 
 if TYPE_CHECKING:
     from lpsched.formulations.cooling_envelope import Planes, Ranges
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
     from lpsched.formulations.node_market import NodeMarket, Run
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import Solver
-    from lpsched.relaxation import FacilityRelaxation
     from lpsched.watch import Watch
 
 

@@ -18,7 +18,7 @@ from lpsched.formulations.outlet_box import Goal
 
 if TYPE_CHECKING:
     from lpsched.formulations.cooling_envelope import Ranges
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.lp.program import LpSolution
     from lpsched.search.outlet_boxes import BoxSolver
     from lpsched.search.outlet_record import Limit, RecordedBox

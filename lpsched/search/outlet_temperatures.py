@@ -31,11 +31,11 @@ from lpsched.search.outlet_record import RecordedBox, RecordedStep
 from lpsched.watch import Watch
 
 if TYPE_CHECKING:
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
     from lpsched.heat import HeatMap
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.facility_arrays import FacilityArrays
     from lpsched.lp.program import LpSolution, Solver
-    from lpsched.relaxation import FacilityRelaxation
 
 GAP: Final = 1e-3
 NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned

@@ -29,7 +29,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.instance.period import PRORATED
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.period import Period
 
 MOST_DAYS: Final = 100_000  # before the period that counts; each has an account of its own

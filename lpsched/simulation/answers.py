@@ -19,7 +19,7 @@ from lpsched.simulation.state import Assignments
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
     from lpsched.simulation.policy import Policy
     from lpsched.simulation.state import Assignment, State
 

@@ -32,7 +32,7 @@ from lpsched.simulation.permuting import permuted
 from lpsched.simulation.triggers import Triggers
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.simulation.running import RunningDay
     from lpsched.simulation.state import Assignments, State
 

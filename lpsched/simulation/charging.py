@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lpsched.compiled import compiled, compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 
 @compiled

@@ -22,7 +22,7 @@ from lpsched.simulation.state import Assignments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
     from lpsched.simulation.mapping.present import Board, Present, ScoreTables
     from lpsched.simulation.state import State, System
 

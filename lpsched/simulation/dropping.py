@@ -20,7 +20,7 @@ from lpsched.compiled import compiled
 from lpsched.simulation.earning import earned
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day_arrays import DayArrays
     from lpsched.simulation.state import System
 

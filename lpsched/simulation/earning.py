@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 @compiled_inside

@@ -34,7 +34,7 @@ from lpsched.simulation.options import ADAPTIVE
 if TYPE_CHECKING:
     from typing import Literal
 
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.instance.period import Period
     from lpsched.simulation.accounts import Accounts
     from lpsched.simulation.options import SimulationOptions

@@ -11,7 +11,7 @@ import numpy as np
 from lpsched.schedule.day import DaySchedule, PlacedTask
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.simulation.machines import LinedUp
     from lpsched.simulation.state import System

@@ -25,7 +25,7 @@ from lpsched.compiled import compiled
 from lpsched.simulation.charging import charge, has_energy
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.accounts import Accounts
     from lpsched.simulation.state import Assignments, System
 

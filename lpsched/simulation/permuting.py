@@ -26,7 +26,7 @@ from lpsched.simulation.state import Assignments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day_arrays import DayArrays
     from lpsched.simulation.machines import LinedUp
 

@@ -18,7 +18,7 @@ from lpsched.simulation.state import State
 from lpsched.simulation.system import system_of
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.simulation.machines import LinedUp
     from lpsched.simulation.options import SimulationOptions

@@ -30,7 +30,7 @@ import numpy as np
 from lpsched.simulation.mapping.present import ScoreTables, frozen
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.simulation.state import System
 
 

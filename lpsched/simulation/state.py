@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 
 class Assignment(NamedTuple):

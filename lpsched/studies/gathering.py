@@ -6,12 +6,11 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lpsched.errors import Fault, InstanceError, LpschedWarning
+from lpsched.errors import Fault, InstanceError, LpschedWarning, quote
 from lpsched.files.instances import read_instance
 from lpsched.instance import Bag
 from lpsched.instance.clusters import Clusters
 from lpsched.instance.day import Day
-from lpsched.instance.fields import quote
 from lpsched.studies.generators import FROM
 
 if TYPE_CHECKING:

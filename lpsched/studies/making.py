@@ -10,7 +10,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.compare.schedulers import plain_words, reason
+from lpsched.compare.outside import plain_words, reason
 from lpsched.errors import LpschedWarning
 from lpsched.instance.frozen import FrozenDict
 from lpsched.pipeline.solvers import default_solver

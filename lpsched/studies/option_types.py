@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from lpsched.errors import Fault
-from lpsched.instance.fields import describe, nearest
+from lpsched.errors import Fault, nearest
+from lpsched.instance.fields import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

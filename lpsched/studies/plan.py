@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault, InstanceError
-from lpsched.instance.fields import nearest, quote
+from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.study_door import MOST_RUNS
 from lpsched.studies.gathering import kind_of_instance

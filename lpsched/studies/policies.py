@@ -13,7 +13,7 @@ from lpsched.compare.simulations import simulate
 from lpsched.errors import InstanceError, NotFoundError
 from lpsched.instance.clusters import Clusters
 from lpsched.instance.fields import refusal
-from lpsched.result.solve import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.simulation.clusters.options import PER_TASK, ClusterOptions
 from lpsched.simulation.clusters.registry import cluster_policy
 from lpsched.simulation.options import SimulationOptions

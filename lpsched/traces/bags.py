@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, quote
 from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.fields import MOST, quote
+from lpsched.instance.fields import MOST
 from lpsched.traces.cells import Cells, Means, cells_of
 from lpsched.traces.filling import estimates, typical
 from lpsched.traces.jobs import refused, require_few_groups

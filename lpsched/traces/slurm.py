@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.fields import nearest, quote
+from lpsched.errors import nearest, quote
 from lpsched.instance.waiting import WaitingCost
 from lpsched.traces.bags import bag_of
 from lpsched.traces.clusters import Machines, clusters_of

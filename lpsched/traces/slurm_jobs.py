@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.errors import nearest, quote
 from lpsched.files.sacct_cells import state_of
-from lpsched.instance.fields import nearest, quote
 from lpsched.traces.classes import classes
 from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, distinct, numbered_labels, refused, require_jobs
 from lpsched.traces.sacct_energy import Energy

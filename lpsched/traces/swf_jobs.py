@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from lpsched.errors import nearest, quote
 from lpsched.files.swf_lines import MISSING
-from lpsched.instance.fields import nearest, quote
 from lpsched.traces.classes import classes
 from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, numbered_labels, refused, require_jobs
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.instance.clusters import Clusters
-    from lpsched.verify.bag import Violation
+    from lpsched.verify.violation import Violation
 
 MOST_TOLD: Final = 20  # broken rules in a message
 

@@ -11,26 +11,16 @@ worse side: a measured makespan or energy is never less than the true one, a mea
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+from lpsched.verify.violation import LONGEST, UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.schedule.bag import MachineGroup, Schedule
-
-UNIT: Final = 1 << 160
-LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One broken rule: a code for programs, a sentence for people."""
-
-    code: str
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +254,3 @@ def _whole(number: float) -> int:
     """Return how many 2^-160 a number is: exactly, for 0 and from 1e-30 up; rounded down below."""
     numerator, denominator = number.as_integer_ratio()
     return numerator * UNIT // denominator
-
-
-def rounded_up(exact: Fraction) -> float:
-    """Return the smallest double that is not below an exact number."""
-    rounded = float(exact)
-    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)

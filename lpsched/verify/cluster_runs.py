@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.schedule.clusters import written_nodes
-from lpsched.verify.bag import Violation
 from lpsched.verify.exact_times import MOST, broken_start, clearly_before, seconds_of, whole
 from lpsched.verify.held_nodes import HeldNodes
+from lpsched.verify.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

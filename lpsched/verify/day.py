@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.verify.bag import UNIT, Violation, rounded_up
 from lpsched.verify.day_counting import Counting, too_much_energy
 from lpsched.verify.day_runs import Runs
 from lpsched.verify.day_traces import traces_of
 from lpsched.verify.exact_times import MOST, seconds_of
 from lpsched.verify.task_accounts import TaskAccount, task_accounts
 from lpsched.verify.told_utility import ToldUtility, if_none_waits, utility_by_told
+from lpsched.verify.violation import UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

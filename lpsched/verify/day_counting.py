@@ -18,8 +18,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from lpsched.verify.bag import UNIT, Violation, rounded_up
 from lpsched.verify.exact_times import ROUNDING, seconds_of, whole
+from lpsched.verify.violation import UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

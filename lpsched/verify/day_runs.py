@@ -9,8 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.verify.bag import UNIT, Violation, rounded_up
 from lpsched.verify.exact_times import MOST, broken_start, clearly_before, whole
+from lpsched.verify.violation import UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from lpsched.instance.day import Day

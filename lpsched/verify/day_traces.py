@@ -9,8 +9,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.verify.bag import UNIT, rounded_up
 from lpsched.verify.exact_times import whole
+from lpsched.verify.violation import UNIT, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from lpsched.verify.bag import LONGEST, UNIT
+from lpsched.verify.violation import LONGEST, UNIT
 
 ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
 MOST: Final = 1000  # violations of one schedule; more would not help anybody

@@ -25,8 +25,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.verify.air import inlets, watts_per_kelvin
-from lpsched.verify.bag import Violation
 from lpsched.verify.nodes import MOST, ROUNDING, Tally
+from lpsched.verify.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

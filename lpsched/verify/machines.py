@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.verify.bag import UNIT, Tables, Violation, rounded_up
+from lpsched.verify.bag import Tables
+from lpsched.verify.violation import UNIT, Violation, rounded_up
 
 if TYPE_CHECKING:
     from lpsched.instance import Bag

@@ -19,7 +19,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from lpsched.schedule.facility import GangAllocation
-from lpsched.verify.bag import Violation
+from lpsched.verify.violation import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

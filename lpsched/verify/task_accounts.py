@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.verify.bag import UNIT, rounded_up
 from lpsched.verify.exact_times import seconds_of
+from lpsched.verify.violation import UNIT, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import LONGEST, Violation, rounded_up
+from lpsched.verify.violation import LONGEST, Violation, rounded_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

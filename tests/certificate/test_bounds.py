@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.certificate.bounds import Multipliers, Prover, Shortest, rounded_down, rounded_up
+from lpsched.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.instance import Prices, Site
 from tests.support import simple_bag
 

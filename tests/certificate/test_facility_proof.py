@@ -10,11 +10,11 @@ import pytest
 
 from lpsched.certificate.facility import Prices, Proof, Ranges
 from lpsched.errors import InstanceError
+from lpsched.formulations.facility_relaxation import FacilityRelaxation, NodePattern
 from lpsched.heat import heat_map, hottest_common_outlet, inlet_mix
 from lpsched.instance.facility import Mixing, SparseMatrix
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.recovery.gangs import gang
-from lpsched.relaxation import FacilityRelaxation, NodePattern
 from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
 from lpsched.verify.facility import examine
 from tests.paper_facility import paper_facility

@@ -18,7 +18,8 @@ from lpsched.certificate.claim import Certificate, check
 from lpsched.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.errors import InstanceError
 from lpsched.files.bags import read_bag
-from lpsched.files.certificates import as_dict, certificate_from_dict, checksum
+from lpsched.files.certificate_reader import checksum
+from lpsched.files.certificates import as_dict, certificate_from_dict
 from lpsched.instance import Prices, Site
 from lpsched.instance.frozen import FrozenDict
 from lpsched.instance.terms import Terms

@@ -10,7 +10,8 @@ import pytest
 from lpsched.cli.imports import FirstColumn
 from lpsched.cli.options import Objective, Tables
 from lpsched.files import etc
-from lpsched.files.bags import TableForm, read_bag
+from lpsched.files.bags import read_bag
+from lpsched.files.instance_files import TableForm
 from lpsched.instance import bag_from_dict
 from lpsched.pipeline.objectives import OBJECTIVES
 from tests.support import SOUND, sound

@@ -13,10 +13,10 @@ from lpsched.compare.cluster_rehearsals import rehearse_bound
 from lpsched.compare.cluster_stage import ClusterStage, usual_options
 from lpsched.compare.simulations import simulate
 from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.generate.trials import another_day
 from lpsched.instance.waiting import WaitingCost
 from lpsched.pipeline.arrivals import ArrivalBound
-from lpsched.relaxation import ArrivalPrices
 from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
 from lpsched.simulation.clusters.draft import Draft
 from lpsched.simulation.clusters.engine import simulate_clusters

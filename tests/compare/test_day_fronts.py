@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpsched.compare.day_fronts import area_ratios, compare_day_fronts
-from lpsched.compare.fronts import Evolving
 from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.evolve.evolving import Evolving
 from lpsched.formulations.no_waiting import NoWaitingFront
 from lpsched.heuristics.arrivals import forget_for_days, names_for_days, register_for_days
 from lpsched.instance import Table

@@ -16,7 +16,7 @@ from lpsched import allocate, facility
 from lpsched.compare.facility_methods import METHODS
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.instance.facility_door import facility_from_dict
-from lpsched.result import Status
+from lpsched.result.status import Status
 from lpsched.verify.facility import measure
 from lpsched.watch import Watch
 from tests.facilities import SOUND

@@ -8,9 +8,10 @@ import pytest
 
 from lpsched.compare.between_vertices import schedules_along
 from lpsched.compare.front_points import require_above
-from lpsched.compare.fronts import Evolving, compare_fronts
+from lpsched.compare.fronts import compare_fronts
 from lpsched.compare.machines import machine_points
 from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.evolve.evolving import Evolving
 from lpsched.files.schedules import write_schedule
 from lpsched.heuristics.registry import forget, register
 from lpsched.instance import Site

@@ -13,9 +13,9 @@ from lpsched.compare.day_stage import DayStage
 from lpsched.compare.policies import policy_names
 from lpsched.compare.simulations import simulate
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.generate.trials import another_day
 from lpsched.pipeline.arrivals import ArrivalBound
-from lpsched.relaxation import ArrivalPrices
 from lpsched.schedule.day import DaySchedule, PlacedTask
 from lpsched.simulation.engine import simulate_day
 from lpsched.simulation.options import SimulationOptions

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
-from lpsched.files.bags import TableForm, read_bag, write_bag
+from lpsched.files.bags import read_bag, write_bag
+from lpsched.files.instance_files import TableForm
 from lpsched.instance import MachineType, Table, TaskType, bag_from_dict
 from lpsched.instance.bag import Bag
 from tests.support import SOUND, bags, sound

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
-from lpsched.files.bags import TableForm
 from lpsched.files.clusters import as_dict, read_clusters, write_clusters
-from lpsched.files.instance_files import yaml_text
+from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.templates import CLUSTERS
 from lpsched.instance.cluster_door import KEYS, clusters_from_dict
 from lpsched.instance.clusters import Cluster, Clusters, ParallelTasks

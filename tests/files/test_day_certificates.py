@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.certificate.arrivals import DayCertificate, of_clusters
 from lpsched.errors import InstanceError
-from lpsched.files.certificates import checksum
+from lpsched.files.certificate_reader import checksum
 from lpsched.files.day_certificates import as_dict, day_certificate_from_dict, write_day_certificate
 from lpsched.instance.frozen import FrozenDict
 

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
 from lpsched.files import arrow
-from lpsched.files.bags import TableForm
 from lpsched.files.days import as_dict, read_day, write_day
-from lpsched.files.instance_files import yaml_text
+from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.templates import DAY
 from lpsched.instance.day import ArrivingTasks, Day, DayMachineType
 from lpsched.instance.day_door import KEYS, day_from_dict

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
-from lpsched.files.bags import TableForm
 from lpsched.files.facilities import read_facility, write_facility
-from lpsched.files.instance_files import yaml_text
+from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.templates import FACILITY
 from lpsched.instance import Bag
 from lpsched.instance.facility import Facility

@@ -10,13 +10,13 @@ import pytest
 from lpsched.formulations import arrival_choices, arrival_cut_runs, arrival_softening, arrival_takes
 from lpsched.formulations.arrival_looks import Looker
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrival_slots import even_slots, on_slots
 from lpsched.formulations.arrival_softening import NearList, SoftBound
 from lpsched.formulations.arrivals import arrival_prices, best_choices, proved_by
 from lpsched.formulations.naive_arrivals import naive_utility
 from lpsched.instance.period import Period
 from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 from models.arrivals import most_utility
 from tests.days import decaying, simple_day

@@ -14,6 +14,7 @@ from lpsched.formulations import (
     arrival_worths,
 )
 from lpsched.formulations.arrival_looks import Looker
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrival_slots import crowded_slots, even_slots
 from lpsched.formulations.arrival_softening import NearList, SoftBound
 from lpsched.formulations.arrivals import arrival_prices, proved_by
@@ -21,7 +22,6 @@ from lpsched.formulations.cluster_offers import offers_of_clusters
 from lpsched.formulations.naive_arrivals import naive_of
 from lpsched.instance.period import WHOLE, Period
 from lpsched.instance.waiting import WaitingCost
-from lpsched.relaxation import ArrivalPrices
 from models.clusters import most_earned
 from tests.days import decaying
 from tests.formulations.test_arrivals import in_python

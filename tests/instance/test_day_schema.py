@@ -7,8 +7,8 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.bags import TableForm
 from lpsched.files.days import as_dict
+from lpsched.files.instance_files import TableForm
 from lpsched.files.templates import DAY
 from lpsched.instance.day_schema import day_schema
 from tests.days import SOUND, sound_day

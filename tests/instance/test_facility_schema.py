@@ -5,8 +5,8 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.bags import TableForm
 from lpsched.files.facilities import as_dict
+from lpsched.files.instance_files import TableForm
 from lpsched.files.templates import FACILITY
 from lpsched.instance.facility_schema import facility_schema
 from tests.facilities import SOUND, facilities, sound_facility, within

@@ -4,7 +4,8 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from lpsched.files.bags import TableForm, as_dict
+from lpsched.files.bags import as_dict
+from lpsched.files.instance_files import TableForm
 from lpsched.instance.schema import bag_schema
 from tests.support import SOUND, bags, sound
 

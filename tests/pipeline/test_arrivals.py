@@ -10,11 +10,11 @@ import pytest
 from lpsched.certificate.arrivals import check
 from lpsched.errors import MissingExtraError
 from lpsched.formulations.arrival_offers import offers_of
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrivals import proved_by
 from lpsched.instance.period import Period
 from lpsched.pipeline import arrivals
 from lpsched.pipeline.arrivals import ArrivalBound, arrival_bound, certificate_of, shortened
-from lpsched.relaxation import ArrivalPrices
 from lpsched.watch import Watch
 from tests.days import decaying, simple_day
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.certificate.arrivals import check
-from lpsched.certificate.bounds import rounded_up
+from lpsched.certificate.fixed_point import rounded_up
 from lpsched.errors import MissingExtraError
 from lpsched.formulations.arrival_slots import crowded_slots
 from lpsched.formulations.arrivals import proved_by

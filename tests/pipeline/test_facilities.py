@@ -11,7 +11,7 @@ from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
 from lpsched.generate.facility import generate_facility
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.pipeline import facility
-from lpsched.result import Status
+from lpsched.result.status import Status
 from lpsched.schedule.facility import GangAllocation
 from lpsched.search.outlet_ranges import Tightening
 from lpsched.verify.facility import examine

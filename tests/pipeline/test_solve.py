@@ -25,7 +25,7 @@ from lpsched.pipeline import recovering
 from lpsched.pipeline.objectives import Makespan
 from lpsched.pipeline.proving import prover_of
 from lpsched.relaxation import Regime
-from lpsched.result import relative_gap
+from lpsched.result.status import relative_gap
 from lpsched.schedule.bag import Schedule
 from tests.support import bags, half_full, simple_bag
 

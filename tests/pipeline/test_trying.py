@@ -12,7 +12,8 @@ from lpsched.pipeline import solve, trying
 from lpsched.pipeline.questions import ask
 from lpsched.pipeline.solving import Best, find
 from lpsched.pipeline.trying import effort_named, is_worthwhile
-from lpsched.result.solve import Effort, Status
+from lpsched.result.solve import Effort
+from lpsched.result.status import Status
 from lpsched.watch import Watch
 from tests.formulations.middling import middling
 from tests.pipeline.test_tightening import medium

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched import pipeline
-from lpsched.certificate.bounds import Multipliers, Prover, rounded_down, rounded_up
-from lpsched.certificate.claim import Certificate, Verdict, check
+from lpsched.certificate.bounds import Multipliers, Prover
+from lpsched.certificate.claim import Certificate, check
+from lpsched.certificate.fixed_point import rounded_down, rounded_up
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.files.certificates import as_dict, certificate_from_dict, read_certificate, write_certificate
 from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
@@ -32,6 +33,8 @@ solve = partial(pipeline.solve, effort="fast")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from lpsched.certificate.fixed_point import Verdict
 
 PRICES = st.just(0.0) | AMOUNTS | st.floats(0.0, 1e-6) | st.floats(0.0, 1e9)
 OBJECTIVES = ("makespan", "energy", "profit")

@@ -16,10 +16,10 @@ from lpsched.certificate import arrival_gains
 from lpsched.certificate.arrivals import check
 from lpsched.formulations import arrival_tables
 from lpsched.formulations.arrival_looks import Looker
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.formulations.arrivals import proved_by
 from lpsched.formulations.cluster_offers import offers_of_clusters
 from lpsched.pipeline.arrivals import certificate_of
-from lpsched.relaxation import ArrivalPrices
 from models.clusters import most_earned
 from tests.property.cluster_grids import columns_of, most_on_grid, share, starts_of, utility, waiting_cost
 from tests.property.parallel import UTILITY, WAITING, parallel_clusters

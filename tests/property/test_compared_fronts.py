@@ -8,7 +8,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.compare.fronts import Evolving, compare_fronts
+from lpsched.compare.fronts import compare_fronts
+from lpsched.evolve.evolving import Evolving
 from lpsched.heuristics.registry import OF_BAGS
 from tests.support import bags
 

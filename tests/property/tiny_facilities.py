@@ -28,7 +28,7 @@ from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.relaxation import FacilityRelaxation
+    from lpsched.formulations.facility_relaxation import FacilityRelaxation
 
 COOL, WARM = 12.0, 22.0  # celsius of outlets at which everybody may idle, and at which nobody need be idle
 FORMS = ("inlet_mix", "alpha", "recirculation")

@@ -13,7 +13,7 @@ from lpsched.recovery.assignment import Fleet, fleet_of
 from tests.support import simple_bag
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
 
 
 def random_bag(seed, *, types=(1, 5), tasks=3, machines=3, absent=0.2):

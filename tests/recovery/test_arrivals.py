@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.instance.period import Period
 from lpsched.recovery import arrival_lines, arrivals
 from lpsched.recovery.arrivals import schedule_from_prices
-from lpsched.relaxation import ArrivalPrices
 from lpsched.verify.day import examine, measure
 from lpsched.watch import Watch
 from tests.days import decaying, simple_day

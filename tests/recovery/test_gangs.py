@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.formulations.facility_relaxation import FacilityPrices, FacilityRelaxation, NodePattern
 from lpsched.heat import heat_map, inlets, total_watts
 from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.recovery.gangs import gang
-from lpsched.relaxation import FacilityPrices, FacilityRelaxation, NodePattern
 from lpsched.schedule.facility import CoreRun
 from tests.paper_facility import paper_facility
 

@@ -10,7 +10,7 @@ from lpsched.result.day_front import DayFront, UtilityPoint
 from lpsched.result.front_entry import FrontEntry
 from lpsched.result.provenance import Provenance
 from lpsched.schedule.day import DaySchedule
-from lpsched.verify.bag import Violation
+from lpsched.verify.violation import Violation
 from tests.reports.html_reader import Reader
 
 pytestmark = pytest.mark.rotate_tests(2)

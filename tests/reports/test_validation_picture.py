@@ -11,7 +11,8 @@ from lpsched.result.day_validation import DayEntry, DayValidation
 from lpsched.result.facility_validation import FacilityValidation
 from lpsched.result.facility_validation import Judged as FacilityEntry
 from lpsched.result.validation import Entry, Validation
-from lpsched.verify.bag import Measurement, Violation
+from lpsched.verify.bag import Measurement
+from lpsched.verify.violation import Violation
 from tests.reports.bags import PROVENANCE
 
 LATE = Violation("after-deadline", "too late")

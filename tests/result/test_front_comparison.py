@@ -12,7 +12,7 @@ from lpsched.result.front_comparison import shown_front
 from lpsched.result.front_entry import FrontEntry
 from lpsched.result.provenance import Provenance
 from lpsched.schedule.bag import Schedule
-from lpsched.verify.bag import Violation
+from lpsched.verify.violation import Violation
 from tests.reports.fronts import EVOLVED, EXACT, compared
 
 if TYPE_CHECKING:

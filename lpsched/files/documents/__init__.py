@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from lpsched.errors import quote
 from lpsched.files.content import one_fault, read_text
 from lpsched.files.documents.json_file import read_json
 from lpsched.files.documents.yaml_file import read_yaml
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from pathlib import Path

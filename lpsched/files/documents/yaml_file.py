@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from lpsched.errors import MOST_FAULTS, Fault, Place
+from lpsched.errors import MOST_FAULTS, Fault, Place, quote
 from lpsched.files.content import one_fault
 from lpsched.files.documents.document import DEEPEST, Document, given_twice, resolve
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from lpsched.errors import quote
 from lpsched.files.tables import csv_file, npz_file, parquet_file
 from lpsched.files.tables.contract import TableContract
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.files.content import read_bytes
 from lpsched.instance import Table
-from lpsched.instance.fields import SMALLEST, nearest, quote
+from lpsched.instance.fields import SMALLEST
 from lpsched.instance.table import MOST_ADVISED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.fields import Amount
     from lpsched.instance.table import Axes
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.errors import InstanceError
-from lpsched.instance.fields import LONGEST_NAME, quote
+from lpsched.errors import LONGEST_NAME, InstanceError, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from lpsched.files.tables.contract import TableContract
     from lpsched.instance import Table
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 NUMBERS: Final = "fiu"  # the kinds of NumPy types that are plain numbers
 TEXT: Final = "U"

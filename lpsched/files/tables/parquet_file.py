@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.errors import InstanceError
+from lpsched.errors import InstanceError, quote
 from lpsched.files.arrow import load_arrow
 from lpsched.files.tables.contract import CORNER, MOST_BYTES, TableContract
-from lpsched.instance.fields import quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance import Table
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 
 def read(contract: TableContract) -> Table:

@@ -22,7 +22,7 @@ from lpsched.heuristics.arrivals.placing import Placing
 from lpsched.instance.day_arrays import day_arrays
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.day import Day
     from lpsched.instance.day_arrays import DayArrays
     from lpsched.schedule.day import DaySchedule

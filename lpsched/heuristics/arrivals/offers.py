@@ -20,7 +20,7 @@ from lpsched.instance.day_arrays import utility
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.instance.day_arrays import DayArrays
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from lpsched.heuristics.arrivals.offers import Offers
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
 
 
 def early_end(offer: Offers) -> Floats:

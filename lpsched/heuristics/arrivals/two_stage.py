@@ -35,7 +35,7 @@ from lpsched.instance.day_arrays import day_arrays
 
 if TYPE_CHECKING:
     from lpsched.heuristics.arrivals.offers import Score
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.day import Day
     from lpsched.instance.day_arrays import DayArrays
     from lpsched.schedule.day import DaySchedule

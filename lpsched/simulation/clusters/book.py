@@ -28,7 +28,7 @@ from lpsched.simulation.clusters.profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.instance.period import Period
     from lpsched.simulation.clusters.state import Placement

@@ -15,7 +15,7 @@ import numpy as np
 from lpsched.simulation.dropping import earned_at
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.cluster_arrays import ClusterArrays
 
 

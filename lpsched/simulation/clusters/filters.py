@@ -26,7 +26,7 @@ from lpsched.simulation.clusters.options import PER_TASK
 from lpsched.simulation.filters import require_an_end
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Mask
+    from lpsched.instance.array_types import Floats, Mask
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.instance.period import Period
     from lpsched.simulation.clusters.book import Book

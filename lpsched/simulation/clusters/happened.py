@@ -9,7 +9,7 @@ from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
 from lpsched.simulation.happened import Fate, Record
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.clusters import Clusters
     from lpsched.simulation.clusters.book import Run
 

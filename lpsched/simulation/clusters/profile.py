@@ -26,7 +26,7 @@ from lpsched.simulation.clusters.mapping.openings import (
 )
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
     from lpsched.simulation.clusters.mapping.openings import Orders
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # of nodes from 0, the end of each excluded, rising

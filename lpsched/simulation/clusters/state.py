@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers, Mask
+    from lpsched.instance.array_types import Integers, Mask
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.simulation.clusters.profile import Profile
 

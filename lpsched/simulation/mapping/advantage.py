@@ -23,7 +23,7 @@ from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import fits, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.simulation.mapping.present import Board, Pairs, Present
 
 

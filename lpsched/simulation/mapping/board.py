@@ -11,7 +11,7 @@ from lpsched.compiled import compiled_inside
 from lpsched.simulation.mapping.present import Board
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.simulation.mapping.present import Pairs, Present, Worths
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lpsched.compiled import compiled
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
 
 
 @compiled

@@ -11,7 +11,7 @@ from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.mapping.board import fits, is_needed, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.mapping.present import Board, Pairs, Present, ScoreTables
 
 

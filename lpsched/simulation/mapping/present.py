@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.state import State
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")

@@ -26,7 +26,7 @@ from lpsched.simulation.mapping.board import (
 )
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.mapping.present import Board, Pairs, Present
 
 

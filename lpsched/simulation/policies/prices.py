@@ -38,9 +38,9 @@ from lpsched.simulation.state import Assignments
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.arrays import Floats
+    from lpsched.formulations.arrival_prices import ArrivalPrices
+    from lpsched.instance.array_types import Floats
     from lpsched.instance.day_arrays import DayArrays
-    from lpsched.relaxation import ArrivalPrices
     from lpsched.simulation.policies.forecast import Forecast, Seen
     from lpsched.simulation.state import State
 

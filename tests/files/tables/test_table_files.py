@@ -11,7 +11,8 @@ import pytest
 
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
 from lpsched.files import instance_files as files_of_instances
-from lpsched.files.bags import TableForm, read_bag, write_bag
+from lpsched.files.bags import read_bag, write_bag
+from lpsched.files.instance_files import TableForm
 from lpsched.files.tables import csv_file, parquet_file
 from lpsched.instance import Table, bag_from_dict
 from tests.support import SOUND, sound

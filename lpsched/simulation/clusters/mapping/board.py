@@ -13,7 +13,7 @@ from lpsched.simulation.clusters.mapping.openings import Openings, earliest, ord
 from lpsched.simulation.clusters.mapping.present import Board
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
     from lpsched.simulation.clusters.mapping.present import Free, Present, Worths
 
 

@@ -21,7 +21,7 @@ from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.clusters.mapping.heaps import pile, sink, sorted_by
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
     from lpsched.simulation.clusters.mapping.openings import Openings
 
 

@@ -30,7 +30,7 @@ from lpsched.simulation.clusters.mapping.heaps import pile, sink
 from lpsched.simulation.clusters.mapping.present import Mapped
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.clusters.mapping.present import Board, Free, Present
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from lpsched.compiled import compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 @compiled_inside

@@ -26,7 +26,7 @@ from lpsched.compiled import compiled, compiled_inside
 from lpsched.simulation.clusters.mapping.heaps import first_above, sorted_by
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
 
 
 class Openings(NamedTuple):  # a tuple, because that is what compiled functions take apart

@@ -12,7 +12,7 @@ import numpy as np
 from lpsched.simulation.clusters.mapping.openings import Openings, joined
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers, Mask
+    from lpsched.instance.array_types import Floats, Integers, Mask
     from lpsched.simulation.clusters.mapping.openings import Orders
     from lpsched.simulation.clusters.state import ClusterState
 

@@ -19,7 +19,7 @@ import numpy as np
 from lpsched.simulation.clusters.draft import Draft
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.simulation.clusters.state import ClusterState
 

@@ -24,7 +24,7 @@ from lpsched.simulation.clusters.policies.first_states import FirstToStart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.instance.arrays import Integers
+    from lpsched.instance.array_types import Integers
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.simulation.clusters.policies.first_states import FirstStates
     from lpsched.simulation.clusters.state import ClusterState, Placement

@@ -31,7 +31,7 @@ from lpsched.simulation.clusters.profile import as_tuples
 from lpsched.simulation.clusters.state import Placement
 
 if TYPE_CHECKING:
-    from lpsched.instance.arrays import Floats
+    from lpsched.instance.array_types import Floats
     from lpsched.simulation.clusters.state import ClusterState
 
 

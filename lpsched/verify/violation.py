@@ -1,0 +1,29 @@
+"""What verifiers of all kinds share: a broken rule, and sums of doubles without rounding."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+UNIT: Final = 1 << 160
+
+
+LONGEST: Final = 1e60  # seconds; 10^15 of the longest tasks take 10^45
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule: a code for programs, a sentence for people."""
+
+    code: str
+    sentence: str
+
+
+def rounded_up(exact: Fraction) -> float:
+    """Return the smallest double that is not below an exact number."""
+    rounded = float(exact)
+    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
