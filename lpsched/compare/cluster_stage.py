@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.compare.cluster_rehearsals import rehearse, rehearse_bound
 from lpsched.compare.simulated_facts import earned_by_kind, length_of, traces_of
-from lpsched.compare.stage import FoundBound, Given, refusal
+from lpsched.compare.stage import FoundBound, Given, drawn_again, refusal
 from lpsched.errors import InvalidScheduleError
-from lpsched.generate.trials import another_day
 from lpsched.pipeline.arrivals import cluster_bound
 from lpsched.result.policy_columns import Judged
 from lpsched.result.policy_run import PolicyRun
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.errors import InstanceError
+    from lpsched.formulations.arrival_prices import ArrivalPrices
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.waiting import WaitingCost
-    from lpsched.relaxation import ArrivalPrices
     from lpsched.schedule.day import DaySchedule
     from lpsched.simulation.clusters.engine import SimulatedClusters
     from lpsched.watch import Watch
@@ -70,7 +69,7 @@ class ClusterStage:
         InstanceError
             If nobody knows how to draw clusters like those given.
         """
-        return ClusterStage(another_day(self.instance, trial), self.options)
+        return ClusterStage(drawn_again(self.instance, trial), self.options)
 
     def all_names(self) -> tuple[str, ...]:
         """Return the names that `all` stands for."""

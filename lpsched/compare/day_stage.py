@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final
 from lpsched.compare.policies import find_policy, offline_schedule, policy_names
 from lpsched.compare.rehearsals import rehearse, rehearse_bound
 from lpsched.compare.simulated_facts import busy_shares, earned_by_kind, length_of, naive_utility, traces_of
-from lpsched.compare.stage import FoundBound, Given, refusal
+from lpsched.compare.stage import FoundBound, Given, drawn_again, refusal
 from lpsched.errors import InvalidScheduleError
-from lpsched.generate.trials import another_day
 from lpsched.pipeline.arrivals import arrival_bound
 from lpsched.result.policy_columns import Judged
 from lpsched.result.policy_run import PolicyRun
@@ -24,8 +23,8 @@ from lpsched.verify.day import DayAccount, details
 if TYPE_CHECKING:
     import numpy as np
 
+    from lpsched.formulations.arrival_prices import ArrivalPrices
     from lpsched.instance.day import Day
-    from lpsched.relaxation import ArrivalPrices
     from lpsched.schedule.clusters import ClustersSchedule
     from lpsched.simulation.engine import SimulatedDay
     from lpsched.simulation.options import SimulationOptions
@@ -59,7 +58,7 @@ class DayStage:
         InstanceError
             If nobody knows how to draw another day like the one given.
         """
-        return DayStage(another_day(self.instance, trial), self.options)
+        return DayStage(drawn_again(self.instance, trial), self.options)
 
     def all_names(self) -> tuple[str, ...]:
         """Return the names that `all` stands for."""

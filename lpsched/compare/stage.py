@@ -6,19 +6,20 @@ held against the bound and told alike (`simulated.py`, `simulations.py`); what d
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from lpsched.errors import Fault, InstanceError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from lpsched.instance.arrays import Floats, Integers
+    from lpsched.formulations.arrival_prices import ArrivalPrices
+    from lpsched.instance.array_types import Floats, Integers
     from lpsched.instance.clusters import Clusters
     from lpsched.instance.day import Day
     from lpsched.instance.waiting import WaitingCost
-    from lpsched.relaxation import ArrivalPrices
     from lpsched.result.policy_columns import Judged
     from lpsched.result.policy_run import PolicyRun
     from lpsched.schedule.clusters import ClustersSchedule
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from lpsched.simulation.clusters.options import ClusterOptions
     from lpsched.simulation.options import SimulationOptions
     from lpsched.watch import Watch
+
+DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
+Arriving = TypeVar("Arriving")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +133,15 @@ class Stage(Protocol):
 def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
     """Return the error about something that cannot be asked of a simulation."""
     return InstanceError("simulate", (Fault((name,), found, needed, do),))
+
+
+def drawn_again(instance: Arriving, trial: int) -> Arriving:
+    """Return trial number `trial` of a day or of clusters, by the generator that made it.
+
+    Raises
+    ------
+    InstanceError
+        If the instance does not say how it was made, or was changed since.
+    """
+    made: Arriving = pkgutil.resolve_name(DRAW)(instance, trial)
+    return made
