@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.heuristics.arrivals import scores
+from lpsched.heuristics.arrivals.scores import by_utility
 from lpsched.heuristics.arrivals.single_stage import in_order_of_arrival
 
 if TYPE_CHECKING:
@@ -22,4 +22,4 @@ if TYPE_CHECKING:
 
 def max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that gives each task in turn the most utility."""
-    return in_order_of_arrival(day, scores.utility, drop_below=drop_below)
+    return in_order_of_arrival(day, by_utility, drop_below=drop_below)

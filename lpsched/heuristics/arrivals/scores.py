@@ -14,32 +14,32 @@ if TYPE_CHECKING:
     from lpsched.instance.array_types import Floats
 
 
-def early_end(offer: Offers) -> Floats:
+def by_end(offer: Offers) -> Floats:
     """Score by the completion time, the earliest best."""
     return -offer.ends
 
 
-def little_energy(offer: Offers) -> Floats:
+def by_energy(offer: Offers) -> Floats:
     """Score by energy, the least best."""
     return -offer.joules
 
 
-def utility(offer: Offers) -> Floats:
+def by_utility(offer: Offers) -> Floats:
     """Score by utility."""
     return offer.utility
 
 
-def utility_per_energy(offer: Offers) -> Floats:
+def by_utility_per_energy(offer: Offers) -> Floats:
     """Score by utility per joule."""
     return _per(offer.utility, offer.joules)
 
 
-def utility_per_power(offer: Offers) -> Floats:
+def by_utility_per_power(offer: Offers) -> Floats:
     """Score by utility per watt."""
     return _per(offer.utility, offer.watts)
 
 
-def utility_per_time(offer: Offers) -> Floats:
+def by_utility_per_time(offer: Offers) -> Floats:
     """Score by utility per second of machine time."""
     return _per(offer.utility, offer.seconds)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.heuristics.arrivals import scores
+from lpsched.heuristics.arrivals.scores import by_utility_per_energy
 from lpsched.heuristics.arrivals.single_stage import in_order_of_arrival
 
 if TYPE_CHECKING:
@@ -23,4 +23,4 @@ def utility_per_energy(
     day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
 ) -> DaySchedule:
     """Return the schedule that gives each task in turn the most utility per joule."""
-    return in_order_of_arrival(day, scores.utility_per_energy, drop_below=drop_below)
+    return in_order_of_arrival(day, by_utility_per_energy, drop_below=drop_below)
