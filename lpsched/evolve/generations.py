@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.evolve.facility_members import members_of
 from lpsched.evolve.genitor import parents
 from lpsched.evolve.ranking import Ranking
-from lpsched.evolve.resuming import members_of, state_of
+from lpsched.evolve.resuming import state_of
 from lpsched.schedule.population import Population
 
 if TYPE_CHECKING:
