@@ -1,4 +1,8 @@
-"""Going on from a population of allocations: chromosomes are scored again, one that breaks a limit is refused."""
+"""Going on from a population of allocations.
+
+What a population says is not believed: every chromosome is scored again, and one that breaks a limit is
+refused, because it could lead the ranking for ever.
+"""
 
 from __future__ import annotations
 

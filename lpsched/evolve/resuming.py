@@ -1,16 +1,15 @@
-"""Going on from a population as if it had never stopped: its chromosomes, and the state of its chances.
-
-What a population says is not believed: every chromosome is scored again, and one that breaks a limit is
-refused, because it could lead the ranking for ever.
-"""
+"""The state of a random generator, kept with a population, so that it goes on as if it had never stopped."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BIT_GENERATORS: Final = {
     each.__name__: each
@@ -22,7 +21,7 @@ class Resumable(Protocol):
     """A population that can be gone on from."""
 
     @property
-    def random_state(self) -> dict[str, Any]:
+    def random_state(self) -> Mapping[str, Any]:
         """The state of its bit generator."""
 
 
