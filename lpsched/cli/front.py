@@ -6,7 +6,7 @@ A day has no exact front, but an envelope that no schedule passes: see `day_fron
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,9 +27,6 @@ from lpsched.cli.options import (
     words_of,
 )
 from lpsched.cli.risk_option import RiskOption, risk_asked
-
-if TYPE_CHECKING:
-    pass
 
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"

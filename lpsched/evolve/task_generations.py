@@ -28,7 +28,7 @@ try:
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.config import Config
     from pymoo.core.population import Population
-    from pymoo.core.problem import Problem
+    from pymoo.core.problem import Problem as PymooProblem
     from pymoo.core.termination import NoTermination
 except ImportError:  # an optional package; whoever asks for the algorithm is told
     NSGA2 = None
@@ -112,7 +112,7 @@ class TaskGenerations:
             eliminate_duplicates=False,
             output=None,
         )
-        self.nsga2.setup(Problem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
+        self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
 
     @property
     def seconds(self) -> float:

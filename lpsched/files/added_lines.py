@@ -11,7 +11,7 @@ import errno
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
 
 from lpsched.errors import Fault, InstanceError, OutputError
 from lpsched.files.content import one_fault
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
-    Told = dict[str, Any]
+
+Told: TypeAlias = "dict[str, Any]"
 
 Made = TypeVar("Made")
 LONGEST_LINE: Final = 64 * 2**20  # bytes

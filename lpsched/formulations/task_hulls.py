@@ -12,14 +12,15 @@ interval that starts at s is raised by s * MARGIN. The error of f + (s - f) exp(
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.instance.utility import UtilityFunction
 
-    Row = Sequence[float | None]
+
+Row: TypeAlias = "Sequence[float | None]"
 
 MARGIN: Final = 2.0**-40
 UNIT: Final = 1 << 160  # amounts are 0 or at least 1e-30, hence whole numbers of 2^-160

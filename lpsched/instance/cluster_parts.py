@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked
 
 from lpsched.instance.fields import Count, Name
 from lpsched.instance.p_states import WithPStates, check_p_states
@@ -13,7 +13,7 @@ from lpsched.instance.p_states import WithPStates, check_p_states
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class Cluster(WithPStates):
     """Identical nodes; a node runs one task at a time, with all its cores in one P-state.
 

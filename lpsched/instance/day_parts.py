@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked
 
 from lpsched.instance.fields import Count, Name
 from lpsched.instance.p_states import WithPStates, check_p_states
@@ -13,7 +13,7 @@ from lpsched.instance.p_states import WithPStates, check_p_states
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class DayMachineType(WithPStates):
     """Identical machines, each running one task at a time; idle ones cost nothing.
 
@@ -26,7 +26,7 @@ class DayMachineType(WithPStates):
     p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class DayTaskType:
     """Tasks that take equally long; how many there are, the list of tasks says."""
 

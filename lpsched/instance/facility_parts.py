@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked
 
 from lpsched.instance.fields import Amount, Name, Seconds, describe, number_field, refusal
 from lpsched.instance.p_states import WithPStates, check_p_states
@@ -92,7 +92,7 @@ PStates = Annotated[tuple[Name, ...], BeforeValidator(check_p_states)]
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class NodeType(WithPStates):
     """Nodes that are alike: their cores, their air and what they draw when idle.
 
@@ -108,7 +108,7 @@ class NodeType(WithPStates):
     p_states: PStates | None = None
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class CracUnit:
     """A computer room air conditioner: how much air it moves, how cold, and how well (its CoP)."""
 
@@ -123,7 +123,7 @@ class CracUnit:
         return sum(each * celsius**power for power, each in enumerate(self.cop))
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class ArrivingType:
     """Tasks that are alike: how many arrive, what each brings, and by when it must be done."""
 
@@ -134,7 +134,7 @@ class ArrivingType:
     memory_class: Name | None = None
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class Air:
     """The air that carries the heat."""
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, PlainValidator, WithJsonSchema
-from pydantic.dataclasses import dataclass
+from pydantic.dataclasses import dataclass as checked
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault
@@ -117,7 +117,7 @@ class CostPiece(NamedTuple):
     per_second: float
 
 
-@dataclass(frozen=True, slots=True, config=CONFIG)
+@checked(frozen=True, slots=True, config=CONFIG)
 class WaitingCost:
     """How the waiting of a task is judged.
 

@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from functools import cache
 from itertools import combinations_with_replacement
 from operator import add, mul, sub
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from lpsched.instance import Bag
     from lpsched.instance.array_types import Integers, Mask
 
-    Kind: TypeAlias = tuple[str, str | None]  # a task type, and its P-state
-    Counts: TypeAlias = tuple[int, ...]  # of each kind
+
+Kind: TypeAlias = tuple[str, str | None]  # a task type, and its P-state
+Counts: TypeAlias = tuple[int, ...]  # of each kind
 
 STEPS: Final = 2_000  # of all machine types, the longest first
 MOST_EXCHANGES: Final = 5_000

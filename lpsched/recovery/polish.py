@@ -7,7 +7,7 @@ touched; what is no better than before is undone.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from lpsched.recovery.plans import Plan
     from lpsched.watch import Watch
 
-    Enough: TypeAlias = Callable[[Plan], bool]
+
+Enough: TypeAlias = "Callable[[Plan], bool]"
 
 OVERLOAD: Final = 40.0  # times what a second is worth: one above the limit
 KICKS: Final = 2

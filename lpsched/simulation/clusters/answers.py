@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lpsched.simulation.clusters.profile import Profile
     from lpsched.simulation.clusters.state import ClusterState
 
-    Ranges = tuple[tuple[int, int], ...]
-
 
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
     """Ask a policy, and return its placements, each of whole numbers and a time.

@@ -23,7 +23,7 @@ import numpy as np
 
 from lpsched.simulation.accounts import accounts_of
 from lpsched.simulation.charging import charge, has_energy
-from lpsched.simulation.clusters.profile import Profile
+from lpsched.simulation.clusters.profile import Profile, Ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.instance.period import Period
     from lpsched.simulation.clusters.state import Placement
-
-    Ranges = tuple[tuple[int, int], ...]
 
 
 @dataclass(slots=True)
