@@ -15,8 +15,8 @@ import numpy as np
 
 from lpsched.files.bags import as_dict
 from lpsched.files.cluster_tasks import cluster_columns
-from lpsched.files.clusters import as_dict as clusters_as_dict
-from lpsched.files.days import as_dict as day_as_dict
+from lpsched.files.clusters import clusters_as_dict
+from lpsched.files.days import day_as_dict
 from lpsched.files.facilities import as_dict as facility_as_dict
 from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.matrices import write_npz

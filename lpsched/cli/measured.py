@@ -33,12 +33,12 @@ def holds_measurements(path: Path) -> bool:
         If it cannot be read.
     """
     from lpsched.files.documents import read_document
-    from lpsched.instance.measurements import FORMAT
+    from lpsched.instance.measurements import MEASUREMENTS_FORMAT
     from lpsched.instance.reading import kind_of
 
     content = read_document(path).value
     found = content.get("format") if isinstance(content, Mapping) else None
-    return isinstance(found, str) and kind_of(found) == kind_of(FORMAT)
+    return isinstance(found, str) and kind_of(found) == kind_of(MEASUREMENTS_FORMAT)
 
 
 def named(told: OfMachine, machine_type: str | None) -> OfMachine:

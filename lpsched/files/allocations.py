@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lpsched.errors import Place
     from lpsched.instance.facility import Facility
 
-FORMAT: Final = "lpsched-allocation/1"
+ALLOCATION_FORMAT: Final = "lpsched-allocation/1"
 MOST_NODES: Final = 10**6  # an entry speaks for many nodes; a slip of the keyboard must not fill the memory
 _TOP: Final = ("format", "lpsched", "instance", "form", "outlets_celsius", "nodes")
 _INSIDE: Final = {"gang": "patterns", "cores": "cores"}
@@ -33,7 +33,9 @@ _RUN: Final = ("task_type", "cores", "p_state")
 _PART: Final = ("task_type", "fraction", "p_state")
 
 
-def as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, version: str) -> dict[str, Any]:
+def allocation_as_dict(
+    allocation: GangAllocation | CoreAllocation, facility: Facility, version: str
+) -> dict[str, Any]:
     """Return what the file says."""
     nodes: list[list[Any]]
     if isinstance(allocation, GangAllocation):
@@ -43,7 +45,7 @@ def as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, ver
         nodes = [[[_part_as_dict(part) for part in core] for core in node] for node in allocation.nodes]
     rows = [(what, len(list(alike))) for what, alike in groupby(nodes)]
     return {
-        "format": FORMAT,
+        "format": ALLOCATION_FORMAT,
         "lpsched": version,
         "instance": {"name": facility.name, "hash": facility.content_hash},
         "form": form,
@@ -62,7 +64,7 @@ def write_allocation(
     OutputError
         If it cannot be written.
     """
-    content = as_dict(allocation, facility, version)
+    content = allocation_as_dict(allocation, facility, version)
     nodes = ",\n".join(f"    {json.dumps(node, ensure_ascii=False)}" for node in content.pop("nodes"))
     head = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
     write_files({Path(path): f'{head},\n  "nodes": [\n{nodes}\n  ]\n}}\n'.encode()})
@@ -99,9 +101,11 @@ def allocation_from_dict(
 
 
 def _allocation(content: object, faults: list[Fault]) -> GangAllocation | CoreAllocation | None:
-    if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+    if isinstance(content, dict) and content.get("format", ALLOCATION_FORMAT) != ALLOCATION_FORMAT:
         faults.append(
-            Fault(("format",), describe(content["format"]), repr(FORMAT), "name an allocation file")
+            Fault(
+                ("format",), describe(content["format"]), repr(ALLOCATION_FORMAT), "name an allocation file"
+            )
         )
         return None  # what else it says is not for an allocation to judge
     top = mapping((), content, _TOP, ("format", "form", "outlets_celsius", "nodes"), faults)

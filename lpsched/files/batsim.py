@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lpsched.schedule.clusters import Nodes
     from lpsched.schedule.ran import ToldSystem, ToldTask
 
-COLUMNS: Final = (
+BATSIM_COLUMNS: Final = (
     "job_id",
     "workload_name",
     "profile",
@@ -46,13 +46,13 @@ def write_batsim(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO) 
     """Write tasks as they come; a job's identifier is its number elsewhere, else that of the task."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(system, tasks))
+    writer.writerow(BATSIM_COLUMNS)
+    writer.writerows(_batsim_rows(system, tasks))
     text.flush()
     text.detach()
 
 
-def _rows(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[tuple[Any, ...]]:
+def _batsim_rows(system: ToldSystem, tasks: Iterable[ToldTask]) -> Iterator[tuple[Any, ...]]:
     before = [0, *accumulate(place.nodes for place in system.places)]
     for each in tasks:
         job = each.task if each.job is None else each.job

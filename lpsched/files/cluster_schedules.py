@@ -44,7 +44,7 @@ def read_clusters_schedule(clusters: Clusters, path: Path | str) -> ClustersSche
         If it is a Parquet file and PyArrow is not installed.
     """
     with _long_cells():
-        return ClustersSchedule(read_placed(TABLE, Path(path), clusters.tasks, "the clusters"))
+        return ClustersSchedule(read_placed(CLUSTER_TABLE, Path(path), clusters.tasks, "the clusters"))
 
 
 def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> None:
@@ -62,10 +62,10 @@ def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> Non
         (each.task, each.cluster, each.p_state, each.start_seconds, written_nodes(each.nodes))
         for each in by_task
     ]
-    write_placed(TABLE, rows, Path(path))
+    write_placed(CLUSTER_TABLE, rows, Path(path))
 
 
-def _task(row: Place, cells: tuple[Any, ...], faults: list[Fault]) -> PlacedOnNodes:
+def _cluster_task(row: Place, cells: tuple[Any, ...], faults: list[Fault]) -> PlacedOnNodes:
     task, cluster, p_state, start, nodes = cells
     return PlacedOnNodes(
         whole((*row, "task"), task, faults),
@@ -99,7 +99,7 @@ def _long_cells() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-TABLE: Final = PlacedTable(
+CLUSTER_TABLE: Final = PlacedTable(
     {
         "task": "int64",
         "cluster": "string",
@@ -108,5 +108,5 @@ TABLE: Final = PlacedTable(
         "nodes": "string",
     },
     ("p_state",),
-    _task,
+    _cluster_task,
 )

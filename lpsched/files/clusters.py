@@ -14,7 +14,7 @@ from lpsched.files.instance_files import TableForm, document_bytes, made_of, req
 from lpsched.files.task_columns import csv_bytes, parquet_bytes, read_task_file, task_rows
 from lpsched.files.writing import write_files
 from lpsched.instance.cluster_door import KIND, clusters_from_dict
-from lpsched.instance.clusters import FORMAT, Clusters
+from lpsched.instance.clusters import CLUSTERS_FORMAT, Clusters
 from lpsched.instance.made_by import written_note
 from lpsched.instance.waiting import WaitingCost
 
@@ -79,15 +79,15 @@ def write_clusters(
         is_parquet = form is TableForm.PARQUET
         content = parquet_bytes(columns) if is_parquet else csv_bytes(columns)
         beside[path.with_name(f"{path.name}.tasks.{'parquet' if is_parquet else 'csv'}")] = content
-    raw = as_dict(clusters, *(file.name for file in beside))
+    raw = clusters_as_dict(clusters, *(file.name for file in beside))
     files = beside | {path: document_bytes(raw, path)}
     write_files(files)
     return tuple(files)
 
 
-def as_dict(clusters: Clusters, task_file: str | None = None) -> dict[str, Any]:
+def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[str, Any]:
     """Return the clusters as a mapping with the keys of their file; tasks that have a file are named only."""
-    raw: dict[str, Any] = {"format": FORMAT, "name": clusters.name}
+    raw: dict[str, Any] = {"format": CLUSTERS_FORMAT, "name": clusters.name}
     raw["clusters"] = [_cluster(each) for each in clusters.clusters]
     raw["task_types"] = [{"name": task.name} for task in clusters.task_types]
     raw["seconds"] = _written_curves(clusters, clusters.seconds)

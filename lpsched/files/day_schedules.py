@@ -28,10 +28,10 @@ def read_day_schedule(day: Day, path: Path | str) -> DaySchedule:
     MissingExtraError
         If it is a Parquet file and PyArrow is not installed.
     """
-    return DaySchedule(read_placed(TABLE, Path(path), day.tasks, "the day"))
+    return DaySchedule(read_placed(DAY_TABLE, Path(path), day.tasks, "the day"))
 
 
-def _task(row: Place, cells: tuple[Any, ...], faults: list[Fault]) -> PlacedTask:
+def _day_task(row: Place, cells: tuple[Any, ...], faults: list[Fault]) -> PlacedTask:
     task, machine_type, machine, p_state, start = cells
     return PlacedTask(
         whole((*row, "task"), task, faults),
@@ -56,10 +56,10 @@ def write_day_schedule(schedule: DaySchedule, path: Path | str) -> None:
     rows = [
         (each.task, each.machine_type, each.machine, each.p_state, each.start_seconds) for each in by_task
     ]
-    write_placed(TABLE, rows, Path(path))
+    write_placed(DAY_TABLE, rows, Path(path))
 
 
-TABLE: Final = PlacedTable(
+DAY_TABLE: Final = PlacedTable(
     {
         "task": "int64",
         "machine_type": "string",
@@ -68,5 +68,5 @@ TABLE: Final = PlacedTable(
         "start_seconds": "float64",
     },
     ("p_state",),
-    _task,
+    _day_task,
 )

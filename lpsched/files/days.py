@@ -93,7 +93,7 @@ def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> t
     held = {"seconds": day.seconds, "watts": day.watts}
     axes = Axes(day.task_types, day.machine_types)
     contents = table_files(held, axes, path, form) | _task_file(day, path, form)
-    raw = as_dict(day, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
+    raw = day_as_dict(day, form, {key: file.name for file, (_, keys) in contents.items() for key in keys})
     files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
     write_files(files)
     return tuple(files)
@@ -107,7 +107,7 @@ def _task_file(day: Day, path: Path, form: TableForm) -> Contents:
     return {path.with_name(f"{path.name}.tasks.csv"): (csv_bytes(day_columns(day)), ("tasks",))}
 
 
-def as_dict(
+def day_as_dict(
     day: Day, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """Return the day as a mapping with the keys of a day file; what is in `files` is named only."""

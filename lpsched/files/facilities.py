@@ -21,7 +21,7 @@ from lpsched.files.matrices import dense_rows, write_csv, write_npz
 from lpsched.files.writing import write_files
 from lpsched.instance.facility import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.instance.facility_door import facility_from_dict
-from lpsched.instance.mixing import KEYS
+from lpsched.instance.mixing import MIXING_KEYS
 from lpsched.instance.table import Axes
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def as_dict(
         if not by_name:
             raw["memory_classes"] = list(facility.classes)
     matrix: object = {"file": files["mixing"]} if "mixing" in files else dense_rows(facility.mixing.matrix)
-    raw["mixing"] = {KEYS[facility.mixing.form]: matrix}
+    raw["mixing"] = {MIXING_KEYS[facility.mixing.form]: matrix}
     raw["power_cap_watts"] = facility.power_cap_watts
     if facility.air != PLAIN_AIR:
         raw["air"] = said(facility.air)

@@ -14,8 +14,7 @@ from lpsched.files.documents import read_document
 from lpsched.files.facilities import facility_of, write_facility
 from lpsched.instance import FORMAT as BAG_FORMAT
 from lpsched.instance import Bag
-from lpsched.instance.clusters import FORMAT as CLUSTERS_FORMAT
-from lpsched.instance.clusters import Clusters
+from lpsched.instance.clusters import CLUSTERS_FORMAT, Clusters
 from lpsched.instance.day import FORMAT as DAY_FORMAT
 from lpsched.instance.day import Day
 from lpsched.instance.facility import FORMAT as FACILITY_FORMAT

@@ -13,7 +13,7 @@ from lpsched.files.documents import read_document
 from lpsched.files.instance_files import WIDTH, document_bytes, made_of, require_suffix, yaml_text
 from lpsched.files.writing import write_files
 from lpsched.instance.measurement_entries import SPREAD_KEYS
-from lpsched.instance.measurements import FORMAT, NOT_TOLD, MeasuredMachine, Meters
+from lpsched.instance.measurements import MEASUREMENTS_FORMAT, NOT_TOLD, MeasuredMachine, Meters
 from lpsched.instance.measurements_door import USUAL_CONFIDENCE, measurements_from
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def as_dict(measurements: Measurements) -> dict[str, Any]:
     """Return measurements as a mapping with the keys of a file; what is absent is left out."""
     told = measurements
     raw = {
-        "format": FORMAT,
+        "format": MEASUREMENTS_FORMAT,
         "name": told.name,
         "description": _text(told.description),
         "machine_type": told.machine_type,

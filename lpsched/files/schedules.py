@@ -17,16 +17,16 @@ from lpsched.schedule.bag import MachineGroup, Run, Schedule
 if TYPE_CHECKING:
     from lpsched.instance import Bag
 
-FORMAT: Final = "lpsched-schedule/1"
+SCHEDULE_FORMAT: Final = "lpsched-schedule/1"
 _TOP: Final = ("format", "lpsched", "instance", "makespan_seconds", "groups")
 _GROUP: Final = ("machine_type", "machines", "runs")
 _RUN: Final = ("task_type", "count", "p_state")
 
 
-def as_dict(schedule: Schedule, bag: Bag, version: str) -> dict[str, Any]:
+def schedule_as_dict(schedule: Schedule, bag: Bag, version: str) -> dict[str, Any]:
     """Return what the file says."""
     return {
-        "format": FORMAT,
+        "format": SCHEDULE_FORMAT,
         "lpsched": version,
         "instance": {"name": bag.name, "hash": bag.content_hash},
         "makespan_seconds": schedule.makespan_seconds,
@@ -49,7 +49,7 @@ def write_schedule(schedule: Schedule, bag: Bag, path: Path | str, version: str)
     OutputError
         If it cannot be written.
     """
-    content = as_dict(schedule, bag, version)
+    content = schedule_as_dict(schedule, bag, version)
     groups = ",\n".join(f"    {json.dumps(group, ensure_ascii=False)}" for group in content.pop("groups"))
     head = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
     text = f'{head},\n  "groups": [\n{groups}\n  ]\n}}\n' if groups else f'{head},\n  "groups": []\n}}\n'
@@ -85,9 +85,9 @@ def schedule_from_dict(content: object, source: str, faults: tuple[Fault, ...] =
 
 
 def _schedule(content: object, faults: list[Fault]) -> Schedule:
-    if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+    if isinstance(content, dict) and content.get("format", SCHEDULE_FORMAT) != SCHEDULE_FORMAT:
         found = describe(content["format"])
-        faults.append(Fault(("format",), found, repr(FORMAT), "name a schedule file"))
+        faults.append(Fault(("format",), found, repr(SCHEDULE_FORMAT), "name a schedule file"))
         return Schedule(())  # what else it says is not for a schedule to judge
     top = mapping((), content, _TOP, ("format", "groups"), faults)
     end = top.get("makespan_seconds")

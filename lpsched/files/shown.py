@@ -11,7 +11,7 @@ from lpsched.files.documents import read_document
 from lpsched.files.instances import instance_of
 from lpsched.files.measurements import measurements_of
 from lpsched.instance.bench import FORMAT as BENCH_FORMAT
-from lpsched.instance.measurements import FORMAT as MEASUREMENTS_FORMAT
+from lpsched.instance.measurements import MEASUREMENTS_FORMAT
 from lpsched.instance.reading import kind_of
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ __all__ = ["SUFFIXES", "read_rows", "write_rows"]
 
 NEEDED: Final = COLUMNS[:3]
 MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
-MOST_FAULTS: Final = 100
+MOST_ROW_FAULTS: Final = 100
 BATCH: Final = 65_536
 LEAST_BYTES: Final = 24  # of a row that is written, roughly
 
@@ -51,7 +51,7 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
             do = "write it in the compact form (see 'lpsched solve -o')"
             raise one_fault(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
         made = _row(number, row, faults)
-        if len(faults) >= MOST_FAULTS:
+        if len(faults) >= MOST_ROW_FAULTS:
             break
         if made is not None and not faults:
             yield made

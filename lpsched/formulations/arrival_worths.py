@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpsched.formulations.arrival_tables import Tables
 
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
-LATE: Final = 2.0**-49
+LATE_SHARE: Final = 2.0**-49
 
 
 @compiled_inside
@@ -50,6 +50,6 @@ def worth_up(tables: Tables, p: int, seconds: float) -> float:
 def latest_worth(tables: Tables, n: int, time: float) -> float:
     """Return what a task is worth at most that ends at a time or later; of utilities."""
     f, since = tables.function[n], time - tables.arrivals[n]
-    since = max(0.0, since - LATE * (abs(time) + tables.arrivals[n]))
+    since = max(0.0, since - LATE_SHARE * (abs(time) + tables.arrivals[n]))
     p = interval_at(tables, tables.first_interval[f], tables.first_interval[f + 1], since)
     return worth_up(tables, p, since)

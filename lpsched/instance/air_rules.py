@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from lpsched.errors import MOST_FAULTS, Fault, quote
 from lpsched.instance.fields import SMALLEST
-from lpsched.instance.mixing import KEYS
+from lpsched.instance.mixing import MIXING_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +38,10 @@ def broken_air_rules(facility: Facility) -> tuple[Fault, ...]:
 
 def _the_matrix_fits_and_is_sound(facility: Facility) -> Iterator[Fault]:
     form, matrix = facility.mixing.form, facility.mixing.matrix
-    if form not in KEYS:
-        yield Fault(("mixing",), repr(form), "one of " + ", ".join(KEYS), "choose one")
+    if form not in MIXING_KEYS:
+        yield Fault(("mixing",), repr(form), "one of " + ", ".join(MIXING_KEYS), "choose one")
         return
-    path: Place = ("mixing", KEYS[form])
+    path: Place = ("mixing", MIXING_KEYS[form])
     size, of_what = len(facility.nodes) + len(facility.crac_units), "nodes and CRAC units"
     if form == "recirculation":
         size, of_what = len(facility.nodes), "nodes"
@@ -100,7 +100,7 @@ def _place(facility: Facility, place: int) -> str:
 
 def _air_is_conserved(facility: Facility) -> Iterator[Fault]:
     """Check that the shares of each place sum to 1, and that as much air leaves it as enters it."""
-    key, flows = KEYS[facility.mixing.form], airflows(facility)
+    key, flows = MIXING_KEYS[facility.mixing.form], airflows(facility)
     given = facility.mixing.form == "inlet_mix"
     other = [0.0] * len(flows)  # inlet_mix: air that others draw from a place; alpha: air that reaches it
     for place, (places, shares) in enumerate(matrix_rows(facility.mixing.matrix)):
@@ -157,4 +157,4 @@ def _every_node_gets_air_from_a_unit(facility: Facility) -> Iterator[Fault]:
         others = f" and {len(lost) - 1} other nodes" if len(lost) > 1 else ""
         found = f"{_place(facility, lost[0])}{others} with no air that ever was in a CRAC unit"
         needed = "a way for cooled air to every node; else heat never leaves (I - M_NN is singular)"
-        yield Fault(("mixing", KEYS[facility.mixing.form]), found, needed, "mend the matrix")
+        yield Fault(("mixing", MIXING_KEYS[facility.mixing.form]), found, needed, "mend the matrix")

@@ -60,7 +60,7 @@ def bench_schema() -> dict[str, Any]:
             "machine_type": optional(NAME),
             "cores": cores(),
             "frequencies_mhz": optional(list_of(amount(check_mhz), MOST_CLOCKS)),
-            "applications": list_of(_application(), MOST_APPLICATIONS) | {"minItems": 1},
+            "applications": list_of(_bench_application(), MOST_APPLICATIONS) | {"minItems": 1},
             "pairs": optional(
                 {"anyOf": [{"enum": ["all", "none"]}, list_of(names(PAIR, PAIR), MOST_GROUPS)]}
             ),
@@ -78,7 +78,7 @@ def bench_schema() -> dict[str, Any]:
     }
 
 
-def _application() -> dict[str, Any]:
+def _bench_application() -> dict[str, Any]:
     properties = {
         "name": NAME | {"not": {"enum": list(COMPANIONS)}},
         "command": COMMAND,

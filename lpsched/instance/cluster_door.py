@@ -13,7 +13,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.instance.cluster_parts import Cluster
 from lpsched.instance.cluster_rows import cluster_rows, parallel_tasks
 from lpsched.instance.cluster_rules import ClusterParts, broken_rules
-from lpsched.instance.clusters import FORMAT, Clusters
+from lpsched.instance.clusters import CLUSTERS_FORMAT, Clusters
 from lpsched.instance.curves_door import read_curves
 from lpsched.instance.day_parts import DayTaskType
 from lpsched.instance.fields import check_seconds, check_watts
@@ -76,7 +76,7 @@ def clusters_from_dict(
     ...     "tasks": [{"arrival_seconds": 0, "task_type": "job", "cores": 3}]})
     Clusters('c': 1 tasks on 4 nodes; 1 task types, 1 clusters)
     """
-    reading = Reading.begin(raw, FORMAT, KEYS, source)
+    reading = Reading.begin(raw, CLUSTERS_FORMAT, KEYS, source)
     clusters = reading.entries("clusters", Cluster, {"nodes": 1}, MOST_PARTS)
     sizes_are_known = not any(fault.path[0] == "clusters" for fault in reading.faults)
     types = reading.entries("task_types", DayTaskType, {}, MOST_PARTS)

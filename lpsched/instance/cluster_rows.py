@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from lpsched.instance.utility_levels import UtilityLevels
 
 NUMBERS: Final = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
-NEEDED: Final = (ARRIVAL.key, TYPE, CORES.key)
-COLUMNS: Final = (*NEEDED, WORK.key, REQUESTED.key, JOB.key, *TOLD)
+CLUSTER_NEEDED: Final = (ARRIVAL.key, TYPE, CORES.key)
+CLUSTER_COLUMNS: Final = (*CLUSTER_NEEDED, WORK.key, REQUESTED.key, JOB.key, *TOLD)
 
 
 def cluster_rows(

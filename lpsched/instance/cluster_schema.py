@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from lpsched.instance.arrival_schema import AMOUNT, MODELS, NAME, arrival_properties, list_of, tasks_schema
 from lpsched.instance.cluster_door import KEYS
 from lpsched.instance.cluster_parts import Cluster
-from lpsched.instance.clusters import FORMAT
+from lpsched.instance.clusters import CLUSTERS_FORMAT
 from lpsched.instance.day_parts import DayTaskType
 from lpsched.instance.fields import LARGEST, MOST, SMALLEST
 from lpsched.instance.number_columns import MOST_JOB
@@ -28,12 +28,12 @@ def clusters_schema() -> dict[str, Any]:
     in order) is beyond JSON Schema; reading the file checks that too.
     """
     properties = arrival_properties() | {
-        "format": {"const": FORMAT},
+        "format": {"const": CLUSTERS_FORMAT},
         "name": NAME,
         "clusters": list_of("clusters"),
         "task_types": list_of("task_types"),
-        "seconds": _curves(POSITIVE),
-        "watts": {"anyOf": [_curves(AMOUNT), {"type": "null"}]},
+        "seconds": _curves_schema(POSITIVE),
+        "watts": {"anyOf": [_curves_schema(AMOUNT), {"type": "null"}]},
         "waiting": {"anyOf": [{"$ref": "#/$defs/waiting"}, {"type": "null"}]},
         "tasks": tasks_schema(
             {"arrival_seconds": AMOUNT, "cores": COUNT},
@@ -53,7 +53,7 @@ def clusters_schema() -> dict[str, Any]:
     }
 
 
-def _curves(number: dict[str, Any]) -> dict[str, Any]:
+def _curves_schema(number: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of curves by name; what is not named cannot run."""
     states = {"type": "array", "items": {"anyOf": [number, {"type": "null"}]}, "minItems": 1}
     value = {"anyOf": [number, states]}

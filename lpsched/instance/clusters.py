@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from lpsched.instance.utility import UtilityFunction
     from lpsched.instance.waiting import WaitingCost
 
-__all__ = ["FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks"]
+__all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks"]
 
-FORMAT: Final = "lpsched-clusters/1"
+CLUSTERS_FORMAT: Final = "lpsched-clusters/1"
 NO_LEVELS: Final = UtilityLevels()
 
 
@@ -258,7 +258,7 @@ class Clusters:
         It is taken after reading, so that the form of the file does not matter; the order of clusters, types
         and tasks does.
         """
-        return hash_of(self, FORMAT)
+        return hash_of(self, CLUSTERS_FORMAT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from lpsched.instance.day_parts import DayTaskType
     from lpsched.instance.utility_levels import UtilityLevels
 
-NEEDED: Final = (ARRIVAL.key, TYPE)
-COLUMNS: Final = (*NEEDED, *TOLD)
+DAY_NEEDED: Final = (ARRIVAL.key, TYPE)
+DAY_COLUMNS: Final = (*DAY_NEEDED, *TOLD)
 
 
 def day_rows(

@@ -11,7 +11,7 @@ from lpsched.instance.facility import FORMAT
 from lpsched.instance.facility_door import KEYS
 from lpsched.instance.facility_parts import LEAST, MOST, Air, ArrivingType, CracUnit, NodeType
 from lpsched.instance.facility_rules import LONGEST_DESCRIPTION, MOST_NODES, MOST_UNITS
-from lpsched.instance.mixing import KEYS as FORMS
+from lpsched.instance.mixing import MIXING_KEYS as FORMS
 from lpsched.instance.shared_schema import in_a_file, table_schema
 
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
@@ -37,7 +37,7 @@ def facility_schema() -> dict[str, Any]:
         "speeds": table_schema({"type": "number", "minimum": LEAST, "maximum": MOST}, "node type"),
         "watts": table_schema({"type": "number", "minimum": 0, "maximum": MOST}, "node type"),
         "memory_classes": {"anyOf": [{"type": "array", "items": NAME}, {"type": "null"}]},
-        "degradation": {"anyOf": [_degradation(), {"type": "null"}]},
+        "degradation": {"anyOf": [_degradation_schema(), {"type": "null"}]},
         "mixing": _mixing(),
         "power_cap_watts": {"type": "number", "minimum": LEAST, "maximum": MOST},
         "air": {"anyOf": [{"$ref": "#/$defs/air"}, {"type": "null"}]},
@@ -75,7 +75,7 @@ def _nodes() -> dict[str, Any]:
     }
 
 
-def _degradation() -> dict[str, Any]:
+def _degradation_schema() -> dict[str, Any]:
     cell = {"type": "number", "minimum": 0}
     row = {"type": "object", "additionalProperties": cell}
     return {

@@ -21,7 +21,7 @@ from lpsched.instance.plain_hash import plain_hash
 if TYPE_CHECKING:
     from lpsched.instance.setting import Setting
 
-FORMAT: Final = "lpsched-measurements/1"
+MEASUREMENTS_FORMAT: Final = "lpsched-measurements/1"
 BY_MISSES: Final = "misses per instruction"
 BY_SLOWDOWN: Final = "slowdown beside companions"
 NOT_TOLD: Final = "not told"  # of a machine or a clock, in a file that somebody wrote by hand
@@ -216,7 +216,7 @@ class Measurements:
     @property
     def content_hash(self) -> str:
         """The SHA-256, in hexadecimal, of everything that they say."""
-        return plain_hash(self, FORMAT)
+        return plain_hash(self, MEASUREMENTS_FORMAT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but suspect: power of work below that of doing nothing."""

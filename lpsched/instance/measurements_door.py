@@ -30,7 +30,7 @@ from lpsched.instance.measurement_entries import (
 )
 from lpsched.instance.measurement_rules import broken_rules
 from lpsched.instance.measurement_tables import column_from, degradation_from
-from lpsched.instance.measurements import FORMAT, Measurements
+from lpsched.instance.measurements import MEASUREMENTS_FORMAT, Measurements
 from lpsched.instance.reading import Reading, in_file_order, too_many
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def measurements_from(raw: object, source: str = "measurements") -> Measurements
     InstanceError
         If anything is wrong; the error lists every fault in the order of `raw`.
     """
-    reading = Reading.begin(raw, FORMAT, KEYS, source)
+    reading = Reading.begin(raw, MEASUREMENTS_FORMAT, KEYS, source)
     told = _measurements(reading)
     faulty = frozenset(str(fault.path[0]) for fault in reading.faults if fault.path)
     reading.faults += islice(broken_rules(told, faulty), MOST_FAULTS)

@@ -20,7 +20,7 @@ from lpsched.instance.measurement_checks import (
     check_joules,
     check_multiple,
 )
-from lpsched.instance.measurements import BY_MISSES, BY_SLOWDOWN, FORMAT
+from lpsched.instance.measurements import BY_MISSES, BY_SLOWDOWN, MEASUREMENTS_FORMAT
 from lpsched.instance.measurements_door import KEYS, MOST_ENTRIES, MOST_SENTENCES
 from lpsched.instance.schema_words import (
     COMMAND,
@@ -45,7 +45,7 @@ def measurements_schema() -> dict[str, Any]:
     evidence says, is beyond it; reading checks that too.
     """
     properties = {
-        "format": {"const": FORMAT},
+        "format": {"const": MEASUREMENTS_FORMAT},
         "name": NAME,
         "description": optional(SAYING),
         "machine_type": optional(NAME),
@@ -58,7 +58,7 @@ def measurements_schema() -> dict[str, Any]:
         "idle_watts_before": optional(amount(check_watts)),
         "idle_watts_after": optional(amount(check_watts)),
         "frequencies_mhz": optional(list_of(amount(check_mhz), MOST_CLOCKS) | {"minItems": 1}),
-        "applications": list_of(_application(), MOST_APPLICATIONS) | {"minItems": 1},
+        "applications": list_of(_measured_application(), MOST_APPLICATIONS) | {"minItems": 1},
         "seconds": _column(check_seconds) | {"minProperties": 1},
         "watts": optional(_column(check_watts)),
         "degradation": optional(_table()),
@@ -85,7 +85,7 @@ def _meters() -> dict[str, Any]:
     return mapping({key: optional(SAYING) for key in keys})
 
 
-def _application() -> dict[str, Any]:
+def _measured_application() -> dict[str, Any]:
     name = NAME | {"not": {"enum": list(COMPANIONS)}}
     properties = {
         "name": name,

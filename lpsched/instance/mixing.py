@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MixingForm = Literal["inlet_mix", "alpha", "recirculation"]
 
 # what the forms are called in a file
-KEYS: Final[dict[MixingForm, str]] = {
+MIXING_KEYS: Final[dict[MixingForm, str]] = {
     "inlet_mix": "inlet_mix",
     "alpha": "alpha",
     "recirculation": "recirculation_kelvin_per_watt",

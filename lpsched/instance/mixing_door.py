@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, quote
 from lpsched.instance.fields import Amount, describe
-from lpsched.instance.mixing import KEYS, Mixing, MixingForm
+from lpsched.instance.mixing import MIXING_KEYS, Mixing, MixingForm
 from lpsched.instance.reading import Reading, table_file
 from lpsched.instance.sparse import SparseMatrix
 
@@ -33,8 +33,8 @@ def read_mixing(
 ) -> Mixing | None:
     """Read the matrix: exactly one of the three forms, inside or in a file."""
     value = reading.raw.get("mixing")
-    forms = ", ".join(KEYS.values())
-    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in KEYS.values():
+    forms = ", ".join(MIXING_KEYS.values())
+    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in MIXING_KEYS.values():
         found = "nothing" if value is None else describe(value)
         if isinstance(value, Mapping) and value:
             found = "the keys " + ", ".join(quote(str(key)) for key in list(value)[:9])
@@ -42,8 +42,8 @@ def read_mixing(
         return None
     if not nodes or not units:
         return None  # their own faults are told
-    form = next(each for each, key in KEYS.items() if key in value)
-    path, given = ("mixing", KEYS[form]), value[KEYS[form]]
+    form = next(each for each, key in MIXING_KEYS.items() if key in value)
+    path, given = ("mixing", MIXING_KEYS[form]), value[MIXING_KEYS[form]]
     size = len(nodes) + (len(units) if form != "recirculation" else 0)
     file = table_file(given)
     if file is not None and read_file is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NEARLY_WHOLE: Final = 1e-6
 LOOK: Final = 2e-3  # seconds of work counted for each look of HiGHS at its limits,
-CELL: Final = 2e-6  # and for each coefficient
+INTEGER_CELL: Final = 2e-6  # and for each coefficient
 FEWEST_LOOKS: Final = 3
 
 
@@ -57,7 +57,7 @@ def whole_point(
         given.col_value = start.tolist()
         highs.setSolution(given)
     highs.HandleUserInterrupt = True
-    look, looks, left = LOOK + CELL * len(program.values), 0, watch.work_left()
+    look, looks, left = LOOK + INTEGER_CELL * len(program.values), 0, watch.work_left()
 
     def interrupt(event: Any) -> None:  # noqa: ANN401 - highspy does not export its type
         nonlocal looks

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lpsched.relaxation import Relaxation
     from lpsched.schedule.bag import Schedule
 
-SECONDS_PER_HOUR: Final = 3600.0
+HOUR: Final = 3600.0
 MOST_STEPS: Final = 100
 SAME: Final = 1e-13  # relative: a step no longer than that is none
 
@@ -107,12 +107,12 @@ def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float |
             continue
         assert seconds is not None
         assert earned is not None
-        price = max(0.0, needed - earned * seconds / SECONDS_PER_HOUR)
-        enough.append(nearby(price, partial(_loses_nothing, bag, each.schedule)))
+        price = max(0.0, needed - earned * seconds / HOUR)
+        enough.append(nearby(price, partial(_loses_nothing_at, bag, each.schedule)))
     return min((price for price in enough if price is not None), default=None)
 
 
-def _loses_nothing(bag: Bag, schedule: Schedule, price: float) -> bool:
+def _loses_nothing_at(bag: Bag, schedule: Schedule, price: float) -> bool:
     """Tell whether the verifier finds that a schedule loses nothing at a price."""
     priced = _priced(bag, price)
     measured = None if priced is None else examine(priced, schedule).measured

@@ -23,7 +23,9 @@ from lpsched.reports.slider import written
 if TYPE_CHECKING:
     from lpsched.reports.slider import FollowingTable, Mark, Reading, Slider
 
-MANY: Final = 12  # rows; then the table scrolls in its box, so that what follows it stays near the slider
+SLIDER_MANY: Final = (
+    12  # rows; then the table scrolls in its box, so that what follows it stays near the slider
+)
 Encoded = None | str | tuple[int | float, ...]
 
 
@@ -51,7 +53,7 @@ def slider_html(slider: Slider, element: str) -> str:
 
 
 def _classes(table: FollowingTable) -> str:
-    return f"table numbers following{' long' if len(table.names) > MANY else ''}"
+    return f"table numbers following{' long' if len(table.names) > SLIDER_MANY else ''}"
 
 
 def _cells(slider: Slider, at: int) -> list[tuple[str, ...]]:

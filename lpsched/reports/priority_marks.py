@@ -7,7 +7,7 @@ from typing import Final
 
 from lpsched.files.pictures import load_matplotlib
 
-MAP, DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, and for anybody's eyes
+MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, and for anybody's eyes
 TALLEST, LOWEST = 0.92, 0.32  # heights, as shares of the room
 SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
 
@@ -36,7 +36,7 @@ def priority_marks(count: int) -> tuple[PriorityMark, ...]:
     shares = [place / max(1, count - 1) for place in range(count)]
     return tuple(
         PriorityMark(
-            to_hex(colormaps[MAP](DARK + (LIGHT - DARK) * share)),
+            to_hex(colormaps[MAP](PRIORITY_DARK + (LIGHT - PRIORITY_DARK) * share)),
             SHAPES[place % len(SHAPES)],
             TALLEST - (TALLEST - LOWEST) * share,
         )

@@ -11,8 +11,7 @@ from lpsched.files.pictures import drawing_style
 from lpsched.reports.pictures import blank_picture
 from lpsched.reports.simulation_priorities import draw_priorities, inches
 from lpsched.reports.simulation_traces import INCHES, draw_traces
-from lpsched.reports.simulation_waits import draw_waits
-from lpsched.reports.simulation_waits import inches as waits_inches
+from lpsched.reports.simulation_waits import draw_waits, waits_inches
 from lpsched.result.policy_columns import Judged
 
 if TYPE_CHECKING:

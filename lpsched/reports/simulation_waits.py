@@ -55,12 +55,12 @@ def waits_picture(result: Simulation) -> Figure:
         If Matplotlib is not installed.
     """
     with drawing_style():
-        figure = blank_picture(inches(result))
+        figure = blank_picture(waits_inches(result))
         draw_waits(figure, result)
         return figure
 
 
-def inches(result: Simulation) -> float:
+def waits_inches(result: Simulation) -> float:
     """Return how high the picture is."""
     return AROUND_INCHES + ROW_INCHES * max(3, len(lanes_of(result)))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lpsched.verify.facility import Measurement
     from lpsched.verify.violation import Violation
 
-FORMAT: Final = "lpsched-validate-facility/1"
+VALIDATION_FORMAT: Final = "lpsched-validate-facility/1"
 HEADERS: Final = ("method", "CRR", "from bound", "RR", "power, W", "hottest inlet, C", "seconds")
 
 
@@ -93,7 +93,7 @@ class FacilityValidation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched validate FACILITY --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
+        return self.provenance.header(VALIDATION_FORMAT) | {
             "seed": self.seed,
             "bound": self.bound,
             "exactly_proved": self.exactly_proved,

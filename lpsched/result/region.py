@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lpsched.result.front import Point
     from lpsched.result.provenance import Provenance
 
-FORMAT: Final = "lpsched-region/1"
+REGION_FORMAT: Final = "lpsched-region/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FeasibleRegion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the region as it appears in JSON; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
+        return self.provenance.header(REGION_FORMAT) | {
             "corners": [corner.to_dict() for corner in self.corners],
             "idle_watts": self.idle_watts,
             "timings": dict(self.timings),

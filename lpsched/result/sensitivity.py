@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpsched.relaxation import Regime
     from lpsched.result.provenance import Provenance
 
-FORMAT: Final = "lpsched-sensitivity/1"
+SENSITIVITY_FORMAT: Final = "lpsched-sensitivity/1"
 UNPROVED: Final = ("no price found", "at which that is proved")
 
 
@@ -183,7 +183,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as JSON has them; the keys are stable."""
-        return self.provenance.header(FORMAT) | {
+        return self.provenance.header(SENSITIVITY_FORMAT) | {
             "unit": self.unit,
             "price": self.price,
             "profit_ratio": self.profit_ratio,

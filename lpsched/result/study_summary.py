@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-FORMAT: Final = "lpsched-study-run/1"
+SUMMARY_FORMAT: Final = "lpsched-study-run/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class StudySummary:
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched study run --json` prints; its keys are stable."""
         return {
-            "format": FORMAT,
+            "format": SUMMARY_FORMAT,
             "lpsched": self.lpsched,
             "study": self.study,
             "lines": self.lines,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lpsched.instance.array_types import Floats
     from lpsched.lp.program import Solver
 
-GAP: Final = 1e-4
+ALIKE_GAP: Final = 1e-4
 
 
 def alike_centre(program: FixedOutlets, solver: Solver) -> Floats:
@@ -29,7 +29,7 @@ def alike_centre(program: FixedOutlets, solver: Solver) -> Floats:
     coarse = coarsened(program)
     runs = coarse.market.first_runs()
     master, labels = coarse.market.begun(coarse.master(), runs)
-    found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=GAP)
+    found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=ALIKE_GAP)
     types, kinds, nodes = len(program.market.flow), len(runs), len(program.market.overhead)
     centre = np.zeros(types + 2 * nodes + 1)
     centre[:types] = found.multipliers[:types]

@@ -51,7 +51,7 @@ class PowerPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class _Best:
+class _BestAt:
     """What is best at some price of a joule: A money per second at B watts."""
 
     relaxation: Relaxation
@@ -81,13 +81,13 @@ class ElectricitySearch:
     def pieces(self) -> list[PowerPiece]:
         """Return the pieces by rising price, from free electricity on."""
 
-        def minimise(watts_weight: float, money_weight: float) -> Corner[_Best]:
+        def minimise(watts_weight: float, money_weight: float) -> Corner[_BestAt]:
             best = self._best(watts_weight, money_weight)
             return Corner(best.watts, -best.money, best)
 
         thrifty, free = minimise(1.0, 0.0), minimise(0.0, 1.0)
         if self.bag.site.deadline_seconds is None and thrifty.first >= 0:  # nothing draws less than nothing
-            thrifty = Corner(0.0, 0.0, _Best(thrifty.source.relaxation, 0.0, 0.0, runs=False))
+            thrifty = Corner(0.0, 0.0, _BestAt(thrifty.source.relaxation, 0.0, 0.0, runs=False))
         found, edges = corners(minimise, thrifty, free, flat=FINE if self._apart else FLAT)
         found.reverse()
         edges.reverse()
@@ -107,7 +107,7 @@ class ElectricitySearch:
             )
         ]
 
-    def _best(self, watts_weight: float, money_weight: float) -> _Best:
+    def _best(self, watts_weight: float, money_weight: float) -> _BestAt:
         """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
         per_joule = watts_weight / money_weight if money_weight else 1.0
         if self._apart and money_weight and watts_weight:
@@ -126,11 +126,11 @@ class ElectricitySearch:
         rho = float(solution["rho"][0])
         return self._with_rates(relaxation, rho / self._scales.seconds if rho > profit.SLOWEST else 0.0)
 
-    def _with_rates(self, relaxation: Relaxation, bags: float) -> _Best:
+    def _with_rates(self, relaxation: Relaxation, bags: float) -> _BestAt:
         worn = np.where(np.isfinite(self._money.costs), self._money.costs, 0.0)
         spent = float((worn * relaxation.shares).sum())
         watts = float((self._joules * relaxation.shares).sum()) * bags
-        return _Best(relaxation, (self._money.income - spent) * bags, watts, runs=bags > 0)
+        return _BestAt(relaxation, (self._money.income - spent) * bags, watts, runs=bags > 0)
 
     def _per_joule(self, per_kwh: float) -> float:
         return per_kwh / JOULES_PER_KWH * self.bag.site.pue

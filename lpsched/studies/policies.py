@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lpsched.instance.day import Day
     from lpsched.studies.method import Check
 
-KINDS: Final = ("day", "clusters")
+POLICY_KINDS: Final = ("day", "clusters")
 KEPT: Final = (
     "utility",
     "share_of_naive",

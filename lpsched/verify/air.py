@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lpsched.instance.facility import Facility
 
 SETTLED: Final = 1e-11  # kelvin still to come; a rule about temperatures looks at 1e-7
-ROUNDING: Final = 1e-13  # kelvin: moves of a double near 100 celsius that mean nothing
+AIR_ROUNDING: Final = 1e-13  # kelvin: moves of a double near 100 celsius that mean nothing
 MOST_SWEEPS: Final = 10_000
 
 Row = list[tuple[int, float]]
@@ -61,7 +61,7 @@ def inlets(facility: Facility, watts: Sequence[float], outlets: Sequence[float])
         moved = _sweep(drawn, warmer, leaving)
         if before:
             pace = moved / before
-        if moved <= ROUNDING or (pace < 1 and moved * pace <= SETTLED * (1 - pace)):  # a geometric series
+        if moved <= AIR_ROUNDING or (pace < 1 and moved * pace <= SETTLED * (1 - pace)):  # a geometric series
             break
         before = moved
     else:

@@ -12,7 +12,7 @@ import yaml
 from lpsched.files.bags import read_bag
 from lpsched.files.clusters import read_clusters
 from lpsched.instance.cluster_door import KEYS
-from lpsched.instance.cluster_rows import COLUMNS
+from lpsched.instance.cluster_rows import CLUSTER_COLUMNS
 from lpsched.instance.clusters import Run
 from lpsched.instance.waiting import WaitingCost
 from lpsched.studies.methods import method_names
@@ -104,7 +104,7 @@ def test_the_page_on_clusters_tells_keys_columns_rules_and_the_defaults_of_waiti
     )
     rules = set(re.findall(r"(?:return|Violation\(|broken =) ?\(?\"([a-z-]+)\"", code))
     assert len(rules) == 15
-    assert [word for word in (*KEYS, *COLUMNS, *rules) if f"`{word}`" not in CLUSTERS.text] == []
+    assert [word for word in (*KEYS, *CLUSTER_COLUMNS, *rules) if f"`{word}`" not in CLUSTERS.text] == []
 
 
 def test_the_python_of_the_page_on_studies_tells_of_the_study_that_ran(folder):

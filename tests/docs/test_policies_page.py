@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from lpsched.simulation import clusters
-from lpsched.simulation.policies.weighted_upe import USUAL as UPE
-from lpsched.simulation.policies.weighted_upt import USUAL as UPT
-from lpsched.simulation.policies.weighted_util import USUAL as UTIL
+from lpsched.simulation.policies.weighted_upe import UPE_USUAL as UPE
+from lpsched.simulation.policies.weighted_upt import UPT_USUAL as UPT
+from lpsched.simulation.policies.weighted_util import UTIL_USUAL as UTIL
 from lpsched.simulation.registry import KNOBS, POLICIES, policy
 from tests.docs.pages import PAGES
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.allocations import as_dict, read_allocation, write_allocation
+from lpsched.files.allocations import allocation_as_dict, read_allocation, write_allocation
 from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from tests.documents import replaced
 from tests.support import AWKWARD
@@ -39,7 +39,7 @@ def test_an_allocation_comes_back_as_it_was_written(tmp_path, allocation):
 
 
 def test_nodes_that_do_the_same_stand_in_one_entry():
-    content = as_dict(GangAllocation((20.0,), (ONE, ONE, (), ONE)), SMALL, "1")
+    content = allocation_as_dict(GangAllocation((20.0,), (ONE, ONE, (), ONE)), SMALL, "1")
     assert [entry["count"] for entry in content["nodes"]] == [2, 1, 1]
 
 
@@ -61,7 +61,7 @@ def test_yaml_is_read_as_well(tmp_path):
 
 def test_all_faults_are_told_at_once(tmp_path):
     changes = {"nodes.0.patterns.0.share": "half", "outlets_celsius": ["cold"]}
-    content = replaced(as_dict(GANG, SMALL, "1"), changes)
+    content = replaced(allocation_as_dict(GANG, SMALL, "1"), changes)
     (tmp_path / "a.json").write_text(json.dumps(content))
     with pytest.raises(InstanceError) as refused:
         read_allocation(tmp_path / "a.json")

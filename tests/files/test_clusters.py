@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
-from lpsched.files.clusters import as_dict, read_clusters, write_clusters
+from lpsched.files.clusters import clusters_as_dict, read_clusters, write_clusters
 from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.templates import CLUSTERS
 from lpsched.instance.cluster_door import KEYS, clusters_from_dict
@@ -121,7 +121,7 @@ def test_what_is_usual_of_waiting_is_left_out(tmp_path):
         (WaitingCost("points", points=((0.0, 1.0),)), {"measure": "points", "points": [[0.0, 1.0]]}),
     ):
         clusters = simple_clusters([[2.0]], [1], [Task(0.0)], waiting=waiting)
-        assert as_dict(clusters)["waiting"] == said
+        assert clusters_as_dict(clusters)["waiting"] == said
         write_clusters(clusters, tmp_path / "c.yaml")
         assert read_clusters(tmp_path / "c.yaml").waiting == waiting
 
@@ -136,13 +136,15 @@ def test_a_curve_that_is_not_the_same_for_all_nodes_of_its_cluster_is_written_ou
         ({1: 5.0}, 1, 5.0),
     ):
         clusters = simple_clusters([[cell]], [size], tasks, waiting=WaitingCost())
-        assert as_dict(clusters)["seconds"] == {"t0": {"c0": written}}
+        assert clusters_as_dict(clusters)["seconds"] == {"t0": {"c0": written}}
 
 
 def test_p_states_with_numbers_of_nodes_of_their_own_have_gaps(tmp_path):
     cells = [{1: 5.0, 2: 4.0}, {1: 9.0}, None]
     clusters = simple_clusters([cells], [2], [Task(0.0)], p_states=[("a", "b", "c")], waiting=WaitingCost())
-    assert as_dict(clusters)["seconds"] == {"t0": {"c0": {1: [5.0, 9.0, None], 2: [4.0, None, None]}}}
+    assert clusters_as_dict(clusters)["seconds"] == {
+        "t0": {"c0": {1: [5.0, 9.0, None], 2: [4.0, None, None]}}
+    }
     write_clusters(clusters, tmp_path / "c.yaml")
     assert read_clusters(tmp_path / "c.yaml") == clusters
 
@@ -168,14 +170,14 @@ def test_the_csv_of_tasks_has_only_the_columns_that_say_something(tmp_path):
 def test_the_template_is_sound_and_says_every_key(tmp_path):
     (tmp_path / "c.yaml").write_text(CLUSTERS)
     clusters = read_clusters(tmp_path / "c.yaml")
-    assert set(as_dict(clusters)) == set(yaml.safe_load(CLUSTERS))
+    assert set(clusters_as_dict(clusters)) == set(yaml.safe_load(CLUSTERS))
     assert clusters.tasks == 3
     # what is optional as a whole stands there as a comment, and is sound without its marks
     optional = re.sub(r"^# (period:|made_by:)", r"\1", CLUSTERS, flags=re.MULTILINE)
     optional = re.sub(r"^#   (warm|length|edge|energy)", r"  \1", optional, flags=re.MULTILINE)
     (tmp_path / "c.yaml").write_text(optional)
     full = read_clusters(tmp_path / "c.yaml")
-    assert set(as_dict(full)) == set(KEYS) - {"waiting"}
+    assert set(clusters_as_dict(full)) == set(KEYS) - {"waiting"}
     assert full.period == Period(14400.0, 86400.0, "prorated", 1e9)
     waiting = re.sub(
         r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", CLUSTERS, flags=re.MULTILINE

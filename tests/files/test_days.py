@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
 from lpsched.files import arrow
-from lpsched.files.days import as_dict, read_day, write_day
+from lpsched.files.days import day_as_dict, read_day, write_day
 from lpsched.files.instance_files import TableForm, yaml_text
 from lpsched.files.templates import DAY
 from lpsched.instance.day import ArrivingTasks, Day, DayMachineType
@@ -143,13 +143,13 @@ def test_the_csv_of_tasks_has_only_the_columns_that_are_used(tmp_path):
 def test_the_template_is_a_day_and_says_every_key(tmp_path):
     (tmp_path / "d.yaml").write_text(DAY)
     day = read_day(tmp_path / "d.yaml")
-    assert set(as_dict(day)) == set(yaml.safe_load(DAY))
+    assert set(day_as_dict(day)) == set(yaml.safe_load(DAY))
     assert day.tasks == 4
     # what is optional as a whole stands there as a comment, and is sound without its marks
     optional = re.sub(r"^# (period:|  \w+:|made_by:)", r"\1", DAY, flags=re.MULTILINE)
     (tmp_path / "d.yaml").write_text(optional)
     full = read_day(tmp_path / "d.yaml")
-    assert set(as_dict(full)) == set(KEYS)
+    assert set(day_as_dict(full)) == set(KEYS)
     assert full.period == Period(7200.0, 86400.0, "prorated", 1e9)
 
 

@@ -6,7 +6,7 @@ import json
 
 from hypothesis import HealthCheck, given, settings
 
-from lpsched.files.schedules import as_dict, read_schedule, write_schedule
+from lpsched.files.schedules import read_schedule, schedule_as_dict, write_schedule
 from lpsched.pipeline import solve
 from lpsched.schedule.bag import NOTHING
 from tests.support import bags, simple_bag
@@ -45,4 +45,4 @@ def test_yaml_is_read_as_well(tmp_path):
 
 
 def test_the_file_says_which_bag_it_is_of():
-    assert as_dict(NOTHING, BAG, "1")["instance"] == {"name": "simple", "hash": BAG.content_hash}
+    assert schedule_as_dict(NOTHING, BAG, "1")["instance"] == {"name": "simple", "hash": BAG.content_hash}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.clusters import as_dict
+from lpsched.files.clusters import clusters_as_dict
 from lpsched.files.templates import CLUSTERS
 from lpsched.instance.cluster_schema import clusters_schema
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
@@ -30,8 +30,8 @@ def test_the_schema_is_a_schema():
 @settings(deadline=None, max_examples=15)
 @given(parallel_clusters())
 def test_all_clusters_we_write_satisfy_it(clusters):
-    VALIDATOR.validate(as_json(as_dict(clusters)))
-    VALIDATOR.validate(as_json(as_dict(clusters, "t.csv")))
+    VALIDATOR.validate(as_json(clusters_as_dict(clusters)))
+    VALIDATOR.validate(as_json(clusters_as_dict(clusters, "t.csv")))
 
 
 def test_the_template_and_clusters_by_hand_satisfy_it():

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.days import as_dict
+from lpsched.files.days import day_as_dict
 from lpsched.files.instance_files import TableForm
 from lpsched.files.templates import DAY
 from lpsched.instance.day_schema import day_schema
@@ -27,8 +27,10 @@ def test_the_schema_is_a_schema():
 def test_every_day_we_write_satisfies_it(day, period):
     day = replace(day, period=period, made_by={"generator": "essc", "seed": 3, "counts": [1, 2.5]})
     for form in (TableForm.NAMES, TableForm.MATRIX):
-        VALIDATOR.validate(as_dict(day, form))
-    VALIDATOR.validate(as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"}))
+        VALIDATOR.validate(day_as_dict(day, form))
+    VALIDATOR.validate(
+        day_as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"})
+    )
 
 
 def test_the_template_satisfies_it():

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lpsched.simulation.policy import Choose
     from lpsched.simulation.state import Assignments, State
 
-USUAL: Final = 0.05  # likewise
+UPE_USUAL: Final = 0.05  # likewise
 
 
-def weighted_upe(weight: float = USUAL) -> Choose:
+def weighted_upe(weight: float = UPE_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
     scores = partial(by_utility_per_energy, weight=weight)
 

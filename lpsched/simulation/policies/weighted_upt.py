@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lpsched.simulation.policy import Choose
     from lpsched.simulation.state import Assignments, State
 
-USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
+UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
 
 
-def weighted_upt(weight: float = USUAL) -> Choose:
+def weighted_upt(weight: float = UPT_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
     scores = partial(by_utility_per_time, weight=weight)
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lpsched.simulation.policy import Choose
     from lpsched.simulation.state import Assignments, State
 
-USUAL: Final = 0.5  # the thesis's best (3.6.2), and ours
+UTIL_USUAL: Final = 0.5  # the thesis's best (3.6.2), and ours
 
 
-def weighted_util(weight: float = USUAL) -> Choose:
+def weighted_util(weight: float = UTIL_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
     scores = partial(by_utility, weight=weight)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lpsched.instance.cluster_arrays import ClusterArrays
     from lpsched.simulation.clusters.state import ClusterState
 
-MEMORY: Final = "first states"
+STATES_MEMORY: Final = "first states"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class FirstStates:
 
 def first_states(state: ClusterState) -> FirstStates:
     """Return them, looked up once in a day."""
-    if MEMORY not in state.memory:
-        state.memory[MEMORY] = FirstStates.of(state.arrays)
-    found: FirstStates = state.memory[MEMORY]
+    if STATES_MEMORY not in state.memory:
+        state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
+    found: FirstStates = state.memory[STATES_MEMORY]
     return found
 
 

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 SMALL: Final = 0.3
 LARGE: Final = 0.6
 TURNS: Final = (1, 4, 8)  # large, medium, small
-MEMORY: Final = "queues"
+QUEUES_MEMORY: Final = "queues"
 
 
 def multiple_queues(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     firsts = FirstToStart(state)
-    if MEMORY not in state.memory:
-        state.memory[MEMORY] = queues_of_kinds(state.arrays, firsts.first)
-    queue = state.memory[MEMORY][firsts.draft.kinds]
+    if QUEUES_MEMORY not in state.memory:
+        state.memory[QUEUES_MEMORY] = queues_of_kinds(state.arrays, firsts.first)
+    queue = state.memory[QUEUES_MEMORY][firsts.draft.kinds]
     left = [(iter(np.flatnonzero(queue == q).tolist()), most) for q, most in enumerate(TURNS)]
     while left:
         left = [(places, most) for places, most in left if _turn(firsts, places, most)]
