@@ -126,8 +126,8 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     watch.tell("bound")
     bound, ours = _solved(asked, tried)
     entries = _brought(asked, schedules)
-    for number, each in enumerate(schedulers):
-        watch.tell(each.name, done=number, total=len(schedulers))
+    for place, each in enumerate(schedulers):
+        watch.tell(each.name, done=place, total=len(schedulers))
         entries.append(_of_scheduler(asked, each, ours))
     judged = [_entry(question, each, bound) for each in entries]
     return Validation(
