@@ -22,17 +22,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from lpsched.auditing import audit
-    from lpsched.certificate.boxes import check as check_proof
-    from lpsched.certificate.claim import Certificate
-    from lpsched.certificate.claim import check as check_certificate
-    from lpsched.compare.allocations import validate_facility
-    from lpsched.compare.clusters import validate_clusters
-    from lpsched.compare.day_fronts import compare_day_fronts
-    from lpsched.compare.days import validate_day
-    from lpsched.compare.facility_methods import allocate
-    from lpsched.compare.fronts import compare_fronts
-    from lpsched.compare.schedules import validate
-    from lpsched.compare.simulations import simulate
+    from lpsched.bag.certificate.claim import Certificate
+    from lpsched.bag.certificate.claim import check as check_certificate
+    from lpsched.bag.certificate.files import read_certificate, write_certificate
+    from lpsched.bag.certify import certify, export
+    from lpsched.bag.compare.front_result import FrontComparison
+    from lpsched.bag.compare.fronts import compare_fronts
+    from lpsched.bag.compare.schedules import Validation, validate
+    from lpsched.bag.exact_front import FeasibleRegion, FrontResult, feasible_region, front
+    from lpsched.bag.files import read_schedule, write_schedule
+    from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+    from lpsched.bag.pricing.marginals import OneMore, Worth
+    from lpsched.bag.pricing.one_more import with_one_more
+    from lpsched.bag.pricing.price_curve import price_curve
+    from lpsched.bag.pricing.result import PriceCurve, Sensitivity
+    from lpsched.bag.pricing.sensitivity import sensitivity
+    from lpsched.bag.pricing.what_if import WhatIf, what_if
+    from lpsched.bag.reading import bag_from_dict
+    from lpsched.bag.relaxation import Regime
+    from lpsched.bag.result import Result
+    from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, expand
+    from lpsched.bag.solve import solve
     from lpsched.errors import (
         Fault,
         InfeasibleError,
@@ -45,173 +55,159 @@ if TYPE_CHECKING:
         OutputError,
         SolverError,
     )
-    from lpsched.files.allocations import read_allocation, write_allocation
-    from lpsched.files.certificates import read_certificate, write_certificate
-    from lpsched.files.cluster_schedules import read_clusters_schedule, write_clusters_schedule
-    from lpsched.files.day_schedules import read_day_schedule, write_day_schedule
-    from lpsched.files.instances import read_instance as read
-    from lpsched.files.instances import write_instance as write
-    from lpsched.files.proofs import read_proof, write_proof
-    from lpsched.files.schedules import read_schedule, write_schedule
-    from lpsched.files.studies import read_study
-    from lpsched.files.study_lines import read_runs
-    from lpsched.files.study_reports import study_report
-    from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType, bag_from_dict
-    from lpsched.instance.cluster_door import clusters_from_dict
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import ArrivingTasks, Day
-    from lpsched.instance.day_door import day_from_dict
-    from lpsched.instance.facility import Facility
-    from lpsched.instance.facility_door import facility_from_dict
-    from lpsched.instance.utility import Interval, UtilityFunction
-    from lpsched.pipeline import certify, export, facility, front, price_curve, solve, solver_named, what_if
-    from lpsched.pipeline.regions import feasible_region
-    from lpsched.pipeline.risks import risk_of
-    from lpsched.pipeline.sensitivities import sensitivity
-    from lpsched.pipeline.steps import with_one_more
-    from lpsched.relaxation import Regime
-    from lpsched.result import (
-        FacilityResult,
-        FacilityValidation,
-        FacilityWorth,
-        FrontResult,
-        MethodResult,
-        OneMore,
-        PriceCurve,
-        Result,
-        Validation,
-        WhatIf,
-        Worth,
+    from lpsched.facility.certificate.boxes import check as check_proof
+    from lpsched.facility.certificate.files import read_proof, write_proof
+    from lpsched.facility.compare import allocate, validate_facility
+    from lpsched.facility.files import read_allocation, write_allocation
+    from lpsched.facility.model import Facility
+    from lpsched.facility.reading import facility_from_dict
+    from lpsched.facility.result import FacilityResult, FacilityValidation, FacilityWorth, MethodResult
+    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.facility.solve import facility
+    from lpsched.instances import read_instance as read
+    from lpsched.instances import risk_of
+    from lpsched.instances import write_instance as write
+    from lpsched.lp.solvers import solver_named
+    from lpsched.model.risk import Risk, RiskOptions
+    from lpsched.model.status import Status
+    from lpsched.model.table import Table
+    from lpsched.online.cluster_reading import clusters_from_dict
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.compare.clusters import validate_clusters
+    from lpsched.online.compare.day_fronts import compare_day_fronts
+    from lpsched.online.compare.days import validate_day
+    from lpsched.online.compare.simulations import simulate
+    from lpsched.online.day import ArrivingTasks, Day
+    from lpsched.online.day_reading import day_from_dict
+    from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.result.clusters_validation import ClustersValidation
+    from lpsched.online.result.day_validation import DayValidation
+    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.result.simulation import Simulation
+    from lpsched.online.schedule import (
+        ClustersSchedule,
+        DaySchedule,
+        PlacedOnNodes,
+        PlacedTask,
+        read_clusters_schedule,
+        read_day_schedule,
+        write_clusters_schedule,
+        write_day_schedule,
     )
-    from lpsched.result.clusters_validation import ClustersValidation
-    from lpsched.result.day_front import DayFront
-    from lpsched.result.day_validation import DayValidation
-    from lpsched.result.front_comparison import FrontComparison
-    from lpsched.result.region import FeasibleRegion
-    from lpsched.result.risk import Risk
-    from lpsched.result.sensitivity import Sensitivity
-    from lpsched.result.simulation import Simulation
-    from lpsched.result.status import Status
-    from lpsched.result.study_report import StudyReport
-    from lpsched.result.study_run import StudyRun
-    from lpsched.result.study_summary import StudySummary
-    from lpsched.risk.options import RiskOptions
-    from lpsched.schedule.bag import MachineGroup, Run, Schedule
-    from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-    from lpsched.schedule.day import DaySchedule, PlacedTask
-    from lpsched.schedule.facility import CoreAllocation, GangAllocation
-    from lpsched.schedule.tasks import TaskRow, expand
-    from lpsched.simulation.clusters.options import ClusterOptions
-    from lpsched.simulation.options import SimulationOptions
+    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.utility import Interval, UtilityFunction
+    from lpsched.studies.lines import StudyRun, StudySummary, read_runs
+    from lpsched.studies.report import StudyReport, study_report
     from lpsched.studies.running import run_study
+    from lpsched.studies.study import read_study
 
 _PLACES: Final = {
-    "ArrivingTasks": "instance.day",
-    "Bag": "instance",
-    "Certificate": "certificate.claim",
-    "ClusterOptions": "simulation.clusters.options",
-    "Clusters": "instance.clusters",
-    "ClustersSchedule": "schedule.clusters",
-    "ClustersValidation": "result.clusters_validation",
-    "CoreAllocation": "schedule.facility",
-    "Day": "instance.day",
-    "DayFront": "result.day_front",
-    "DaySchedule": "schedule.day",
-    "DayValidation": "result.day_validation",
-    "Facility": "instance.facility",
-    "FacilityResult": "result",
-    "FacilityValidation": "result",
-    "FacilityWorth": "result",
+    "ArrivingTasks": "online.day",
+    "Bag": "bag.model",
+    "Certificate": "bag.certificate.claim",
+    "ClusterOptions": "online.nodes.options",
+    "Clusters": "online.clusters",
+    "ClustersSchedule": "online.schedule",
+    "ClustersValidation": "online.result.clusters_validation",
+    "CoreAllocation": "facility.schedule",
+    "Day": "online.day",
+    "DayFront": "online.result.fronts",
+    "DaySchedule": "online.schedule",
+    "DayValidation": "online.result.day_validation",
+    "Facility": "facility.model",
+    "FacilityResult": "facility.result",
+    "FacilityValidation": "facility.result",
+    "FacilityWorth": "facility.result",
     "Fault": "errors",
-    "FeasibleRegion": "result.region",
-    "FrontComparison": "result.front_comparison",
-    "FrontResult": "result",
-    "GangAllocation": "schedule.facility",
+    "FeasibleRegion": "bag.exact_front",
+    "FrontComparison": "bag.compare.front_result",
+    "FrontResult": "bag.exact_front",
+    "GangAllocation": "facility.schedule",
     "InfeasibleError": "errors",
     "InstanceError": "errors",
-    "Interval": "instance.utility",
+    "Interval": "online.utility",
     "InvalidScheduleError": "errors",
     "LpschedError": "errors",
     "LpschedWarning": "errors",
-    "MachineGroup": "schedule.bag",
-    "MachineType": "instance",
-    "MethodResult": "result",
+    "MachineGroup": "bag.schedule",
+    "MachineType": "bag.model",
+    "MethodResult": "facility.result",
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
-    "OneMore": "result",
+    "OneMore": "bag.pricing.marginals",
     "OutputError": "errors",
-    "PlacedOnNodes": "schedule.clusters",
-    "PlacedTask": "schedule.day",
-    "PriceCurve": "result",
-    "Prices": "instance",
-    "Regime": "relaxation",
-    "Result": "result",
-    "Risk": "result.risk",
-    "RiskOptions": "risk.options",
-    "Run": "schedule.bag",
-    "Schedule": "schedule.bag",
-    "Sensitivity": "result.sensitivity",
-    "Simulation": "result.simulation",
-    "SimulationOptions": "simulation.options",
-    "Site": "instance",
+    "PlacedOnNodes": "online.schedule",
+    "PlacedTask": "online.schedule",
+    "PriceCurve": "bag.pricing.result",
+    "Prices": "bag.model",
+    "Regime": "bag.relaxation",
+    "Result": "bag.result",
+    "Risk": "model.risk",
+    "RiskOptions": "model.risk",
+    "Run": "bag.schedule",
+    "Schedule": "bag.schedule",
+    "Sensitivity": "bag.pricing.result",
+    "Simulation": "online.result.simulation",
+    "SimulationOptions": "online.simulate.options",
+    "Site": "bag.model",
     "SolverError": "errors",
-    "Status": "result",
-    "StudyReport": "result.study_report",
-    "StudyRun": "result.study_run",
-    "StudySummary": "result.study_summary",
-    "Table": "instance",
-    "TaskRow": "schedule.tasks",
-    "TaskType": "instance",
-    "UtilityFunction": "instance.utility",
-    "Validation": "result",
-    "WhatIf": "result",
-    "Worth": "result",
-    "allocate": "compare.facility_methods",
+    "Status": "model.status",
+    "StudyReport": "studies.report",
+    "StudyRun": "studies.lines",
+    "StudySummary": "studies.lines",
+    "Table": "model.table",
+    "TaskRow": "bag.schedule",
+    "TaskType": "bag.model",
+    "UtilityFunction": "online.utility",
+    "Validation": "bag.compare.schedules",
+    "WhatIf": "bag.pricing.what_if",
+    "Worth": "bag.pricing.marginals",
+    "allocate": "facility.compare",
     "audit": "auditing",
-    "bag_from_dict": "instance",
-    "certify": "pipeline",
-    "check_certificate": "certificate.claim:check",
-    "check_proof": "certificate.boxes:check",
-    "clusters_from_dict": "instance.cluster_door",
-    "compare_day_fronts": "compare.day_fronts",
-    "compare_fronts": "compare.fronts",
-    "day_from_dict": "instance.day_door",
-    "expand": "schedule.tasks",
-    "export": "pipeline",
-    "facility": "pipeline",
-    "facility_from_dict": "instance.facility_door",
-    "feasible_region": "pipeline.regions",
-    "front": "pipeline",
-    "price_curve": "pipeline",
-    "read": "files.instances:read_instance",
-    "read_allocation": "files.allocations",
-    "read_certificate": "files.certificates",
-    "read_clusters_schedule": "files.cluster_schedules",
-    "read_day_schedule": "files.day_schedules",
-    "read_proof": "files.proofs",
-    "read_runs": "files.study_lines",
-    "read_schedule": "files.schedules",
-    "read_study": "files.studies",
-    "risk_of": "pipeline.risks",
+    "bag_from_dict": "bag.reading",
+    "certify": "bag.certify",
+    "check_certificate": "bag.certificate.claim:check",
+    "check_proof": "facility.certificate.boxes:check",
+    "clusters_from_dict": "online.cluster_reading",
+    "compare_day_fronts": "online.compare.day_fronts",
+    "compare_fronts": "bag.compare.fronts",
+    "day_from_dict": "online.day_reading",
+    "expand": "bag.schedule",
+    "export": "bag.certify",
+    "facility": "facility.solve",
+    "facility_from_dict": "facility.reading",
+    "feasible_region": "bag.exact_front",
+    "front": "bag.exact_front",
+    "price_curve": "bag.pricing.price_curve",
+    "read": "instances:read_instance",
+    "read_allocation": "facility.files",
+    "read_certificate": "bag.certificate.files",
+    "read_clusters_schedule": "online.schedule",
+    "read_day_schedule": "online.schedule",
+    "read_proof": "facility.certificate.files",
+    "read_runs": "studies.lines",
+    "read_schedule": "bag.files",
+    "read_study": "studies.study",
+    "risk_of": "instances",
     "run_study": "studies.running",
-    "sensitivity": "pipeline.sensitivities",
-    "simulate": "compare.simulations",
-    "solve": "pipeline",
-    "solver_named": "pipeline",
-    "study_report": "files.study_reports",
-    "validate": "compare.schedules",
-    "validate_clusters": "compare.clusters",
-    "validate_day": "compare.days",
-    "validate_facility": "compare.allocations",
-    "what_if": "pipeline",
-    "with_one_more": "pipeline.steps",
-    "write": "files.instances:write_instance",
-    "write_allocation": "files.allocations",
-    "write_certificate": "files.certificates",
-    "write_clusters_schedule": "files.cluster_schedules",
-    "write_day_schedule": "files.day_schedules",
-    "write_proof": "files.proofs",
-    "write_schedule": "files.schedules",
+    "sensitivity": "bag.pricing.sensitivity",
+    "simulate": "online.compare.simulations",
+    "solve": "bag.solve",
+    "solver_named": "lp.solvers",
+    "study_report": "studies.report",
+    "validate": "bag.compare.schedules",
+    "validate_clusters": "online.compare.clusters",
+    "validate_day": "online.compare.days",
+    "validate_facility": "facility.compare",
+    "what_if": "bag.pricing.what_if",
+    "with_one_more": "bag.pricing.one_more",
+    "write": "instances:write_instance",
+    "write_allocation": "facility.files",
+    "write_certificate": "bag.certificate.files",
+    "write_clusters_schedule": "online.schedule",
+    "write_day_schedule": "online.schedule",
+    "write_proof": "facility.certificate.files",
+    "write_schedule": "bag.files",
 }
 
 _PARTS: Final = ("heuristics", "simulation")  # loaded on use as a whole: lpsched.heuristics.register

@@ -1,50 +1,55 @@
-"""Check what was made of an instance of any kind: schedules and allocations, certificates and proofs.
-
-audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
-examined_allocation
-           one allocation file of a facility
-
-There is no solver anywhere near.
-"""
+"""Check files that were made for an instance of any kind: schedules, allocations, certificates, proofs."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.certificate import arrivals, boxes
-from lpsched.certificate.claim import FORMATS, check
-from lpsched.certificate.fixed_point import rounded_down, rounded_up
+from lpsched.bag import verify as bag
+from lpsched.bag.certificate.claim import FORMATS, check
+from lpsched.bag.certificate.files import certificate_from_dict
+from lpsched.bag.files import read_rows, schedule_from_dict
+from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError
-from lpsched.files.allocations import allocation_from_dict
-from lpsched.files.certificates import certificate_from_dict
-from lpsched.files.cluster_schedules import read_clusters_schedule
-from lpsched.files.day_certificates import day_certificate_from_dict
-from lpsched.files.day_schedules import read_day_schedule
-from lpsched.files.documents import read_document
-from lpsched.files.proofs import proof_from_dict
-from lpsched.files.rows import SUFFIXES
-from lpsched.files.schedules import schedule_from_dict
-from lpsched.files.task_rows import read_rows
-from lpsched.instance.clusters import Clusters
-from lpsched.instance.day import Day
-from lpsched.instance.facility import Facility
-from lpsched.result.audit import Audit, Checked
-from lpsched.result.facility_facts import UNIT as REWARD_UNIT
-from lpsched.result.provenance import version_of_lpsched
-from lpsched.verify import clusters as many_nodes
-from lpsched.verify import day as days
-from lpsched.verify import facility as facilities
-from lpsched.verify.bag import Examined, examine
-from lpsched.verify.tasks import gather
+from lpsched.facility import verify as facilities
+from lpsched.facility import verify as facility
+from lpsched.facility.certificate import boxes
+from lpsched.facility.certificate.files import proof_from_dict
+from lpsched.facility.files import allocation_from_dict
+from lpsched.facility.model import Facility
+from lpsched.facility.result import UNIT as REWARD_UNIT
+from lpsched.io.documents import read_document
+from lpsched.io.rows import SUFFIXES
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.provenance import version_of_lpsched
+from lpsched.online.certificate import claim as arrivals
+from lpsched.online.certificate.files import day_certificate_from_dict
+from lpsched.online.clusters import Clusters
+from lpsched.online.day import Day
+from lpsched.online.result.policy import facts_of
+from lpsched.online.schedule import read_clusters_schedule, read_day_schedule
+from lpsched.online.verify import clusters, day
+from lpsched.online.verify import clusters as many_nodes
+from lpsched.online.verify import day as days
+from lpsched.units import bound_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.files.documents.document import Document
-    from lpsched.instance import Bag
-    from lpsched.verify.clusters import ExaminedClusters
-    from lpsched.verify.day import ExaminedDay
+    from lpsched.bag.model import Bag
+    from lpsched.io.documents import Document
+    from lpsched.online.verify.clusters import ExaminedClusters
+    from lpsched.online.verify.day import ExaminedDay
+
+
+# Check what was made of an instance of any kind: schedules and allocations, certificates and proofs.
+#
+# audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
+# examined_allocation
+#            one allocation file of a facility
+#
+# There is no solver anywhere near.
 
 
 def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
@@ -157,3 +162,132 @@ def _certificate(bag: Bag, name: str, document: Document) -> Checked:
         measured=None,
         reasons=verdict.reasons,
     )
+
+
+# What an audit returns: each certificate and schedule accepted or refused, its numbers derived again.
+
+FORMAT: Final = "lpsched-verify/1"
+MOST_DIGITS: Final = 17  # tell any two doubles apart
+TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
+HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One file: a claim and what is proved of it, or a schedule or allocation with its measures."""
+
+    name: str
+    kind: str  # "certificate", "schedule"; of a facility "proof", "allocation"; or "unreadable"
+    objective: str | None
+    unit: str | None
+    claimed: float | None
+    proved: float | None
+    measured: (
+        bag.Measurement | facility.Measurement | day.DayMeasurement | clusters.ClustersMeasurement | None
+    )
+    reasons: tuple[str, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.reasons
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the file's verdict as it appears in JSON."""
+        of_bag = self.measured if isinstance(self.measured, bag.Measurement) else None
+        of_clusters = self.measured if isinstance(self.measured, clusters.ClustersMeasurement) else None
+        of_day = self.measured if isinstance(self.measured, day.DayMeasurement) else of_clusters
+        timed = of_bag if of_bag is not None else of_day
+        of_facility = self.measured if isinstance(self.measured, facility.Measurement) else None
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "accepted": self.accepted,
+            "objective": self.objective,
+            "unit": self.unit,
+            "claimed": self.claimed,
+            "proved": self.proved,
+            "makespan_seconds": None if timed is None else timed.makespan_seconds,
+            "energy_joules": None if timed is None else timed.energy_joules,
+            "profit_per_hour": None if of_bag is None else of_bag.profit_per_hour,
+            "reward_rate": None if of_facility is None else of_facility.reward_rate,
+            "power_watts": None if of_facility is None else of_facility.total_watts,
+            "utility": None if of_day is None else of_day.utility,
+            "completed": None if of_day is None else of_day.completed,
+            "dropped": None if of_day is None else of_day.dropped,
+            "cost": None if of_clusters is None else of_clusters.cost,
+            **facts_of(of_clusters),
+            "reasons": list(self.reasons),
+        }
+
+    def row(self) -> tuple[str, ...]:
+        """Return the verdict as a row of a table."""
+        verdict = "accepted" if self.accepted else "refused"
+        return (self.name, self.kind, verdict, self._claim(), self._derived())
+
+    def _claim(self) -> str:
+        return "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
+
+    def _derived(self) -> str:
+        if self.proved is not None:
+            return self._with_unit(self.proved)
+        if self.measured is None:
+            return "-"
+        if isinstance(self.measured, facility.Measurement):
+            return f"{number(self.measured.reward_rate)} reward/second, {number(self.measured.total_watts)} W"
+        seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
+        parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
+        if isinstance(self.measured, day.DayMeasurement | clusters.ClustersMeasurement):
+            parts.insert(0, _earned(self.measured))
+        return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
+
+    def _with_unit(self, value: float) -> str:
+        return self._digits(value) if self.unit is None else f"{self._digits(value)} {self.unit}"
+
+    def _digits(self, value: float) -> str:
+        """Write claim and proof alike, with as many digits as it takes to tell them apart."""
+        near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
+        digits = 6
+        while (
+            near
+            and digits < MOST_DIGITS
+            and self._text(self.claimed, digits) == self._text(self.proved, digits)
+        ):
+            digits += 1
+        return self._text(value, digits)
+
+    def _text(self, bound: float | None, digits: int) -> str:
+        """Write a bound, claimed or proved, so that it never looks better than it is."""
+        return bound_text(bound, upper=self.objective not in TO_MINIMISE, digits=digits)
+
+
+def _earned(measured: day.DayMeasurement | clusters.ClustersMeasurement) -> str:
+    cost = measured.cost if isinstance(measured, clusters.ClustersMeasurement) else None
+    return f"utility {number(measured.utility)}" if cost is None else f"cost {number(cost)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The verdicts on all files."""
+
+    instance_name: str
+    instance_hash: str
+    lpsched: str
+    files: tuple[Checked, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every file is accepted."""
+        return all(each.accepted for each in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched verify --json` prints; its keys are stable."""
+        return {
+            "format": FORMAT,
+            "lpsched": self.lpsched,
+            "instance": {"name": self.instance_name, "hash": self.instance_hash},
+            "files": [each.to_dict() for each in self.files],
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, [each.row() for each in self.files])

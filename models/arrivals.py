@@ -26,7 +26,7 @@ from models.front import solve
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.instance.day import Day
+    from lpsched.online.day import Day
 
 
 HAIR: Final = 1e-9  # seconds: so much is rounding, and "just before" is so much before

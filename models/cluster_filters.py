@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Mask
-    from lpsched.instance.cluster_arrays import ClusterArrays
+    from lpsched.model.arrays import Mask
+    from lpsched.online.arrays import ClusterArrays
     from models.cluster_nodes import PlainNodes
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.instance.cluster_arrays import ClusterArrays
+    from lpsched.online.arrays import ClusterArrays
 
 
 class Held(NamedTuple):
@@ -78,7 +78,7 @@ class PlainNodes:
 
 
 class PlainDraft:
-    """An answer in the making, with the names of `lpsched/simulation/clusters/draft.py`."""
+    """An answer in the making, with the names of `lpsched/online/nodes/state.py`."""
 
     def __init__(  # noqa: PLR0913 - options are keyword-only
         self,

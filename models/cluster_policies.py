@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.simulation.clusters.state import Placement
+from lpsched.online.nodes.state import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.simulation.clusters.state import ClusterState
+    from lpsched.online.nodes.state import ClusterState
 
 
 class Choice(NamedTuple):

@@ -10,7 +10,7 @@ In every second, each node of each cluster is asked who runs on it. What counts 
     busy        node-seconds in the period
 
 A task in a period of which only completed tasks count has all its seconds in the period, or none. The twin of
-`lpsched/verify/clusters.py`, which knows neither seconds nor nodes.
+`lpsched/online/verify/clusters.py`, which knows neither seconds nor nodes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters, Kind
-    from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
+    from lpsched.online.clusters import Clusters, Kind
+    from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 
 
 @dataclass

@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lpsched.instance.cluster_arrays import cluster_arrays
+from lpsched.online.arrays import cluster_arrays
 from models.cluster_filters import offered
 from models.cluster_nodes import Held, PlainDraft, PlainNodes
 from models.day_mapping import pieces_of
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from lpsched.instance.clusters import Clusters
-    from lpsched.simulation.clusters.options import ClusterOptions
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.nodes.options import ClusterOptions
 
     Plain = Callable[[PlainDraft, np.random.Generator], None]
 

@@ -19,7 +19,7 @@ from models.arrivals import HAIR, Optimum, Start, optimum
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.instance.clusters import Clusters, Kind
+    from lpsched.online.clusters import Clusters, Kind
 
 
 def most_earned(clusters: Clusters, edges: Sequence[float]) -> Optimum:

@@ -22,8 +22,8 @@ from scipy.special import stdtrit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.bench import Bench
-    from lpsched.instance.setting import Sample
+    from lpsched.measure.bench import Bench
+    from lpsched.measure.measurements import Sample
 
 M, C = "memory-companion", "compute-companion"
 Clocks = tuple[float | None, ...]

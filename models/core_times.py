@@ -25,7 +25,7 @@ from models.facility import mixed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.facility import Facility
+    from lpsched.facility.model import Facility
 
 Cores = list[list[tuple[int, int]]]  # of each core: task type and column of the tables of what it may run
 

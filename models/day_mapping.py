@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.simulation.state import State
-from lpsched.simulation.system import system_of
+from lpsched.online.arrays import day_arrays
+from lpsched.online.simulate.engine import system_of
+from lpsched.online.simulate.state import State
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
-    from lpsched.simulation.options import SimulationOptions
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
+    from lpsched.online.simulate.options import SimulationOptions
 
 
 def pieces_of(day: Day | Clusters) -> list[tuple[float, float, float, float]]:

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.simulation.state import Assignments
+from lpsched.online.simulate.state import Assignments
 from models.day_mapping import MappingEvents
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
-    from lpsched.simulation.options import SimulationOptions
-    from lpsched.simulation.policy import Policy
+    from lpsched.online.day import Day
+    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.state import Policy
 
 
 @dataclass

@@ -24,7 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.facility import Facility
+    from lpsched.facility.model import Facility
 
 Pattern = tuple[tuple[int, int], ...]  # task type and column of each busy core
 

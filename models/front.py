@@ -30,7 +30,8 @@ from models.whole_tasks import Pair, shortest, usable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance import Bag, Table
+    from lpsched.bag.model import Bag
+    from lpsched.model.table import Table
 
 OPTIMAL: Final = 1  # what PuLP 3 returns, and the status in what PuLP 4 returns
 TOLERANCES: Final = (1e-10, 1e-9, 1e-8, 1e-7)  # the first with which HiGHS finds an answer

@@ -18,7 +18,7 @@ import pulp
 from models.whole_tasks import shortest
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 OPTIMAL: Final = 1  # what PuLP 3 returns, and the status in what PuLP 4 returns
 

@@ -19,7 +19,7 @@ import pulp
 from models.front import solve
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
+    from lpsched.online.day import Day
 
 
 def most_utility(day: Day, joules: float) -> float:

@@ -25,7 +25,7 @@ from models.whole_tasks import Pair
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 Pattern = dict[Pair, int]
 

@@ -20,15 +20,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from lpsched.simulation.state import Assignment
+from lpsched.online.simulate.state import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from lpsched.instance.array_types import Floats
-    from lpsched.simulation.state import State
+    from lpsched.model.arrays import Floats
+    from lpsched.online.simulate.state import State
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from models.front import FIT, PASSES, SMALLEST, Split, cap_watts, cells, least, 
 from models.whole_tasks import Pair, shortest
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 JOULES_PER_KWH: Final = 3.6e6
 SECONDS_PER_HOUR: Final = 3600.0

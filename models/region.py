@@ -15,7 +15,7 @@ import pulp
 from models.front import cells, solve, write_rows
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 
 def support(bag: Bag, joules_weight: float, seconds_weight: float) -> float:

@@ -16,7 +16,7 @@ from models.front import cells
 from models.profit import best_rate
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 
 def rate_at_electricity(bag: Bag, per_kwh: float) -> float:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 Pair: TypeAlias = tuple[int, int, int]  # task type i, machine type j, P-state k
 

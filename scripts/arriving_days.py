@@ -21,25 +21,24 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.compare.simulations import simulate
-from lpsched.display import number
-from lpsched.formulations.naive_arrivals import naive_utility
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.generate.trials import another_day
-from lpsched.instance.day import Day
-from lpsched.pipeline.arrivals import arrival_bound, cluster_bound
-from lpsched.result.confidence import Estimate, estimate_of
-from lpsched.result.policy_columns import shown, shown_share
-from lpsched.simulation.options import SimulationOptions
+from lpsched.model.status import Estimate, estimate_of
+from lpsched.online.bound.no_waiting import naive_utility
+from lpsched.online.bound.solve import arrival_bound, cluster_bound
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.day import Day
+from lpsched.online.result.policy import shown, shown_share
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.units import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lpsched.instance.clusters import Clusters
-    from lpsched.simulation.clusters.options import ClusterOptions
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.nodes.options import ClusterOptions
 
 FIGURES: Final = Path(__file__).parent.parent / "docs" / "figures"
 NAIVE: Final = "naive"

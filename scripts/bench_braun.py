@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.files.etc import read_etc
+from lpsched.bag.questions import Makespan
+from lpsched.bag.recovery.makespan import shorten
+from lpsched.bag.recovery.rounding import place, round_shares
+from lpsched.bag.verify import examine
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.objectives import Makespan
-from lpsched.recovery.lpt import place
-from lpsched.recovery.makespan import shorten
-from lpsched.recovery.rounding import round_shares
-from lpsched.verify.bag import examine
-from lpsched.watch import Watch
+from lpsched.traces.etc import read_etc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,21 +21,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.cluster_rehearsals import rehearse
-from lpsched.compare.simulations import simulate
-from lpsched.files.swf import read_swf
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.simulation.clusters.engine import simulate_clusters
-from lpsched.simulation.clusters.options import ClusterOptions
-from lpsched.simulation.clusters.policy import ClusterPolicy
-from lpsched.simulation.clusters.registry import cluster_policy
-from lpsched.traces.swf import clusters_of_swf
+from lpsched.online.cluster_policies import cluster_policy
+from lpsched.online.compare.cluster_stage import rehearse
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.nodes.engine import simulate_clusters
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterPolicy
+from lpsched.traces.swf import read_swf
+from lpsched.traces.swf_jobs import clusters_of_swf
 from models.cluster_policies import OBJECTIVES, highest_first
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
-    from lpsched.schedule.clusters import ClustersSchedule
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.schedule import ClustersSchedule
 
 TASKS: Final = 5_000
 GIGAJOULES: Final = 12.0

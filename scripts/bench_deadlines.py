@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.questions import Makespan, ask
+from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import solve
-from lpsched.pipeline.objectives import Makespan
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.solvers import default_solver
+from lpsched.lp.solvers import default_solver
+from lpsched.model.table import Table
 from scripts.bench_tight import paper_bag
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import statistics
 import time
 from typing import Final
 
-from lpsched.pipeline import solve
+from lpsched.bag.solve import solve
 from scripts.bench_tight import paper_bag
 
 TASKS: Final = (1, 3, 10, 30, 100)  # a machine

@@ -18,30 +18,26 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.fronts import compare_fronts as compared
-from lpsched.evolve.bag_problem import BagProblem
-from lpsched.evolve.bag_scores import BagScorer
-from lpsched.evolve.day_problem import DayProblem
-from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.evolving import SEEDS, Evolving
-from lpsched.evolve.task_breeding import random_genes
-from lpsched.evolve.task_front import SIZE, warm_up
-from lpsched.files.bags import read_bag
-from lpsched.files.days import read_day
+from lpsched.bag import verify as verify_bag
+from lpsched.bag.compare.fronts import compare_fronts as compared
+from lpsched.bag.evolve import BagProblem, BagScorer, to_schedule
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.evolve.breeding import random_genes
+from lpsched.evolve.nsga2 import SIZE, warm_up
+from lpsched.evolve.running import SEEDS, Evolving
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.pipeline import front
-from lpsched.schedule.bag_genes import to_schedule
-from lpsched.schedule.day_genes import to_day_schedule
-from lpsched.verify import bag as verify_bag
-from lpsched.verify import day as verify_day
+from lpsched.online.evolve import DayProblem, DayScorer, to_day_schedule
+from lpsched.online.files import read_day
+from lpsched.online.verify import day as verify_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance import Bag
-    from lpsched.result.front import Point
-    from lpsched.result.front_entry import FrontEntry
-    from lpsched.schedule.bag import Schedule
+    from lpsched.bag.exact_front import Point
+    from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import Schedule
+    from lpsched.evolve.fronts import FrontEntry
 
 INSTANCES: Final = Path(__file__).parent.parent / "instances"
 DAY: Final = INSTANCES / "utility-4000.yaml"

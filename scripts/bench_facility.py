@@ -16,14 +16,14 @@ from typing import Final
 
 import numpy as np
 
+from lpsched.cancellation import Watch
+from lpsched.facility.air import even_outlets, heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.proofs import proof_of
 from lpsched.generate.facility import generate_facility
-from lpsched.heat import even_outlets, heat_map
-from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.facility_proofs import proof_of
-from lpsched.search.fixed_outlets import best_at
-from lpsched.search.outlet_temperatures import best_outlets
-from lpsched.watch import Watch
 
 
 @dataclass(frozen=True)

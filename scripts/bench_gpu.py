@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.formulations.choices import Pairs
-from lpsched.lp.devices import Device, array_module
+from lpsched.bag.column_generation import Pairs
+from lpsched.cancellation import Watch
+from lpsched.lp.program import Device, array_module
 from lpsched.lp.soft_prices import CLOSE, climb
-from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

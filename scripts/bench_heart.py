@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Any, Final
 import highspy
 import numpy as np
 
-from lpsched.files.bags import read_bag
-from lpsched.formulations import front, profit
-from lpsched.formulations.scales import scales_of
-from lpsched.instance.terms import Terms
+from lpsched.bag import front, profit
+from lpsched.bag.exact_front import front as whole_front
+from lpsched.bag.files import read_bag
+from lpsched.bag.questions import price_at_ratio
+from lpsched.bag.relaxation import scales_of
+from lpsched.bag.search.frontier import frontier
+from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms
 from lpsched.lp.highs import HighsSolver, pass_program
 from lpsched.lp.pulp import PulpSolver
-from lpsched.pipeline import front as whole_front
-from lpsched.pipeline import solve
-from lpsched.pipeline.questions import price_at_ratio
-from lpsched.search.frontier import frontier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
     from lpsched.lp.program import LinearProgram
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -46,8 +46,8 @@ MEMORY: Final = """
 import resource, sys
 sys.path.insert(0, {root!r})
 from scripts.bench_heart import scaled, priced
-from lpsched.pipeline import front as whole_front
-from lpsched.pipeline import solve
+from lpsched.bag.exact_front import front as whole_front
+from lpsched.bag.solve import solve
 bag = scaled(priced(), tasks={tasks}, machines={machines})
 solve(bag)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.heuristics import heuristic
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.schedule import Schedule
+from lpsched.bag.verify import measure
 from lpsched.errors import InstanceError
-from lpsched.files.etc import read_etc
-from lpsched.heuristics import heuristic
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.schedule.bag import Schedule
-from lpsched.verify.bag import measure
+from lpsched.model.table import Table
+from lpsched.traces.etc import read_etc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 import highspy
 import numpy as np
 
-from lpsched.certificate.bounds import Prover
-from lpsched.formulations import front, profit
-from lpsched.formulations.scales import scales_of
+from lpsched.bag import front, profit
+from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.proving import screen_of
+from lpsched.bag.questions import OBJECTIVES
+from lpsched.bag.relaxation import scales_of
+from lpsched.bag.solve import solve
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.lp.highs import HighsSolver, pass_program
-from lpsched.pipeline import solve
-from lpsched.pipeline.objectives import OBJECTIVES
-from lpsched.pipeline.screening import screen_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
     from lpsched.lp.program import LinearProgram
 
 METHODS: Final = ("simplex", "ipm")

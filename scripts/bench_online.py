@@ -20,23 +20,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.policies import offline_schedule
-from lpsched.compare.rehearsals import rehearse
-from lpsched.compare.simulations import simulate
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.pipeline.arrivals import arrival_bound
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import ADAPTIVE, POLLED, SimulationOptions
-from lpsched.simulation.policy import Policy
-from lpsched.simulation.registry import policy
-from lpsched.verify.day import examine
+from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.online.bound.solve import arrival_bound
+from lpsched.online.compare.day_stage import offline_schedule, rehearse
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.policies import policy
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import ADAPTIVE, POLLED, SimulationOptions
+from lpsched.online.simulate.state import Policy
+from lpsched.online.verify.day import examine
 from models.day_simulation import simulate as simulate_plainly
 from models.policies import per_time, two_stage
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
-    from lpsched.schedule.day import DaySchedule
+    from lpsched.online.day import Day
+    from lpsched.online.schedule import DaySchedule
     from models.day_simulation import PlainDay
 
 NAME: Final = "max-max-upt"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import yaml
 
-from lpsched.files.bags import read_bag, write_bag
-from lpsched.files.instance_files import TableForm
+from lpsched.bag.files import read_bag, write_bag
 from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.io.instance_files import TableForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
-from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.task_front import evolve_front
-from lpsched.generate.data_sets import chapter_7
-from lpsched.heuristics.arrivals import heuristic_for_days, names_for_days
-from lpsched.risk.options import RiskOptions
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.model.risk import RiskOptions
+from lpsched.online.evolve import DayProblem, DayScorer, SampledDayScorer
+from lpsched.online.heuristics import heuristic_for_days, names_for_days
+from scripts.figures.data_sets import chapter_7
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.evolve.scoring import Scorer
-    from lpsched.schedule.genes import TaskPopulation
+    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.problem import Scorer
 
 PAPER = "the paper: 50 for a whole run (over 100 hours against under 2)"
 REPEATS = 5

@@ -23,13 +23,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.files.bags import read_bag
-from lpsched.pipeline import price_curve
+from lpsched.bag.files import read_bag
+from lpsched.bag.pricing.price_curve import price_curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 ROOT: Final = Path(__file__).parent.parent
 STUDY: Final = ROOT / "scripts" / "studies" / "profit-2.yaml"

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.solve import solve
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.pipeline import solve
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 TASKS: Final = (1, 3, 10, 30, 100)  # a machine
 MACHINES: Final = (40,) * 9

@@ -23,7 +23,7 @@ from tests.property.claims import drawn_bag, false_counts, false_curve, false_pr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.instance import Bag
+    from lpsched.bag.model import Bag
 
 EFFORTS = ("fast", "balanced")
 TIGHT = 20  # every so manieth case

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.case_curves import Curve, CurvePanel, curves_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import DROPPING, GIGA, Case, Runs, chapter_3, of, tell
+from scripts.figures.case_curves import Curve, CurvePanel, curves_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
-from lpsched.simulation.options import SimulationOptions
+from lpsched.io.pictures import write_picture
+from lpsched.online.simulate.options import SimulationOptions
 from scripts.arriving_days import (
     CHAPTER_2,
     TITLES,
@@ -20,6 +19,7 @@ from scripts.arriving_days import (
     tell,
     trials_in_words,
 )
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 THRESHOLDS: Final = (0.0, 0.05, 0.5, 1.5, 3.0, 5.0)
 BEST: Final = 1.5

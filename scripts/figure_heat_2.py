@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.rewards import MethodReward, reward_bars_picture
-from lpsched.result.confidence import Estimate, estimate_of
+from lpsched.io.pictures import write_picture
+from lpsched.model.status import Estimate, estimate_of
+from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
 from scripts.heat_runs import FIGURES, TITLES, Runs, lines
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from lpsched import allocate, facility
-from lpsched.files.facilities import read_facility
-from lpsched.files.pictures import write_picture
-from lpsched.reports.core_shares import core_shares_picture
+from lpsched.facility.files import read_facility
+from lpsched.io.pictures import write_picture
+from lpsched.report.figures.cores import core_shares_picture
 from scripts.heat_runs import FIGURES
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lpsched.simulation.clusters.options import PER_RESOURCE
+from lpsched.online.nodes.options import PER_RESOURCE
 from scripts.parallel_days import OWN, PRINTED
 from scripts.parallel_figures import draw_policies
 

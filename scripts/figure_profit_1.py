@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.reports.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
+from lpsched.io.pictures import write_picture
+from lpsched.units import number
+from scripts.figures.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
 from scripts.profit_figures import Money, Runs, arguments, percent, points_of, schedule_of, tell
 
 OURS: Final = "balanced"

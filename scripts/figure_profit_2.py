@@ -6,13 +6,13 @@ import statistics
 import sys
 from typing import TYPE_CHECKING, Final
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.reports.distributions import Violin, ViolinPanel, distributions_picture
+from lpsched.io.pictures import write_picture
+from lpsched.units import number
+from scripts.figures.distributions import Violin, ViolinPanel, distributions_picture
 from scripts.profit_figures import Runs, arguments, percent, tell
 
 if TYPE_CHECKING:
-    from lpsched.result.study_run import StudyRun
+    from lpsched.studies.lines import StudyRun
 
 METHODS: Final = {"lp": "the paper's: rounded, longest tasks first", "balanced": "ours: loads evened out"}
 SIZE: Final = "tasks_per_machine"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.reports.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
+from lpsched.io.pictures import write_picture
+from lpsched.units import number
+from scripts.figures.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
 from scripts.profit_figures import Money, Runs, arguments, is_among, points_of, schedule_of, tell
 
 if TYPE_CHECKING:
-    from lpsched.result.front import Point
+    from lpsched.bag.exact_front import Point
 
 
 def main(given: list[str] | None = None) -> None:

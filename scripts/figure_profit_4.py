@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.reports.profit_curves import ProfitCurve, profit_curves_picture
+from lpsched.io.pictures import write_picture
+from lpsched.units import number
+from scripts.figures.profit_curves import ProfitCurve, profit_curves_picture
 from scripts.profit_figures import SAME, Money, Runs, arguments, points_of, tell
 
 DIRECT: Final = "directly: the bound, proved"

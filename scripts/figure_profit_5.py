@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.reports.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture
+from lpsched.io.pictures import write_picture
+from lpsched.units import number
+from scripts.figures.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture
 from scripts.profit_figures import Money, Runs, arguments, points_of, tell
 
 

@@ -10,9 +10,8 @@ import argparse
 from statistics import fmean
 from typing import Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
-from lpsched.simulation.options import SimulationOptions
+from lpsched.io.pictures import write_picture
+from lpsched.online.simulate.options import SimulationOptions
 from scripts.arriving_days import (
     BATCH_ONES,
     CHAPTER_2,
@@ -30,6 +29,7 @@ from scripts.arriving_days import (
     tell,
     trials_in_words,
 )
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 NAIVE_TRIALS: Final = 50
 PRINTED_NAIVE: Final = {33_000: 65_051, 50_000: 98_708}

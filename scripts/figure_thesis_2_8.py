@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
-from lpsched.simulation.options import SimulationOptions
+from lpsched.io.pictures import write_picture
+from lpsched.online.simulate.options import SimulationOptions
 from scripts.arriving_days import (
     Case,
     Runs,
@@ -18,6 +17,7 @@ from scripts.arriving_days import (
     tell,
     trials_in_words,
 )
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 MINUTE: Final = 60.0
 TRIGGERS: Final = {  # arrivals, minutes

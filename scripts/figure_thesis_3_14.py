@@ -6,10 +6,10 @@ of the usual environment in all three, as in print.
 
 from __future__ import annotations
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import TITLES, Case, Runs, arguments, of, tell, trials_in_words
 from scripts.constrained_days import PLAIN, WEIGHTED, constrained, energy_constraint, weighted
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 AFFINITIES = ("low", "example", "high")
 SOME_LENIENCIES = (0.5, 0.75, 1.0, 1.5)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import BOUND, TITLES, Case, Runs, arguments, of, share, tell, trials_in_words
 from scripts.constrained_days import (
     LENIENCIES,
@@ -20,11 +19,12 @@ from scripts.constrained_days import (
     energy_constraint,
     weighted,
 )
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 if TYPE_CHECKING:
     import argparse
 
-    from lpsched.result.confidence import Estimate
+    from lpsched.model.status import Estimate
 
 OURS: Final = "prices"
 FEW_LENIENCIES: Final = (0.75, 1.5)

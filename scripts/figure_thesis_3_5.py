@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.case_curves import Curve, CurvePanel, curves_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import GIGA, TITLES, Runs, arguments, best_place, of, scaled, tell, trials_in_words
 from scripts.constrained_days import WEIGHTS, constrained, energy_constraint, weighted
+from scripts.figures.case_curves import Curve, CurvePanel, curves_picture
 
 POLICIES = ("weighted-util", "weighted-upt")
 

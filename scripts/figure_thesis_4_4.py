@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import Case, Runs, arguments, chapter_4, of, share, tell, trials_in_words
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 from scripts.polled_days import GROUPS, NAMES, WAYS, case
 
 

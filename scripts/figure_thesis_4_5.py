@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import Runs, arguments, scaled, share, tell, trials_in_words
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 from scripts.polled_days import NAMES, case
 
 PRIORITIES = {"low": "priority 1", "critical": "priority 8"}

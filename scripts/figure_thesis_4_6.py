@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.case_curves import Curve, CurvePanel, curves_picture
+from lpsched.io.pictures import write_picture
 from scripts.arriving_days import Runs, arguments, of, tell, trials_in_words
+from scripts.figures.case_curves import Curve, CurvePanel, curves_picture
 from scripts.polled_days import WAYS, case
 
 NAME = "max-max-util"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lpsched.display import number
-from lpsched.files.pictures import write_picture
-from lpsched.generate.data_sets import chapter_5
-from lpsched.reports.day_fronts import NamedFront, peak_picture
-from lpsched.result.day_front import peak_of
+from lpsched.io.pictures import write_picture
+from lpsched.online.result.fronts import peak_of
+from lpsched.report.figures.day_fronts import NamedFront, peak_picture
+from lpsched.units import number
+from scripts.figures.data_sets import chapter_5
 from scripts.thesis_fronts import arguments, evolved_days
 
 

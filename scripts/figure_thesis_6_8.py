@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lpsched.generate.data_sets import chapter_6_second
+from scripts.figures.data_sets import chapter_6_second
 from scripts.thesis_fronts import draw_machines
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from lpsched.reports.fuzzy_fronts import fuzzy_front_picture
+from lpsched.report.figures.day_fronts import fuzzy_front_picture
 from scripts.uncertain_fronts import main
 
 if __name__ == "__main__":

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.affinity import Affinity
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.heterogeneity import affinity, homogeneity
+from lpsched.bag.overview import affinity, homogeneity
+from lpsched.generate.day import Affinity, EsscOptions, essc_day
+from lpsched.online.arrays import day_arrays
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats
+    from lpsched.model.arrays import Floats
 
 PRINTED: Final = {"example": "0.082 to 0.091", "low": "< 1e-15", "high": "0.14 to 0.18"}
 TASKS: Final = 100  # of which the tables know nothing

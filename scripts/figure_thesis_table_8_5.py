@@ -11,10 +11,10 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.instance.measurements import Saving
-from lpsched.reports.measured_words import in_counts, share_text
-from lpsched.reports.savings_picture import savings_picture
+from lpsched.io.pictures import write_picture
+from lpsched.measure.measurements import Saving
+from lpsched.report.figures.savings import savings_picture
+from lpsched.report.measured_tables import in_counts, share_text
 
 MHZ: Final = 3400.0
 ALONE: Final = {"canneal": 7873.0, "streamcluster": 22636.0, "blackscholes": 9347.0, "bodytrack": 9583.0}

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched import allocate, facility
-from lpsched.display import number
 from lpsched.errors import LpschedError
-from lpsched.files.pictures import write_picture
 from lpsched.generate.facility import generate_facility
-from lpsched.reports.rewards import RewardCurve, reward_over_time_picture
+from lpsched.io.pictures import write_picture
+from lpsched.report.figures.rewards import RewardCurve, reward_over_time_picture
+from lpsched.units import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched import Facility
-    from lpsched.result.facility_method import Moment
-    from lpsched.verify.facility import Measurement
+    from lpsched.facility.result import Moment
+    from lpsched.facility.verify import Measurement
 
 BLIND: Final = "-blind"
 APART: Final = 1.1  # times the seconds

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.files.bags import as_dict
-from lpsched.files.cluster_tasks import cluster_columns
-from lpsched.files.clusters import clusters_as_dict
-from lpsched.files.days import day_as_dict
-from lpsched.files.facilities import as_dict as facility_as_dict
-from lpsched.files.instance_files import TableForm, yaml_text
-from lpsched.files.matrices import write_npz
-from lpsched.files.task_columns import csv_bytes, day_columns
-from lpsched.files.writing import write_files
+from lpsched.bag.files import as_dict
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.facility.files import as_dict as facility_as_dict
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
-from lpsched.generate.data_sets import (
+from lpsched.generate.facility import generate_facility
+from lpsched.io.content import write_files
+from lpsched.io.instance_files import TableForm, yaml_text
+from lpsched.io.matrices import write_npz
+from lpsched.model.table import Table
+from lpsched.online.files import cluster_columns, clusters_as_dict, csv_bytes, day_as_dict, day_columns
+from scripts.figures.data_sets import (
     CLUSTERS_SEED,
     DAY_SEEDS,
     ENERGY_SEED,
@@ -39,13 +39,11 @@ from lpsched.generate.data_sets import (
     small_chapter_3,
     small_jobs_paper,
 )
-from lpsched.generate.desktop import desktop_bag
-from lpsched.generate.facility import generate_facility
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from scripts.figures.desktop import desktop_bag
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
 
 PROFIT_SEED: Final = 2014
 VIDEO_SEED: Final = 30
@@ -212,7 +210,7 @@ ESSC: Final = f"""\
 types: a day of chapter 2 of Friese's thesis of 2015, whose own matrices are not public.
 Coefficient-of-variation method, 17 of 100 task types special-purpose; waves and bursts of arrivals;
 utility by appendices B, C and D. What counts is a task that ends in the 24 hours. Seed {ESSC_SEED},
-made by `lpsched generate day --tasks 33000 --seed {ESSC_SEED}`: lpsched/generate/essc.py has the
+made by `lpsched generate day --tasks 33000 --seed {ESSC_SEED}`: lpsched/generate/day.py has the
 details, `made_by` below the options, and trials are drawn from them. The tasks are in the .csv beside
 this file."""
 ENERGY: Final = f"""\

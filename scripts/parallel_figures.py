@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.files.pictures import write_picture
-from lpsched.reports.case_curves import Curve, CurvePanel, curves_picture
-from lpsched.reports.policy_rows import Marks, RowPanel, policy_rows_picture
-from lpsched.simulation.clusters.options import PER_RESOURCE, PER_TASK
+from lpsched.io.pictures import write_picture
+from lpsched.online.nodes.options import PER_RESOURCE, PER_TASK
 from scripts.arriving_days import BOUND, Runs, arguments, best_place, of, share, tell, trials_in_words
+from scripts.figures.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 from scripts.parallel_days import (
     COMPARED,
     CONSTRAINT,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from lpsched.result.confidence import Estimate
+    from lpsched.model.status import Estimate
     from scripts.arriving_days import Case
     from scripts.parallel_days import Filter, Kind
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.simulation.options import ADAPTIVE, POLLED, QUEUED, SimulationOptions
+from lpsched.online.simulate.options import ADAPTIVE, POLLED, QUEUED, SimulationOptions
 from scripts.arriving_days import Case, chapter_4
 
 GROUPS: Final = {

@@ -12,20 +12,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.display import number
-from lpsched.files.bags import read_bag
-from lpsched.files.studies import read_study
-from lpsched.files.study_lines import lines_of, read_runs
-from lpsched.result.front import Point
+from lpsched.bag.exact_front import Point
+from lpsched.bag.files import read_bag
+from lpsched.studies.lines import lines_of, read_runs
 from lpsched.studies.local_crew import LocalCrew
-from lpsched.studies.running import run_study
-from lpsched.studies.serial_crew import SerialCrew
+from lpsched.studies.running import SerialCrew, run_study
+from lpsched.studies.study import read_study
+from lpsched.units import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lpsched.instance import Bag
-    from lpsched.result.study_run import StudyRun
+    from lpsched.bag.model import Bag
+    from lpsched.studies.lines import StudyRun
 
 ROOT: Final = Path(__file__).parent.parent
 STUDIES: Final = ROOT / "scripts" / "studies"

@@ -8,21 +8,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.compare.day_fronts import area_ratios, compare_day_fronts
-from lpsched.compare.fronts import compare_fronts
-from lpsched.compare.machines import machine_points
-from lpsched.display import number, percent
-from lpsched.evolve.evolving import Evolving
-from lpsched.files.pictures import write_picture
-from lpsched.reports.day_fronts import NamedFront, Panel, populations_picture
-from lpsched.reports.fronts import front_picture
-from lpsched.reports.machine_bars import machine_picture
+from lpsched.bag.compare.fronts import compare_fronts, machine_points
+from lpsched.evolve.running import Evolving
+from lpsched.io.pictures import write_picture
+from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
+from lpsched.report.figures.day_fronts import NamedFront, Panel, populations_picture
+from lpsched.report.figures.fronts import front_picture
+from lpsched.report.figures.machine_bars import machine_picture
+from lpsched.units import number, percent
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
-    from lpsched.instance.day import Day
-    from lpsched.result.day_front import DayFront
-    from lpsched.schedule.genes import TaskPopulation
+    from lpsched.bag.model import Bag
+    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.online.day import Day
+    from lpsched.online.result.fronts import DayFront
 
 FIGURES: Final = Path(__file__).parent.parent / "docs" / "figures"
 FIRST_POPULATIONS: Final = {  # by their names in the figures: what joins them

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.compare.fuzzy_fronts import fuzzy_front
-from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
-from lpsched.evolve.task_front import evolve_front
-from lpsched.files.pictures import write_picture
-from lpsched.generate.data_sets import chapter_7
-from lpsched.heuristics.arrivals import heuristic_for_days
-from lpsched.risk.options import RiskOptions
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.io.pictures import write_picture
+from lpsched.model.risk import RiskOptions
+from lpsched.online.compare.day_fronts import fuzzy_front
+from lpsched.online.evolve import DayProblem, SampledDayScorer
+from lpsched.online.heuristics import heuristic_for_days
+from scripts.figures.data_sets import chapter_7
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
 
-    from lpsched.instance.day import Day
-    from lpsched.result.fuzzy_front import FuzzyFront
-    from lpsched.schedule.day import DaySchedule
+    from lpsched.online.day import Day
+    from lpsched.online.result.fronts import FuzzyFront
+    from lpsched.online.schedule import DaySchedule
 
 FIGURES: Final = Path(__file__).parent.parent / "docs" / "figures"
 DROP_BELOW: Final = 0.5

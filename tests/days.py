@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.instance.utility import Interval, UtilityFunction
+from lpsched.model.table import Table
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.utility import Interval, UtilityFunction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

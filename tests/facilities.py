@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from lpsched.instance import Table
-from lpsched.instance.facility import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.model.table import Table
 from tests.documents import replaced
 from tests.support import AWKWARD, NAMES
 

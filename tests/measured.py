@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from lpsched.instance.bench import COMPANIONS
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import (
+from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,
     AdditiveCheck,
@@ -17,10 +16,12 @@ from lpsched.instance.measurements import (
     MeasuredMachine,
     Measurements,
     Meters,
+    Sample,
     Saving,
+    Setting,
     Spread,
 )
-from lpsched.instance.setting import Sample, Setting
+from lpsched.model.fields import FrozenDict
 
 PLAIN = "abcXYZ019._-"
 ODD = " :#'\"{}[],&*!|>%@`~?ü日😀"

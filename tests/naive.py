@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.instance.day import Day
-from lpsched.instance.day_arrays import day_arrays, utility
+from lpsched.online.arrays import day_arrays, utility
+from lpsched.online.day import Day
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
+    from lpsched.online.clusters import Clusters
 
 
 def naive_utility(given: Day | Clusters) -> float:

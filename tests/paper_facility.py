@@ -17,8 +17,8 @@ Above its overhead the node has 80 W: 0.4 of the time one core, 0.6 both, earns 
 
 from __future__ import annotations
 
-from lpsched.instance.facility import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.instance.table import Table
+from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.model.table import Table
 
 
 def paper_facility(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpsched.instance.clusters import Cluster, Clusters, DayTaskType, ParallelTasks
-from lpsched.instance.node_curves import NodeCurves
-from lpsched.instance.period import WHOLE
+from lpsched.online.clusters import Cluster, Clusters, DayTaskType, NodeCurves, ParallelTasks
+from lpsched.online.period import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.node_curves import Points
-    from lpsched.instance.period import Period
-    from lpsched.instance.utility import UtilityFunction
-    from lpsched.instance.waiting import WaitingCost
+    from lpsched.online.clusters import Points
+    from lpsched.online.period import Period
+    from lpsched.online.utility import UtilityFunction, WaitingCost
 
 SOUND: dict[str, Any] = {
     "format": "lpsched-clusters/1",

@@ -1,8 +1,8 @@
 """Bags and days as NSGA-II sees them, for tests that take either."""
 
-from lpsched.evolve.bag_problem import BagProblem
-from lpsched.evolve.day_problem import DayProblem
-from lpsched.instance import Bag
+from lpsched.bag.evolve import BagProblem
+from lpsched.bag.model import Bag
+from lpsched.online.evolve import DayProblem
 
 
 def problem_of(instance, drop_below=None):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.instance.period import Period
+from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.online.period import Period
 from tests.days import decaying, simple_day
 
 if TYPE_CHECKING:
-    from lpsched.instance.day import Day
-    from lpsched.result.simulation import Simulation
+    from lpsched.online.day import Day
+    from lpsched.online.result.simulation import Simulation
 
 TIMED = ("milliseconds_per_event", "seconds", "bound_seconds")
 

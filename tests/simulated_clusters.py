@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.instance.period import WHOLE, Period
-from lpsched.instance.waiting import WaitingCost
+from lpsched.online.period import WHOLE, Period
+from lpsched.online.utility import WaitingCost
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
+    from lpsched.online.clusters import Clusters
 
 
 def three_tasks(*, watts: bool = True, **period: Any) -> Clusters:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.lp.builder import LpBuilder
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.lp.program import LpBuilder
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from lpsched.lp.program import LinearProgram

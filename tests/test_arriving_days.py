@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.pipeline.arrivals import arrival_bound
-from lpsched.result.confidence import Estimate
-from lpsched.simulation.options import SimulationOptions
+from lpsched.generate.day import EsscOptions
+from lpsched.model.status import Estimate
+from lpsched.online.bound.solve import arrival_bound
+from lpsched.online.simulate.options import SimulationOptions
 from scripts import (
     arriving_days,
     bench_online,

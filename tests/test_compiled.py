@@ -11,10 +11,10 @@ import numba
 import numpy as np
 import pytest
 
-from lpsched import compiled as module
-from lpsched.compiled import compiled, compiled_inside, forget_the_unreadable, require_compiler
+from lpsched import jit as module
 from lpsched.errors import MissingExtraError
-from lpsched.evolve.facility import evolve_facility
+from lpsched.facility.genetic import evolve_facility
+from lpsched.jit import compiled, compiled_inside, forget_the_unreadable, require_compiler
 from tests.evolve.drawn import plain
 from tests.paper_facility import paper_facility
 

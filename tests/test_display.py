@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lpsched.display import bound_text, gap_text, number, share_text
+from lpsched.units import bound_text, gap_text, number, share_text
 
 ANY_NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 DIGITS = st.integers(1, 17)

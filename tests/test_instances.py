@@ -10,25 +10,24 @@ import jsonschema
 import numpy as np
 import pytest
 
-from lpsched.display import lower_text, number, upper_text
-from lpsched.files.bags import read_bag
-from lpsched.files.clusters import read_clusters
-from lpsched.files.days import read_day
-from lpsched.files.documents import read_document
-from lpsched.files.facilities import read_facility
-from lpsched.formulations.front import MAKESPAN
-from lpsched.generate.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
+from lpsched.bag.files import read_bag
+from lpsched.bag.front import MAKESPAN
+from lpsched.bag.questions import relaxed_front
+from lpsched.bag.reading import bag_schema
+from lpsched.bag.solve import solve
+from lpsched.facility.air import heat_map, inlets
+from lpsched.facility.arrays import dense, facility_arrays
+from lpsched.facility.files import read_facility
+from lpsched.facility.reading import facility_schema
 from lpsched.generate.facility import generate_facility
-from lpsched.heat import heat_map, inlets
-from lpsched.instance.cluster_arrays import cluster_arrays
-from lpsched.instance.cluster_schema import clusters_schema
-from lpsched.instance.day_schema import day_schema
-from lpsched.instance.facility_arrays import dense, facility_arrays
-from lpsched.instance.facility_schema import facility_schema
-from lpsched.instance.schema import bag_schema
-from lpsched.pipeline import solve
-from lpsched.pipeline.objectives import relaxed_front
-from lpsched.pipeline.solvers import default_solver
+from lpsched.io.documents import read_document
+from lpsched.lp.solvers import default_solver
+from lpsched.online.arrays import cluster_arrays
+from lpsched.online.cluster_reading import clusters_schema
+from lpsched.online.day_reading import day_schema
+from lpsched.online.files import read_clusters, read_day
+from lpsched.units import lower_text, number, upper_text
+from scripts.figures.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 from tests.naive import naive_utility
 

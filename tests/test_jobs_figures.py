@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from lpsched.files.swf import read_swf
 from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.pipeline.arrivals import cluster_bound
-from lpsched.simulation.clusters.options import PER_RESOURCE, PER_TASK
+from lpsched.online.bound.solve import cluster_bound
+from lpsched.online.nodes.options import PER_RESOURCE, PER_TASK
+from lpsched.traces.swf import read_swf
 from scripts import arriving_days, bench_clusters, parallel_days, parallel_figures
 from scripts.arriving_days import BOUND, Runs, day_of, ran
 from scripts.parallel_days import (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.studies import read_study
 from lpsched.studies.running import declare
+from lpsched.studies.study import read_study
 from scripts import (
     bench_studies,
     figure_profit_1,

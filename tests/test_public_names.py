@@ -24,7 +24,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_the_registry_of_heuristics_is_there_after_importing_lpsched_alone():
-    code = "import lpsched; print(lpsched.heuristics.register.__name__, 'lpsched.compare' in __import__('sys').modules)"
+    code = "import lpsched; print(lpsched.heuristics.register.__name__, 'lpsched.bag.compare' in __import__('sys').modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "register False\n"
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from lpsched.generate.data_sets import chapter_5, chapter_6_second
 from scripts import figure_thesis_5_5, thesis_fronts
+from scripts.figures.data_sets import chapter_5, chapter_6_second
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

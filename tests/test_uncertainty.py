@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lpsched.reports.fuzzy_fronts import fuzzy_front_picture
+from lpsched.report.figures.day_fronts import fuzzy_front_picture
 from scripts import bench_risk, uncertain_fronts
 from tests.days import decaying, simple_day
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from lpsched.watch import Progress, Watch
+from lpsched.cancellation import Progress, Watch
 
 
 def test_a_watch_without_a_limit_is_over_only_when_stopped():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli.console import Talk, leave, talk_of, watched
 from lpsched.cli.options import (
     Deadline,
     Effort,
@@ -18,12 +19,10 @@ from lpsched.cli.options import (
     refuse,
     require_output,
 )
-from lpsched.cli.patience import leave, watched
-from lpsched.cli.talk import Talk, talk_of
 
 if TYPE_CHECKING:
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
 
 
 def certify(
@@ -50,16 +49,16 @@ def certify(
     solver: SolverName = "highs",
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
-    from lpsched.files.bags import read_bag
-    from lpsched.files.certificates import as_dict, write_certificate
-    from lpsched.files.instances import read_instance
-    from lpsched.instance import Bag
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
-    from lpsched.pipeline import certify as certify_bag
-    from lpsched.pipeline import solver_named
-    from lpsched.reports.answers import certificate_line
-    from lpsched.result.provenance import version_of_lpsched
+    from lpsched.bag.certificate.files import as_dict, write_certificate
+    from lpsched.bag.certify import certify as certify_bag
+    from lpsched.bag.files import read_bag
+    from lpsched.bag.model import Bag
+    from lpsched.instances import read_instance
+    from lpsched.lp.solvers import solver_named
+    from lpsched.model.provenance import version_of_lpsched
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
+    from lpsched.report.answers import certificate_line
 
     require_output(output, (".json",), instance)
     read = read_instance(instance)
@@ -99,12 +98,12 @@ def certify(
 
 
 def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
-    from lpsched.certificate.arrivals import WAITING, objective_of
-    from lpsched.display import lower_text, upper_text
-    from lpsched.files.day_certificates import as_dict, write_day_certificate
-    from lpsched.instance.day import Day
-    from lpsched.pipeline.day_certificates import certify_clusters, certify_day
-    from lpsched.result.provenance import version_of_lpsched
+    from lpsched.model.provenance import version_of_lpsched
+    from lpsched.online.bound.solve import certify_clusters, certify_day
+    from lpsched.online.certificate.claim import WAITING, objective_of
+    from lpsched.online.certificate.files import as_dict, write_day_certificate
+    from lpsched.online.day import Day
+    from lpsched.units import lower_text, upper_text
 
     with watched(talk, None) as watch:
         if isinstance(instance, Day):
@@ -119,3 +118,32 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
     claim = f"{told} is proved for {instance.name}"
     talk.answer(answer, text=f"{output}: {claim}; check it with 'lpsched verify'\n")
     leave(watch, valid=True)
+
+
+# `lpsched verify`: the check that trusts nobody; it loads no solver.
+
+
+def verify(
+    context: typer.Context,
+    instance: Annotated[
+        Path,
+        typer.Argument(help="A bag, a facility, a day or clusters: a .yaml or .json file.", readable=False),
+    ],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Certificates and schedules of a bag, proofs and allocations of a facility, "
+            "or certificates and schedules of a day or of clusters.",
+            readable=False,
+        ),
+    ],
+) -> None:
+    """Check certificates, schedules, proofs and allocations, without any solver."""
+    from lpsched.auditing import audit
+    from lpsched.instances import read_instance
+    from lpsched.report.answers import audit_tables
+
+    result = audit(read_instance(instance), files)
+    talk_of(context).answer(result.to_dict(), audit_tables(result))
+    if not result.accepted:
+        raise typer.Exit(1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsched.cli.console import StoppedEarly, talk_of, watched
 from lpsched.cli.options import (
     PICTURES,
     Figure,
@@ -18,16 +19,13 @@ from lpsched.cli.options import (
     require_output,
     require_pictures,
 )
-from lpsched.cli.patience import StoppedEarly, watched
-from lpsched.cli.talk import talk_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.instance.facility import Facility
-    from lpsched.result.facility import FacilityResult
-    from lpsched.result.facility_method import MethodResult
-    from lpsched.schedule.population import Population
+    from lpsched.facility.model import Facility
+    from lpsched.facility.result import FacilityResult, MethodResult
+    from lpsched.facility.schedule import Population
 
 
 class Form(StrEnum):
@@ -38,7 +36,7 @@ class Form(StrEnum):
 
 
 class Method(StrEnum):
-    """How to allocate; ours, or one of `lpsched.compare.facility_methods.METHODS`, without loading it."""
+    """How to allocate; ours, or one of `lpsched.facility.compare.METHODS`, without loading it."""
 
     LP = "lp"
     GREEDY = "greedy"
@@ -47,7 +45,7 @@ class Method(StrEnum):
 
 
 class Start(StrEnum):
-    """What the first population holds; `lpsched.compare.facility_methods.STARTS`, without loading it."""
+    """What the first population holds; `lpsched.facility.compare.STARTS`, without loading it."""
 
     RANDOM = "random"
     GREEDY = "greedy"
@@ -103,13 +101,12 @@ def facility(
     report: Report = None,
 ) -> None:
     """Find a verified allocation under power cap and redlines, and a bound that none can pass."""
-    from lpsched.files.allocations import write_allocation
-    from lpsched.files.facilities import read_facility
-    from lpsched.files.proofs import write_proof
-    from lpsched.pipeline import facility as solve_facility
-    from lpsched.pipeline import solver_named
-    from lpsched.reports.facility import facility_tables
-    from lpsched.result.facility import FacilityResult
+    from lpsched.facility.certificate.files import write_proof
+    from lpsched.facility.files import read_facility, write_allocation
+    from lpsched.facility.result import FacilityResult
+    from lpsched.facility.solve import facility as solve_facility
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.facility import facility_tables
 
     gangs = form if form is Form.GANG else None
     _fits(method, Method.LP, {"--outlets": outlets, "--certificate": certificate, "--form": gangs})
@@ -138,7 +135,7 @@ def facility(
                 solver=solver_named(solver),
             )
         else:
-            from lpsched.compare.facility_methods import allocate
+            from lpsched.facility.compare import allocate
 
             population, keep = _saved(state, read, colocation=colocation)
             result = allocate(
@@ -174,9 +171,9 @@ def _draw(
     facility: Facility, result: FacilityResult | MethodResult, figure: Path | None, report: Path | None
 ) -> None:
     """Draw the room into a file of its own, and into a page."""
-    from lpsched.files.pictures import write_picture
-    from lpsched.files.writing import write_files
-    from lpsched.reports.facility_page import facility_page, room_of
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.html.facility import facility_page, room_of
 
     if figure is not None:
         write_picture(room_of(facility, result), figure)
@@ -199,7 +196,7 @@ def _saved(
     """Return the population to go on from, if there is one, and the function that saves it."""
     if state is None:
         return None, None
-    from lpsched.files.populations import read_population, write_population
+    from lpsched.facility.genes import read_population, write_population
 
     found = read_population(state, facility, colocation=colocation) if state.exists() else None
     return found, lambda population: write_population(population, facility, state)

@@ -1,17 +1,15 @@
-"""`lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
-
-A day has no exact front, but an envelope that no schedule passes: see `day_front.py`.
-"""
+"""What `lpsched front` is asked for, of a bag or a day."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lpsched.cli.front_asked import Asked
-from lpsched.cli.looks import require_looks
+from lpsched.cli.console import leave, talk_of, tell, watched
 from lpsched.cli.options import (
     PICTURES,
     Deadline,
@@ -19,14 +17,259 @@ from lpsched.cli.options import (
     Figure,
     PowerCap,
     Report,
+    RiskOption,
     Seed,
     SolverName,
     refuse,
     require_output,
     require_pictures,
+    risk_asked,
     words_of,
 )
-from lpsched.cli.risk_option import RiskOption, risk_asked
+from lpsched.cli.solve import Asked as Terms
+from lpsched.cli.solve import require_looks, write_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.bag.compare.front_result import FrontComparison
+    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.model import Bag
+    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.nsga2 import EvolvedFront
+    from lpsched.evolve.problem import Scorer
+    from lpsched.model.risk import RiskOptions
+    from lpsched.online.day import Day
+    from lpsched.online.result.fronts import FuzzyFront
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for, of a bag or a day."""
+
+    file: Path
+    methods: tuple[str, ...]
+    generations: int | None
+    time_limit: float | None
+    seed: int
+    seed_with: tuple[str, ...] | None
+    state: Path | None
+    figure: Path | None
+
+
+def saved(
+    state: Path | None, instance: Bag | Day
+) -> tuple[TaskPopulation | None, Callable[[TaskPopulation], object] | None]:
+    """Return the population to go on from, if there is one, and the function that saves it."""
+    if state is None:
+        return None, None
+    from lpsched.io.populations import read_task_population, write_task_population
+
+    found = read_task_population(state, instance) if state.exists() else None
+    return found, lambda population: write_task_population(population, instance, state)
+
+
+# `lpsched front BAG`: the exact energy/makespan front, and what other methods find above it.
+
+
+@dataclass(frozen=True, slots=True)
+class BagAsked:
+    """What is asked for of a bag only."""
+
+    sample: int
+    power_cap: float | None
+    deadline: float | None
+    effort: str | None  # none: the library's own
+    solver: str
+    machines: Path | None
+    report: Path | None
+    falling: bool
+
+    def efforts(self) -> dict[str, Any]:
+        """Return the effort, if one is given."""
+        return {} if self.effort is None else {"effort": self.effort}
+
+
+def front_of_bag(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
+    """Print the exact front of a bag, and what is compared with it."""
+    from lpsched.bag.exact_front import front
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import front_tables
+
+    if asked.methods:
+        _compared(context, bag, asked, of_bag)
+        return
+    with watched(talk_of(context), None) as watch:
+        exact = front(
+            bag,
+            sample=of_bag.sample,
+            power_cap=of_bag.power_cap,
+            deadline=of_bag.deadline,
+            seed=asked.seed,
+            watch=watch,
+            solver=solver_named(of_bag.solver),
+            **of_bag.efforts(),
+        )
+    _draw(bag, exact, asked.figure, of_bag)
+    _tell_timings(context, exact)
+    talk_of(context).answer(exact.to_dict(), front_tables(exact))
+    leave(watch, valid=True)
+
+
+def _compared(context: typer.Context, bag: Bag, asked: Asked, of_bag: BagAsked) -> None:
+    """Print the exact front and the methods beside it."""
+    from lpsched.bag.compare.fronts import compare_fronts
+    from lpsched.evolve.running import SEEDS, Evolving
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import comparison_tables
+
+    population, keep = saved(asked.state, bag.without_limits())
+    seeds = asked.seed_with if asked.seed_with is not None else SEEDS
+    with watched(talk_of(context), None) as watch:
+        result = compare_fronts(
+            bag,
+            asked.methods,
+            evolving=Evolving(asked.generations, asked.time_limit, seeds, population, keep),
+            seed=asked.seed,
+            watch=watch,
+            sample=of_bag.sample,
+            power_cap=of_bag.power_cap,
+            deadline=of_bag.deadline,
+            solver=solver_named(of_bag.solver),
+            **of_bag.efforts(),
+        )
+    _draw(bag, result, asked.figure, of_bag)
+    _tell_timings(context, result.front)
+    talk_of(context).answer(result.to_dict(), comparison_tables(result))
+    leave(watch, valid=result.valid)
+
+
+def _tell_timings(context: typer.Context, exact: FrontResult) -> None:
+    talk_of(context).tell_timings(exact.timings, f"{exact.provenance.solver}, {exact.solves} programs")
+
+
+def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, of_bag: BagAsked) -> None:
+    """Draw the front, and draw or write what each machine does along it."""
+    from lpsched.bag.compare.front_result import shown_front
+    from lpsched.bag.compare.fronts import machine_points
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.figures.fronts import front_picture
+    from lpsched.report.figures.machine_bars import machine_picture
+
+    if figure is not None:
+        write_picture(front_picture(result), figure)
+    if of_bag.report is not None:
+        asked = Terms(None, None, of_bag.power_cap, of_bag.deadline, of_bag.solver)
+        write_page(bag, asked, of_bag.report, front=result)
+    if of_bag.machines is None:
+        return
+    points = machine_points(bag, *shown_front(result))
+    if of_bag.machines.suffix.lower() == ".json":
+        told = {"format": "lpsched-machines/1", "points": [point.to_dict() for point in points]}
+        write_files({of_bag.machines: (json.dumps(told, indent=2) + "\n").encode()})
+    elif points:
+        write_picture(machine_picture(result, points, falling=of_bag.falling), of_bag.machines)
+    else:
+        tell(f"{of_bag.machines} is not drawn: there is no schedule to look into")
+
+
+# `lpsched front DAY`: utility over energy, below an envelope that no schedule passes.
+
+
+@dataclass(frozen=True, slots=True)
+class DayAsked:
+    """What is asked for of a day only."""
+
+    peak: Path | None
+    drop_below: float | None
+    risk: RiskOptions | None
+    ellipses: Path | None
+    report: Path | None
+
+
+def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked) -> None:
+    """Print what methods find on a day, beside its envelope."""
+    from lpsched.evolve.running import Evolving
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.online.compare.day_fronts import SEEDS, compare_day_fronts
+    from lpsched.online.result.fronts import evolved_or_first
+    from lpsched.report.answers import day_front_tables
+    from lpsched.report.figures.day_fronts import NamedFront, day_front_picture, peak_picture
+    from lpsched.report.html.days import day_front_page
+
+    if not asked.methods:
+        raise typer.BadParameter(
+            "a day has no exact front; name methods to hold against its envelope, as in "
+            "--compare nsga2,max-utility",
+            param_hint="--compare",
+        )
+    talk = talk_of(context)
+    population, keep = saved(asked.state, day)
+    seeds = asked.seed_with if asked.seed_with is not None else SEEDS
+    found: list[EvolvedFront] = []
+    evolving = Evolving(asked.generations, asked.time_limit, seeds, population, keep, found.append)
+    with watched(talk, None) as watch:
+        result = compare_day_fronts(
+            day,
+            asked.methods,
+            evolving=evolving,
+            drop_below=of_day.drop_below,
+            scorer=_scorer(day, asked.seed, of_day),
+            seed=asked.seed,
+            watch=watch,
+        )
+    fuzzy = _fuzzy(found, asked.seed, of_day)
+    if asked.figure is not None and fuzzy is None:
+        write_picture(day_front_picture(result), asked.figure)
+    if of_day.peak is not None:
+        entry = evolved_or_first(result)
+        write_picture(peak_picture(NamedFront(entry.name, entry.points)), of_day.peak)
+    if of_day.report is not None:
+        write_files({of_day.report: day_front_page(result).encode()})
+    told, tables = result.to_dict(), day_front_tables(result)
+    if fuzzy is not None:
+        from lpsched.report.figures.day_fronts import fuzzy_front_tables
+
+        _draw_fuzzy(fuzzy, asked.figure, of_day.ellipses)
+        told, tables = told | {"fuzzy": fuzzy.to_dict()}, [*tables, *fuzzy_front_tables(fuzzy)]
+    talk.answer(told, tables)
+    leave(watch, valid=result.valid)
+
+
+def _scorer(day: Day, seed: int, of_day: DayAsked) -> Scorer | None:
+    """Return what to rank by in place of expected values, if a percentile is asked for."""
+    if of_day.risk is None or of_day.risk.percentile is None:
+        return None
+    from lpsched.online.evolve import SampledDayScorer
+
+    return SampledDayScorer(day, of_day.risk, seed=seed, drop_below=of_day.drop_below)
+
+
+def _fuzzy(found: list[EvolvedFront], seed: int, of_day: DayAsked) -> FuzzyFront | None:
+    """Return the samples of what evolved, if they are asked for."""
+    if of_day.risk is None or not found:
+        return None
+    from lpsched.online.compare.day_fronts import fuzzy_front
+
+    by_percentile = of_day.risk.percentile is not None
+    return fuzzy_front(found[0], of_day.risk, seed=seed, name="nsga2", by_percentile=by_percentile)
+
+
+def _draw_fuzzy(fuzzy: FuzzyFront, figure: Path | None, ellipses: Path | None) -> None:
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.figures.day_fronts import fuzzy_front_picture, variance_picture
+
+    if figure is not None:
+        write_picture(fuzzy_front_picture([fuzzy]), figure)
+    if ellipses is not None:
+        write_picture(variance_picture(fuzzy), ellipses)
+
+
+# `lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
+#
+# A day has no exact front, but an envelope that no schedule passes: see `day_front.py`.
 
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"
@@ -94,12 +337,12 @@ def front(
     solver: SolverName = "highs",
 ) -> None:
     """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
-    from lpsched.cli.bag_front import BagAsked, front_of_bag
-    from lpsched.cli.day_front import DayAsked, compare_day
-    from lpsched.files.instances import read_instance
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
-    from lpsched.instance.facility import Facility
+    # LOOK
+    # LOOK
+    from lpsched.facility.model import Facility
+    from lpsched.instances import read_instance
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
 
     methods = tuple(filter(None, words_of(compare)))  # an empty word would be the folder it stands in
     seeds = None if seed_with is None else tuple(filter(None, words_of(seed_with)))

@@ -1,23 +1,245 @@
-"""`lpsched generate`: instances from a seed."""
+"""How well a grown bag keeps the shape of the small one: a table for people, keys for programs."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli.console import Talk, talk_of
 from lpsched.cli.generate_clusters import clusters_defaults, generate_clusters
-from lpsched.cli.generate_day import day_defaults, generate_day
-from lpsched.cli.given import as_typed, command_with, counts_of, defaults_of, given_of
-from lpsched.cli.options import Output, TablesOption, form_of, require_output
-from lpsched.cli.talk import Talk, talk_of
+from lpsched.cli.options import (
+    Output,
+    TablesOption,
+    as_typed,
+    command_with,
+    counts_of,
+    defaults_of,
+    form_of,
+    given_of,
+    require_output,
+)
 
 if TYPE_CHECKING:
-    from lpsched.files.instance_files import TableForm
+    from rich.table import Table
+
+    from lpsched.generate.gram_charlier import Moments
+    from lpsched.generate.grow import Growth, Shape
+    from lpsched.io.instance_files import TableForm
+    from lpsched.online.day import Day
+
+
+HEADERS = ("moments of", "", "mean", "variation", "skewness", "kurtosis")
+
+
+def growth_as_json(growth: Growth) -> list[dict[str, Any]]:
+    """Return the moments of everything that was sampled."""
+    return [
+        {
+            "table": shape.table,
+            "ratios_of": shape.of,
+            "real": _as_json(shape.real),
+            "density": _as_json(shape.density),
+            "new": None if shape.new is None else _as_json(shape.new),
+        }
+        for shape in growth.shapes
+    ]
+
+
+def _as_json(moments: Moments) -> dict[str, float]:
+    return {
+        "mean": moments.mean,
+        "standard_deviation": moments.deviation,
+        "skewness": moments.skewness,
+        "kurtosis": moments.kurtosis,
+    }
+
+
+def tell_growth(growth: Growth) -> None:
+    """Print the moments on stderr, after what is on stdout."""
+    from rich.console import Console
+
+    from lpsched.cli.console import PIPE_WIDTH
+
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    with console.capture() as captured:
+        console.print(growth_table(growth))
+    sys.stdout.flush()
+    sys.stderr.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def growth_table(growth: Growth) -> Table:
+    """Return the moments of the row means, and of the ratios whose density is farthest off."""
+    from lpsched.report.tables import table
+
+    rows = []
+    for key in ("seconds", "watts"):
+        shapes = [shape for shape in growth.shapes if shape.table == key]
+        ratios = [shape for shape in shapes if shape.of is not None]
+        for shape in shapes[:1] + sorted(ratios, key=_misfit)[-1:]:
+            what = "row means" if shape.of is None else f"ratios of {shape.of} (least well kept)"
+            rows += _rows(f"{key}: {what}", shape)
+    return table(HEADERS, rows, numbers=(2, 3, 4, 5))
+
+
+def _misfit(shape: Shape) -> float:
+    real, density = shape.real, shape.density
+    return abs(real.skewness - density.skewness) + abs(real.kurtosis - density.kurtosis)
+
+
+def _rows(what: str, shape: Shape) -> list[tuple[str, ...]]:
+    numbers = [("real", shape.real), ("density", shape.density)]
+    if shape.new is not None:
+        numbers.append(("new", shape.new))
+    return [(what if k == 0 else "", label, *_cells(moments)) for k, (label, moments) in enumerate(numbers)]
+
+
+def _cells(moments: Moments) -> tuple[str, ...]:
+    from lpsched.units import number
+
+    variation = moments.deviation / moments.mean if moments.mean else 0.0
+    if moments.deviation == 0:
+        return number(moments.mean, 5), "0", "-", "-"
+    return (
+        number(moments.mean, 5),
+        *(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis)),
+    )
+
+
+# `lpsched generate day`: the thesis's day, or tasks that arrive for the machines of a bag.
 
 ENDINGS = (".yaml", ".yml", ".json")
+
+
+class AffinityOption(StrEnum):
+    """Environments; the names of `lpsched.generate.day.Affinity`, without loading it."""
+
+    EXAMPLE = "example"
+    LOW = "low"
+    HIGH = "high"
+
+
+class EdgeOption(StrEnum):
+    """How a period cuts tasks at its edges; the words of `lpsched.online.period`, without loading it."""
+
+    COMPLETED = "completed"
+    PRORATED = "prorated"
+
+
+def day_defaults() -> dict[str, str]:
+    """Return the defaults; some follow from others."""
+    from lpsched.generate.day import EsscOptions
+
+    usual, with_states = EsscOptions(), EsscOptions(p_states=2)
+    derived = {
+        "edge": f"{usual.period.edge}; with P-states: {with_states.period.edge}",
+        "special_task_types": as_typed(usual.tables.special_task_types),
+    }
+    of_class = defaults_of(EsscOptions)
+    del of_class["tasks"]  # this one must be given
+    return of_class | derived
+
+
+def generate_day(
+    context: typer.Context,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same day.", min=0)],
+    output: Output,
+    tasks: Annotated[
+        int,
+        typer.Option(
+            help="How many tasks arrive in the period on average; the warm-up's come on top. --from: in all."
+        ),
+    ],
+    name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
+    hours: Annotated[float | None, typer.Option(help="Length of the period that counts.")] = None,
+    warm_up_hours: Annotated[float | None, typer.Option(help="Hours before it that do not count.")] = None,
+    p_states: Annotated[int | None, typer.Option(help="P-states of each machine, 1 to 3.")] = None,
+    affinity: Annotated[
+        AffinityOption | None,
+        typer.Option(help="How much tasks differ in which machines suit them."),
+    ] = None,
+    edge: Annotated[
+        EdgeOption | None,
+        typer.Option(
+            help="What counts of a task at the period's edges: all if it ends within, or the part within."
+        ),
+    ] = None,
+    energy_gigajoules: Annotated[float | None, typer.Option(help="Energy constraint of the period.")] = None,
+    task_types: Annotated[int | None, typer.Option(help="Number of task types.")] = None,
+    machines: Annotated[
+        list[str] | None,
+        typer.Option(help="Machines of each general-purpose type."),
+    ] = None,
+    special_machines: Annotated[
+        list[str] | None, typer.Option(help="Machines of each special-purpose type.")
+    ] = None,
+    special_task_types: Annotated[int | None, typer.Option(help="Task types that they run, in all.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="A bag with watts: its machines, task types and tables, even arrivals."),
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="--from: in which span tasks arrive.")] = None,
+    tables: TablesOption = None,
+) -> None:
+    """Generate a day: tasks that arrive and lose utility, as in Friese's thesis of 2015."""
+    from lpsched.cli.console import write_and_tell
+
+    own = given_of(
+        {
+            "hours": hours,
+            "warm_up_hours": warm_up_hours,
+            "p_states": p_states,
+            "affinity": None if affinity is None else affinity.value,
+            "edge": None if edge is None else edge.value,
+            "energy_gigajoules": energy_gigajoules,
+            "task_types": task_types,
+            "machines": counts_of("--machines", machines) if machines else None,
+            "special_machines": counts_of("--special-machines", special_machines)
+            if special_machines
+            else None,
+            "special_task_types": special_task_types,
+        }
+    )
+    named = name if name is not None else f"day-{seed}"
+    if source is None:
+        if minutes is not None:
+            raise typer.BadParameter("--minutes: only with --from; use --hours, or give a bag")
+        day = _of_the_thesis(named, seed, own | {"tasks": tasks}, output)
+    else:
+        if own:
+            options = ", ".join(f"--{key.replace('_', '-')}" for key in own)
+            raise typer.BadParameter(
+                f"{options}: not with --from, whose bag has machines and tables; drop it"
+            )
+        if minutes is None:
+            raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
+        day = _of_a_bag(named, seed, source, tasks, minutes, output)
+    write_and_tell(talk_of(context), day, output, form_of(tables), seed=seed)
+
+
+def _of_the_thesis(name: str, seed: int, options: dict[str, Any], output: Path) -> Day:
+    from lpsched.generate.day import EsscOptions, essc_day
+
+    require_output(output, ENDINGS)
+    return essc_day(name, seed, EsscOptions(**options))
+
+
+def _of_a_bag(name: str, seed: int, source: Path, tasks: int, minutes: float, output: Path) -> Day:
+    import numpy as np
+
+    from lpsched.bag.files import read_bag
+    from lpsched.generate.day import day_of
+
+    require_output(output, ENDINGS, source)
+    return day_of(name, read_bag(source), np.random.default_rng(seed), tasks=tasks, minutes=minutes)
+
+
+# `lpsched generate`: instances from a seed.
 
 generate_app = typer.Typer(
     help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None
@@ -39,7 +261,7 @@ class Method(StrEnum):
 def bag_defaults() -> dict[str, str]:
     """Return the defaults of both methods: those of cov, and what differs with grow."""
     from lpsched.generate.cov import CovOptions
-    from lpsched.generate.grow_options import GrowOptions
+    from lpsched.generate.grow import GrowOptions
 
     by_cov, grown = defaults_of(CovOptions), defaults_of(GrowOptions)
     differs = {key: f"; grow: {text}" for key, text in grown.items() if text not in {"none", by_cov.get(key)}}
@@ -146,7 +368,7 @@ def _by_cov(
 ) -> None:
     import numpy as np
 
-    from lpsched.cli.answers import write_and_tell
+    from lpsched.cli.console import write_and_tell
     from lpsched.generate.cov import CovOptions, cov_bag
 
     bag = cov_bag(name, np.random.default_rng(seed), CovOptions(**options))
@@ -164,11 +386,10 @@ def _grow(
 ) -> None:
     import numpy as np
 
-    from lpsched.cli.answers import write_and_tell
-    from lpsched.cli.growth import growth_as_json, tell_growth
-    from lpsched.files.bags import read_bag
-    from lpsched.generate.grow import grow
-    from lpsched.generate.grow_options import GrowOptions
+    # LOOK
+    from lpsched.bag.files import read_bag
+    from lpsched.cli.console import write_and_tell
+    from lpsched.generate.grow import GrowOptions, grow
 
     require_output(output, ENDINGS, source)
     growth = grow(name, read_bag(source), np.random.default_rng(seed), GrowOptions(**options))
@@ -225,7 +446,7 @@ def generate_facility(
 
     import numpy as np
 
-    from lpsched.cli.answers import write_and_tell
+    from lpsched.cli.console import write_and_tell
     from lpsched.generate.facility import PLATFORMS, facility_of
 
     given = given_of(

@@ -7,9 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from lpsched.cli.given import as_typed, counts_of, defaults_of, given_of
-from lpsched.cli.options import Output, TablesOption, form_of, require_output
-from lpsched.cli.talk import talk_of
+from lpsched.cli.console import talk_of
+from lpsched.cli.options import (
+    Output,
+    TablesOption,
+    as_typed,
+    counts_of,
+    defaults_of,
+    form_of,
+    given_of,
+    require_output,
+)
 
 ENDINGS = (".yaml", ".yml", ".json")
 NONE = "none"
@@ -24,7 +32,7 @@ class SingleCoreOption(StrEnum):
 
 def clusters_defaults() -> dict[str, str]:
     """Return the defaults; where none is given, a wave's amplitude is drawn."""
-    from lpsched.generate.arrival_rates import AMPLITUDES
+    from lpsched.generate.arrivals import AMPLITUDES
     from lpsched.generate.cluster_options import MachovecOptions
 
     drawn = f"drawn, {' to '.join(map(as_typed, AMPLITUDES))}"
@@ -96,7 +104,7 @@ def generate_clusters(
     tables: TablesOption = None,
 ) -> None:
     """Generate clusters and tasks on many nodes, as in Machovec and others, 2016."""
-    from lpsched.cli.answers import write_and_tell
+    from lpsched.cli.console import write_and_tell
     from lpsched.generate.cluster_options import MachovecOptions
     from lpsched.generate.clusters import machovec_clusters
 

@@ -20,27 +20,19 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from lpsched.cli.certify import certify
-from lpsched.cli.convert import convert
-from lpsched.cli.expand import expand
-from lpsched.cli.export import export
+from lpsched.cli.certify import certify, verify
+from lpsched.cli.console import StoppedEarly, Talk, print_json, tell
 from lpsched.cli.facility import facility
+from lpsched.cli.files import convert, expand, new, schema, show
 from lpsched.cli.front import front
 from lpsched.cli.generate import generate_app
 from lpsched.cli.imports import import_app
 from lpsched.cli.measure import measure
-from lpsched.cli.new import new
-from lpsched.cli.patience import StoppedEarly
 from lpsched.cli.price import price
-from lpsched.cli.schema import schema
-from lpsched.cli.show import show
 from lpsched.cli.simulate import simulate
-from lpsched.cli.solve import solve
+from lpsched.cli.solve import export, solve, whatif
 from lpsched.cli.study import study_app
-from lpsched.cli.talk import Talk, print_json, tell
 from lpsched.cli.validate import validate
-from lpsched.cli.verify import verify
-from lpsched.cli.whatif import whatif
 from lpsched.errors import Fault, InstanceError, LpschedError, OutputError
 
 GLOBAL: Final = ("--json", "--quiet", "--verbose")

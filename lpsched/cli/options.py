@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from lpsched.files.instance_files import TableForm
+    from lpsched.io.instance_files import TableForm
+    from lpsched.model.risk import RiskOptions
 
 
 class Kind(StrEnum):
@@ -27,7 +30,7 @@ class Kind(StrEnum):
 
 
 class Tables(StrEnum):
-    """How to write tables; the names of `lpsched.files.bags.TableForm`, without loading it."""
+    """How to write tables; the names of `lpsched.bag.files.TableForm`, without loading it."""
 
     NAMES = "names"
     MATRIX = "matrix"
@@ -37,7 +40,7 @@ class Tables(StrEnum):
 
 
 class Objective(StrEnum):
-    """What to optimise; the names of `lpsched.pipeline.objectives.OBJECTIVES`, without loading it."""
+    """What to optimise; the names of `lpsched.bag.questions.OBJECTIVES`, without loading it."""
 
     PROFIT = "profit"
     MAKESPAN = "makespan"
@@ -45,7 +48,7 @@ class Objective(StrEnum):
 
 
 class Effort(StrEnum):
-    """How hard to try; the names of `lpsched.result.solve.Effort`, without loading it."""
+    """How hard to try; the names of `lpsched.bag.result.Effort`, without loading it."""
 
     FAST = "fast"
     BALANCED = "balanced"
@@ -54,7 +57,7 @@ class Effort(StrEnum):
 
 
 class Marginals(StrEnum):
-    """What to say about one more; the names of `lpsched.pipeline.steps.Marginals`, without loading it."""
+    """What to say about one more; as in `lpsched.bag.pricing.one_more.Marginals`, without loading it."""
 
     LP = "lp"
     TOP = "top"
@@ -62,7 +65,7 @@ class Marginals(StrEnum):
 
 
 class Device(StrEnum):
-    """Where huge bags are looked through; the names of `lpsched.lp.devices.Device`, without loading it."""
+    """Where huge bags are looked through; the names of `lpsched.lp.program.Device`, without loading it."""
 
     CPU = "cpu"
     CUDA = "cuda"
@@ -132,7 +135,7 @@ Report = Annotated[
 
 def form_of(tables: Tables | None) -> TableForm | None:
     """Return the library's name for the choice."""
-    from lpsched.files.instance_files import TableForm
+    from lpsched.io.instance_files import TableForm
 
     return None if tables is None else TableForm(tables.value)
 
@@ -164,7 +167,7 @@ def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> Non
         If it is refused.
     """
     from lpsched.errors import OutputError
-    from lpsched.files.writing import require_place
+    from lpsched.io.content import require_place
 
     if output.suffix.lower() not in endings:
         raise OutputError(f"cannot write {output}: needs the ending {' or '.join(endings)}; choose one")
@@ -182,6 +185,81 @@ def require_pictures() -> None:
     MissingExtraError
         If Matplotlib is not installed.
     """
-    from lpsched.files.pictures import load_matplotlib
+    from lpsched.io.pictures import load_matplotlib
 
     load_matplotlib()
+
+
+# The option `--risk` of several commands: what to sample, in one text.
+
+RiskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--risk",
+        metavar="samples=N,cov=X",
+        help="Sample times and powers around the tables' means: samples=1000,cov=0.3, or a range, "
+        "cov=0.1-1.5; also power-cov=0.1 and percentiles=5/50/95.",
+    ),
+]
+
+
+def risk_asked(text: str | None, *, ranks: bool = False) -> RiskOptions | None:
+    """Read the option; `ranks` says whether the command may rank by a percentile.
+
+    Raises
+    ------
+    InstanceError
+        If it does not say what to sample.
+    """
+    from lpsched.model.risk import RiskOptions
+
+    return None if text is None else RiskOptions.read(text, ranks=ranks)
+
+
+# Options of generators: which were given, lists of counts, and defaults in help texts.
+
+LONGEST_COUNT = 18  # digits
+
+
+def command_with(defaults: Callable[[], Mapping[str, str]]) -> type[TyperCommand]:
+    """Return a command class whose help shows these defaults, read only when the help is printed."""
+
+    class WithDefaults(TyperCommand):
+        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer hides their classes
+            shown = defaults()
+            for option in self.params:
+                if isinstance(option, TyperOption) and option.name in shown:
+                    text = (option.help or "").partition(" [default: ")[0]
+                    option.help = f"{text} [default: {shown[option.name]}]"
+            super().format_options(ctx, formatter)
+
+    return WithDefaults
+
+
+def defaults_of(options: type) -> dict[str, str]:
+    """Return the defaults of a dataclass of options as users would type them; `none` where it is None."""
+    return {each.name: as_typed(each.default) for each in fields(options) if each.default is not MISSING}
+
+
+def as_typed(value: object) -> str:
+    """Return a value as a user would type it."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, tuple):
+        return ",".join(map(as_typed, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def given_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def counts_of(option: str, given: list[str]) -> tuple[int, ...]:
+    """Read counts that come with commas, with repetition, or both."""
+    words = [word for part in given for word in part.split(",")]
+    if not all(
+        word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words
+    ):
+        raise typer.BadParameter(f"{option}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
+    return tuple(int(word) for word in words)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lpsched.cli.looks import Asked, require_looks, write_page
+from lpsched.cli.console import talk_of
 from lpsched.cli.options import (
     BagFile,
     Deadline,
@@ -20,7 +20,7 @@ from lpsched.cli.options import (
     Seed,
     SolverName,
 )
-from lpsched.cli.talk import talk_of
+from lpsched.cli.solve import Asked, require_looks, write_page
 
 ENDS = 2  # points that a picture needs: it shows where the last piece goes
 
@@ -57,12 +57,13 @@ def price(
     The profit ratio is the price as a multiple of what the least energy of the bag costs. Also: which price
     is needed for profit, what electricity may cost, and how many more machines are worthwhile.
     """
-    from lpsched.files.bags import read_bag
-    from lpsched.files.pictures import write_picture
-    from lpsched.pipeline import price_curve, sensitivity, solver_named
-    from lpsched.reports.answers import price_tables
-    from lpsched.reports.pricing_picture import pricing_picture
-    from lpsched.reports.sensitivity_tables import sensitivity_tables
+    from lpsched.bag.files import read_bag
+    from lpsched.bag.pricing.price_curve import price_curve
+    from lpsched.bag.pricing.sensitivity import sensitivity
+    from lpsched.io.pictures import write_picture
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import price_tables, sensitivity_tables
+    from lpsched.report.figures.pricing import pricing_picture
 
     require_looks(bag, figure=figure, report=report)
     read, solves = read_bag(bag), solver_named(solver)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.looks import Asked, draw_schedule, require_looks, write_page
+from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
 from lpsched.cli.options import (
+    PICTURES,
     BagFile,
     Deadline,
     Device,
@@ -22,12 +24,21 @@ from lpsched.cli.options import (
     Price,
     ProfitRatio,
     Report,
+    RiskOption,
+    Seed,
     SolverName,
     require_output,
+    require_pictures,
+    risk_asked,
 )
-from lpsched.cli.patience import StoppedEarly, watched
-from lpsched.cli.risk_option import RiskOption, risk_asked
-from lpsched.cli.talk import talk_of
+
+if TYPE_CHECKING:
+    from lpsched.bag.compare.front_result import FrontComparison
+    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.model import Bag
+    from lpsched.bag.pricing.result import PriceCurve, Sensitivity
+    from lpsched.bag.result import Result
+    from lpsched.bag.schedule import Schedule
 
 
 def solve(
@@ -64,12 +75,11 @@ def solve(
     report: Report = None,
 ) -> None:
     """Find a verified schedule and a bound that no schedule can pass."""
-    from lpsched.files.bags import read_bag
-    from lpsched.files.schedules import write_schedule
-    from lpsched.pipeline import solve as solve_bag
-    from lpsched.pipeline import solver_named
-    from lpsched.pipeline.steps import with_one_more
-    from lpsched.reports.answers import result_tables
+    from lpsched.bag.files import read_bag, write_schedule
+    from lpsched.bag.pricing.one_more import with_one_more
+    from lpsched.bag.solve import solve as solve_bag
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import result_tables
 
     sampled = risk_asked(risk)
     if output is not None:
@@ -116,3 +126,182 @@ def solve(
     talk.answer(result.to_dict(), result_tables(result))
     if watch.is_stopped:
         raise StoppedEarly
+
+
+# `lpsched whatif`: what other machines would change.
+
+LONGEST_COUNT = 18  # digits
+
+
+def whatif(
+    context: typer.Context,
+    bag: BagFile,
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", help="NAME=COUNT: so many machines of a type, 0 for none; commas or repeated."),
+    ],
+    objective: ObjectiveOption = None,
+    price: Price = None,
+    profit_ratio: ProfitRatio = None,
+    power_cap: PowerCap = None,
+    deadline: Deadline = None,
+    effort: EffortOption = Effort.AUTO,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)
+    ] = None,
+    seed: Seed = 0,
+    solver: SolverName = "highs",
+) -> None:
+    """Compare value, bound and prices of a bag with those it would have on other machines."""
+    from lpsched.bag.files import read_bag
+    from lpsched.bag.pricing.what_if import what_if
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import what_if_tables
+
+    read = read_bag(bag)
+    result = what_if(
+        read,
+        _counts(changes, [machine.name for machine in read.machine_types]),
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+        effort=effort.value,
+        time_limit=time_limit,
+        seed=seed,
+        solver=solver_named(solver),
+    )
+    talk_of(context).answer(result.to_dict(), what_if_tables(result))
+
+
+def _counts(changes: list[str], names: list[str]) -> dict[str, int]:
+    """Read NAME=COUNT; a name that has a comma in it must have an option of its own."""
+    counts: dict[str, int] = {}
+    for given in changes:
+        whole = given.rpartition("=")[0]
+        for word in [given] if whole in names else given.split(","):
+            name, _, count = (part.strip() for part in word.rpartition("="))
+            if not name or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
+                raise typer.BadParameter(
+                    f"found {word[:60]!r}, needs NAME=COUNT, e.g. gpu=8", param_hint="--set"
+                )
+            if name in counts:
+                raise typer.BadParameter(f"{name!r} is set twice; leave one out", param_hint="--set")
+            counts[name] = int(count)
+    return counts
+
+
+# What commands about a bag give to look at: pictures and pages.
+#
+# Where they go is checked before the work begins, and they are written after it, whole or not at all.
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The terms of a bag, and who solves."""
+
+    price: float | None
+    profit_ratio: float | None
+    power_cap: float | None
+    deadline: float | None
+    solver: str
+
+
+def require_looks(*inputs: Path, figure: Path | None, report: Path | None) -> None:
+    """Refuse a picture or a page that could not be written in the end.
+
+    Raises
+    ------
+    OutputError
+        If the ending is another, the place cannot be written, or it is what is read.
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    if figure is not None:
+        require_output(figure, PICTURES, *inputs)
+    if report is not None:
+        require_output(report, (".html",), *inputs)
+    if figure is not None or report is not None:
+        require_pictures()
+
+
+def draw_schedule(bag: Bag, schedule: Schedule, figure: Path) -> None:
+    """Draw when machines are done, what they take, and which tasks run where."""
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.figures.shares import schedule_picture
+
+    if schedule.groups:
+        write_picture(schedule_picture(bag, schedule), figure)
+    else:
+        tell(f"{figure} is not drawn: nothing runs")
+
+
+def write_page(
+    bag: Bag,
+    asked: Asked,
+    report: Path,
+    *,
+    result: Result | None = None,
+    front: FrontResult | FrontComparison | None = None,
+    curve: PriceCurve | None = None,
+    sensitivity: Sensitivity | None = None,
+    seed: int = 0,
+) -> None:
+    """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
+    from lpsched.bag.overview import overview
+    from lpsched.io.content import write_files
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.html.bag import front_page, price_page, solve_page
+
+    found = overview(
+        bag,
+        price=asked.price,
+        profit_ratio=asked.profit_ratio,
+        power_cap=asked.power_cap,
+        deadline=asked.deadline,
+        result=result,
+        front=front,
+        curve=curve,
+        sensitivity=sensitivity,
+        seed=seed,
+        solver=solver_named(asked.solver),
+    )
+    draw = solve_page if result is not None else price_page if curve is not None else front_page
+    write_files({report: draw(found).encode()})
+
+
+# `lpsched export`: the linear program for other solvers.
+
+
+def export(
+    context: typer.Context,
+    bag: BagFile,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The model: .lp or .mps.")],
+    objective: ObjectiveOption = None,
+    price: Price = None,
+    profit_ratio: ProfitRatio = None,
+    power_cap: PowerCap = None,
+    deadline: Deadline = None,
+) -> None:
+    """Write the linear program for other solvers; its optimum is the objective, to be minimised."""
+    from lpsched.bag.certify import export as export_bag
+    from lpsched.bag.files import read_bag
+    from lpsched.cli.console import header
+    from lpsched.io.content import write_files
+
+    require_output(output, (".lp", ".mps"), bag)
+    kind = output.suffix.lower().removeprefix(".")
+    read = read_bag(bag)
+    text = export_bag(
+        read,
+        kind,
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    write_files({output: text.encode()})
+    answer = header("lpsched-written/1", read) | {"files": [str(output)]}
+    talk_of(context).answer(answer, text=f"{output}: the linear program, {text.count(chr(10)):,} lines\n")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
 from lpsched.cli.options import PICTURES, Figure, Report, require_output, require_pictures, words_of
-from lpsched.cli.patience import StoppedEarly, watched
-from lpsched.cli.talk import talk_of, tell
 
 if TYPE_CHECKING:
-    from lpsched.result.study_summary import StudySummary
-    from lpsched.studies.work import Crew
+    from lpsched.studies.crews import Crew
+    from lpsched.studies.lines import StudySummary
 
 STUDY_ENDINGS = (".yaml", ".yml", ".json")
 LINE_ENDINGS = (".jsonl",)
@@ -56,11 +55,11 @@ def study_run(
     ] = None,
 ) -> None:
     """Make every run of a study, and write each as one line of JSON as soon as it has ended."""
-    from lpsched.studies.threads import use_one_thread
+    from lpsched.studies.crews import use_one_thread
 
     use_one_thread()  # before NumPy is loaded by one of these
-    from lpsched.files.study_lines import lines_of
-    from lpsched.reports.study_tables import run_tables
+    from lpsched.report.studies import run_tables
+    from lpsched.studies.lines import lines_of
     from lpsched.studies.running import run_study
 
     if scheduler is not None and jobs is not None:
@@ -80,7 +79,7 @@ def study_run(
 def _crew(jobs: int | None, scheduler: str | None) -> Crew:
     """Return who makes the runs; without joblib, and if nobody says how many jobs, this process alone."""
     from lpsched.errors import MissingExtraError
-    from lpsched.studies.serial_crew import SerialCrew
+    from lpsched.studies.running import SerialCrew
 
     if scheduler is not None:
         from lpsched.studies.dask_crew import DaskCrew
@@ -140,11 +139,11 @@ def study_report(
     report: Report = None,
 ) -> None:
     """Tell what the lines of a study say; nothing is solved."""
-    from lpsched.files.pictures import write_picture
-    from lpsched.files.study_lines import lines_of
-    from lpsched.files.study_reports import study_report as told_by
-    from lpsched.files.writing import write_files
-    from lpsched.reports.study_tables import csv_text, report_tables
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.studies import csv_text, report_tables
+    from lpsched.studies.lines import lines_of
+    from lpsched.studies.report import study_report as told_by
 
     lines = lines_of(file) if file.suffix.lower() in STUDY_ENDINGS else file
     for path, endings in ((output, (".csv",)), (figure, PICTURES), (report, (".html",))):
@@ -156,11 +155,11 @@ def study_report(
     if output is not None:
         write_files({output: csv_text(told).encode()})
     if figure is not None:
-        from lpsched.reports.study_picture import study_picture
+        from lpsched.report.figures.studies import study_picture
 
         write_picture(study_picture(told), figure)
     if report is not None:
-        from lpsched.reports.study_page import study_page
+        from lpsched.report.html.studies import study_page
 
         write_files({report: study_page(told).encode()})
     talk_of(context).answer(told.to_dict(), report_tables(told))

@@ -1,14 +1,14 @@
-"""`lpsched validate`: other people's schedules, and other methods, against the bound."""
+"""What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lpsched.cli.judging import NSGA2, Options, Terms, judge_bag, judge_clusters, judge_day, judge_facility
-from lpsched.cli.looks import require_looks
+from lpsched.cli.console import leave, talk_of, tell, watched
 from lpsched.cli.options import (
     Deadline,
     EffortOfBag,
@@ -19,17 +19,181 @@ from lpsched.cli.options import (
     Price,
     ProfitRatio,
     Report,
+    RiskOption,
     Seed,
     SolverName,
     refuse,
+    risk_asked,
     words_of,
 )
-from lpsched.cli.risk_option import RiskOption, risk_asked
-from lpsched.cli.talk import tell
+from lpsched.cli.solve import require_looks
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
-    from lpsched.instance.day import Day
+    from lpsched.bag.model import Bag
+    from lpsched.facility.model import Facility
+    from lpsched.model.risk import RiskOptions
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
+    from lpsched.report.html.validation import Judged
+
+
+NSGA2 = "nsga2"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is asked for of a bag."""
+
+    objective: str | None
+    price: float | None
+    profit_ratio: float | None
+    power_cap: float | None
+    deadline: float | None
+    effort: str | None = None  # the library's own
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which schedulers or methods to run, and how."""
+
+    names: tuple[str, ...]
+    time_limit: float | None
+    seed: int
+    generations: int | None
+    solver: str
+    report: Path | None
+    figure: Path | None = None
+    risk: RiskOptions | None = None
+
+
+def _show(result: Judged, options: Options, bag: Bag | None = None) -> None:
+    """Draw and write what is asked for to look at."""
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.report.figures.validation import validation_picture
+    from lpsched.report.html.validation import validation_page
+
+    if options.figure is not None:
+        write_picture(validation_picture(result), options.figure)
+    if options.report is not None:
+        write_files({options.report: validation_page(result, bag).encode()})
+
+
+def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms, options: Options) -> None:
+    """Hold schedulers and schedule files against the bound of a bag."""
+    from lpsched.bag.compare.schedules import validate as validate_schedules
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.answers import validation_tables
+
+    _require_work(files, options)
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_schedules(
+            bag,
+            files,
+            heuristics=options.names,
+            objective=terms.objective,
+            price=terms.price,
+            profit_ratio=terms.profit_ratio,
+            power_cap=terms.power_cap,
+            deadline=terms.deadline,
+            **({} if terms.effort is None else {"effort": terms.effort}),
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            risk=options.risk,
+            watch=watch,
+            solver=solver_named(options.solver),
+        )
+    _show(result, options, bag)
+    talk.answer(result.to_dict(), validation_tables(result))
+    leave(watch, valid=result.valid)
+
+
+def judge_day(
+    context: typer.Context, day: Day, files: list[Path], drop_below: float | None, options: Options
+) -> None:
+    """Hold schedulers and schedule files against the bound of a day."""
+    from lpsched.online.compare.days import validate_day
+    from lpsched.report.online_answers import day_validation_tables
+
+    _require_work(files, options)
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_day(
+            day,
+            files,
+            heuristics=options.names,
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            drop_below=drop_below,
+            risk=options.risk,
+            watch=watch,
+        )
+    _show(result, options)
+    talk.answer(result.to_dict(), day_validation_tables(result))
+    leave(watch, valid=result.valid)
+
+
+def judge_clusters(context: typer.Context, clusters: Clusters, files: list[Path], options: Options) -> None:
+    """Hold schedule files against the bound of clusters."""
+    from lpsched.online.compare.clusters import validate_clusters
+    from lpsched.report.online_answers import clusters_validation_tables
+
+    if not files:
+        raise typer.BadParameter(
+            "needs a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES"
+        )
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_clusters(clusters, files, time_limit=options.time_limit, watch=watch)
+    _show(result, options)
+    talk.answer(result.to_dict(), clusters_validation_tables(result))
+    leave(watch, valid=result.valid)
+
+
+def _require_work(files: list[Path], options: Options) -> None:
+    """Refuse a bag or a day of which nothing is asked, or something that nobody would do."""
+    if not files and not options.names:
+        raise typer.BadParameter("needs a schedule, or a --heuristic to run", param_hint="SCHEDULES")
+    if options.generations is not None and NSGA2 not in options.names:
+        raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
+
+
+def judge_facility(context: typer.Context, facility: Facility, files: list[Path], options: Options) -> None:
+    """Hold methods and allocation files against the bound of a facility."""
+    from lpsched.facility.compare import validate_facility
+    from lpsched.io.content import write_files
+    from lpsched.io.pictures import write_picture
+    from lpsched.lp.solvers import solver_named
+    from lpsched.report.facility import methods_tables
+    from lpsched.report.figures.validation import validation_picture
+    from lpsched.report.html.facility import methods_page
+
+    if not files and not options.names:
+        raise typer.BadParameter("needs an allocation, or a --method to run", param_hint="SCHEDULES")
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        result = validate_facility(
+            facility,
+            files,
+            methods=options.names,
+            seed=options.seed,
+            generations=options.generations,
+            time_limit=options.time_limit,
+            watch=watch,
+            solver=solver_named(options.solver),
+        )
+    if options.figure is not None:
+        write_picture(validation_picture(result), options.figure)
+    if options.report is not None:
+        write_files({options.report: methods_page(facility, result).encode()})
+    talk.answer(result.to_dict(), methods_tables(result))
+    leave(watch, valid=result.valid)
+
+
+# `lpsched validate`: other people's schedules, and other methods, against the bound.
 
 ALL = "all"
 
@@ -89,10 +253,10 @@ def validate(
     solver: SolverName = "highs",
 ) -> None:
     """Check schedules, run other schedulers, and tell how far from the best possible they are."""
-    from lpsched.files.instances import read_instance
-    from lpsched.instance.clusters import Clusters
-    from lpsched.instance.day import Day
-    from lpsched.instance.facility import Facility
+    from lpsched.facility.model import Facility
+    from lpsched.instances import read_instance
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
 
     terms = Terms(objective, price, profit_ratio, power_cap, deadline, effort)
     of_bag: dict[str, object] = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
@@ -132,7 +296,7 @@ def validate(
 
 def _methods(given: list[str]) -> tuple[str, ...]:
     """Read names of methods of a facility."""
-    from lpsched.compare.allocations import NAMES
+    from lpsched.facility.compare import NAMES
 
     words = words_of(given)
     return NAMES if ALL in words else words
@@ -140,7 +304,7 @@ def _methods(given: list[str]) -> tuple[str, ...]:
 
 def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
     """Read names of schedulers of a bag; `all` leaves out what cannot run, and says so."""
-    from lpsched.compare.scheduler_names import everything
+    from lpsched.bag.compare.schedulers import everything
 
     words = words_of(given)
     if ALL not in words:
@@ -153,7 +317,7 @@ def _schedulers(given: list[str], bag: Bag) -> tuple[str, ...]:
 
 def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
     """Read names of schedulers of a day, likewise."""
-    from lpsched.heuristics.arrivals import names_for_days
+    from lpsched.online.heuristics import names_for_days
 
     words = words_of(given)
     if ALL not in words:
@@ -168,7 +332,7 @@ def _day_schedulers(given: list[str], day: Day) -> tuple[str, ...]:
 def _evolves() -> bool:
     """Tell whether the genetic algorithm can run; if not, say why."""
     from lpsched.errors import MissingExtraError
-    from lpsched.evolve.evolving import require_evolution
+    from lpsched.evolve.running import require_evolution
 
     try:
         require_evolution()

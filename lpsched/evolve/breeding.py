@@ -1,123 +1,193 @@
-"""Making chromosomes of a facility: at random, of two parents, or of an allocation.
-
-Whatever is made keeps redlines and cap. The paper's first population is not repaired; ours is, because a
-chromosome that breaks a limit could lead the ranking for ever.
-
-Source: Oxley and others, section IV-B.
-"""
+"""Crossover and mutation of task chromosomes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lpsched.evolve.cooling_repair import node_watts, repair
-from lpsched.evolve.core_genes import from_allocation, genes_of, set_at_random
-from lpsched.evolve.core_scores import reward_rate
-from lpsched.evolve.genitor import crossover, cut_points
-from lpsched.evolve.ranking import Chromosome
-from lpsched.evolve.room_air import cooling_of
-from lpsched.heat import crac_inlets, heat_map, inlets, outlet_steps, require_room, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.errors import Fault, InstanceError
+from lpsched.evolve.genes import Genes, first_machines
+from lpsched.jit import compiled, compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats
-    from lpsched.instance.facility import Facility
-    from lpsched.schedule.facility import CoreAllocation
-    from lpsched.schedule.population import States
+    from collections.abc import Sequence
 
-MUTATED_CHILDREN: Final = 0.1
-MUTATED_GENES: Final = 0.05
-ALL: Final = 1.0
-KELVIN: Final = 5e-8  # half of what the verifier lets pass, here and below
-ROUNDING: Final = 5e-10
+    from lpsched.evolve.genes import Numbers, TaskPopulation
+    from lpsched.model.arrays import Integers, Mask
 
 
-class Breeder:
-    """Makes chromosomes; all its chances come from one generator.
+# Making chromosomes of tasks: at random, by crossover, by mutation; all of them full assignments.
+#
+#     N tasks, T task types, M machine types, C columns (machine type and P-state)
+#
+# A gene is drawn by choosing a machine, all that can run the task alike likely, and then one of the P-states
+# in which it can, all alike likely. A random chromosome draws every gene, and a random permutation as the
+# order.
+#
+# Crossover: two genes x <= y are drawn, and all genes from x to y change places between two parents; after
+# that, an order may occur twice, which leaves a tie to the task numbers. Mutation: one gene is drawn anew,
+# and changes its order with another gene's.
+#
+# Source: Friese, thesis of 2015, section 5.4.4.
+
+
+class Pairs(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """Which machine can run which task."""
+
+    task_type: Integers  # N
+    first_machine: Integers  # M + 1
+    first_column: Integers  # M + 1
+    can_run: Mask  # T x C
+    able: Integers  # T x M: how many machines of the types 0 to j can run task type i
+
+
+def pairs_of(task_type: Integers, counts: Sequence[int], mode_type: Integers, can_run: Mask) -> Pairs:
+    """Return the pairs; `counts` are the machines of each type, `mode_type` is the type of each column."""
+    kinds = len(counts)
+    first_machine = first_machines(counts, len(task_type))
+    first_column = np.searchsorted(mode_type, np.arange(kinds + 1))
+    some = np.logical_or.reduceat(can_run, first_column[:-1], axis=1)
+    able = np.cumsum(some * np.diff(first_machine), axis=1)
+    own = np.array(task_type), np.array(can_run)  # code is compiled anew for arrays that are read-only
+    return Pairs(own[0], first_machine, first_column, own[1], able)
+
+
+@compiled_inside
+def draw(pairs: Pairs, task: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return a random machine that can run a task, and a column of its."""
+    i = pairs.task_type[task]
+    place = int(rng.random() * pairs.able[i, -1])
+    j = int(np.searchsorted(pairs.able[i], place, side="right"))
+    before = pairs.able[i, j - 1] if j > 0 else 0
+    first, last = pairs.first_column[j], pairs.first_column[j + 1]
+    count = 0
+    for column in range(first, last):
+        count += pairs.can_run[i, column]
+    nth = int(rng.random() * count)
+    chosen = first
+    for column in range(first, last):
+        if pairs.can_run[i, column]:
+            if nth == 0:
+                chosen = column
+            nth -= 1
+    return pairs.first_machine[j] + place - before, chosen
+
+
+@compiled
+def fill(  # noqa: D103 - the function below says what it does
+    pairs: Pairs, machines: Numbers, columns: Numbers, orders: Numbers, rng: np.random.Generator
+) -> None:
+    tasks = len(pairs.task_type)
+    for s in range(len(machines)):
+        for task in range(tasks):
+            machines[s, task], columns[s, task] = draw(pairs, task, rng)
+            orders[s, task] = task
+        for task in range(tasks - 1, 0, -1):
+            other = int(rng.random() * (task + 1))
+            orders[s, task], orders[s, other] = orders[s, other], orders[s, task]
+
+
+def random_genes(pairs: Pairs, size: int, rng: np.random.Generator) -> Genes:
+    """Return random chromosomes, `size` x N."""
+    machines, columns, orders = (np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3))
+    fill(pairs, machines, columns, orders, rng)
+    return Genes(machines, columns, orders)
+
+
+def parents(size: int, couples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """Return two different parents of each couple, all alike likely; needs two chromosomes."""
+    first = rng.integers(size, size=couples)
+    return first, (first + rng.integers(1, size, size=couples)) % size
+
+
+def crossover(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
+    """Return two children of each couple: those with the outer genes of `first`, then those of `second`."""
+    couples, tasks = first.machines.shape
+    ends = np.sort(rng.integers(tasks, size=(couples, 2)), axis=1)
+    place = np.arange(tasks)
+    inner = (ends[:, :1] <= place) & (place <= ends[:, 1:])
+
+    def swapped(one: Numbers, two: Numbers) -> Numbers:
+        return np.concatenate((np.where(inner, two, one), np.where(inner, one, two)))
+
+    return Genes(
+        swapped(first.machines, second.machines),
+        swapped(first.columns, second.columns),
+        swapped(first.orders, second.orders),
+    )
+
+
+@compiled
+def mutate(  # noqa: D103, PLR0913, PLR0917 - the function below says what it does
+    pairs: Pairs,
+    machines: Numbers,
+    columns: Numbers,
+    orders: Numbers,
+    chance: float,
+    rng: np.random.Generator,
+) -> None:
+    tasks = len(pairs.task_type)
+    for s in range(len(machines)):
+        if rng.random() < chance:
+            task, other = int(rng.random() * tasks), int(rng.random() * tasks)
+            machines[s, task], columns[s, task] = draw(pairs, task, rng)
+            orders[s, task], orders[s, other] = orders[s, other], orders[s, task]
+
+
+def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator) -> Genes:
+    """Return chromosomes of which each is mutated with some probability."""
+    machines, columns, orders = genes.machines.copy(), genes.columns.copy(), genes.orders.copy()
+    mutate(pairs, machines, columns, orders, chance, rng)
+    return Genes(machines, columns, orders)
+
+
+# Going on from a population of task chromosomes: what it says is not believed, but looked at.
+#
+# A chromosome that names a machine which cannot run its task would lead the front for ever.
+
+
+def require_same(population: TaskPopulation, *, content_hash: str, objectives: str, pairs: Pairs) -> None:
+    """Refuse a population of another instance, with another aim, or with genes that cannot be.
 
     Raises
     ------
-    InfeasibleError
-        If idle nodes alone break a limit at all outlet temperatures.
-    NotFoundError
-        If they do at all temperatures that this algorithm tries.
+    InstanceError
+        If it is one of these.
     """
+    if population.instance_hash != content_hash:
+        found = f"the hash {population.instance_hash[:12]}..."
+        raise _refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
+    if population.objectives != objectives:
+        raise _refusal("objectives", repr(population.objectives), repr(objectives))
+    genes, tasks = population.genes, len(pairs.task_type)
+    shapes = {genes.machines.shape, genes.columns.shape, genes.orders.shape}
+    if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
+        raise _refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
+    wrong = ~fits(pairs, genes).all(axis=1)
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise _refusal(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
 
-    def __init__(self, facility: Facility, rng: np.random.Generator, *, colocation: bool) -> None:
-        self.facility, self.rng, self.colocation = facility, rng, colocation
-        self.arrays, self.heat = facility_arrays(facility, colocation=colocation), heat_map(facility)
-        self.steps = outlet_steps(self.arrays, self.heat)
-        require_room(self.arrays, self.heat, self.steps)
-        self.genes = genes_of(self.arrays)
-        self.cooling = cooling_of(self.arrays, self.heat, self.steps)
-        self.shape = int(self.genes.first_core[-1]), len(facility.task_types)
 
-    def at_random(self) -> Chromosome:
-        """Return a random chromosome."""
-        fractions, states = np.zeros(self.shape), np.zeros(self.shape, dtype=np.int16)
-        set_at_random(self.genes, fractions, states, ALL, self.rng)
-        return self._repaired(fractions, states)
+def fits(pairs: Pairs, genes: Genes) -> Mask:
+    """Tell for each gene whether its machine exists, has the column and can run the task. Orders too."""
+    machines, columns, orders = genes.machines, genes.columns, genes.orders
+    last_machine, last_column = pairs.first_machine[-1] - 1, pairs.first_column[-1] - 1
+    kind = np.searchsorted(pairs.first_machine, np.clip(machines, 0, last_machine), side="right") - 1
+    inside = np.clip(columns, 0, last_column)
+    own = np.searchsorted(pairs.first_column, inside, side="right") - 1
+    sound: Mask = (
+        (machines >= 0)
+        & (machines <= last_machine)
+        & (inside == columns)
+        & (kind == own)
+        & pairs.can_run[pairs.task_type, inside]
+        & (orders >= 0)
+        & (orders < machines.shape[-1])
+    )
+    return sound
 
-    def children(self, first: Chromosome, second: Chromosome) -> tuple[Chromosome, Chromosome]:
-        """Return the two children of two parents."""
-        x, y = cut_points(self.shape[0], self.rng)
-        fractions = crossover(first.fractions, second.fractions, x, y)
-        states = crossover(first.states, second.states, x, y)
-        return self._child(fractions[0], states[0]), self._child(fractions[1], states[1])
 
-    def start(self, allocation: CoreAllocation) -> Chromosome:
-        """Return an allocation as it is, if it keeps all limits; else repaired.
-
-        Raises
-        ------
-        InstanceError
-            If it is not for this facility.
-        """
-        fractions, states = from_allocation(self.facility, self.genes, allocation)
-        outlets = np.array(allocation.outlets_celsius)
-        if self.keeps_limits(fractions, states, outlets):
-            return self.scored(fractions, states, outlets)
-        set_at_random(self.genes, fractions, states, 0.0, self.rng)  # no gene, but every core is normalised
-        return self._repaired(fractions, states)
-
-    def can_run(self, fractions: Floats, states: States) -> bool:
-        """Tell whether genes, whoever made them, only name pairs that run in time."""
-        genes = self.genes
-        kind = np.repeat(genes.node_type, np.diff(genes.first_core))
-        modes = np.append(genes.first_column[1:], genes.speeds.shape[1]) - genes.first_column
-        if not ((states >= 0) & (states < modes[kind][:, None])).all() or not (fractions >= 0.0).all():
-            return False
-        speeds = genes.speeds[np.arange(self.shape[1]), genes.first_column[kind][:, None] + states]
-        return bool((speeds[fractions > 0.0] > 0.0).all())
-
-    def keeps_limits(self, fractions: Floats, states: States, outlets: Floats) -> bool:
-        """Tell whether genes and outlets, whoever made them, keep what the verifier asks for."""
-        arrays, heat = self.arrays, self.heat
-        if outlets.shape != arrays.outlet_low.shape or (fractions.sum(axis=1) > 1.0 + ROUNDING).any():
-            return False
-        powers = node_watts(self.genes, fractions, states)
-        returned = crac_inlets(heat, powers, outlets)
-        return bool(
-            (outlets >= arrays.outlet_low).all()
-            and (outlets <= arrays.outlet_high).all()
-            and (inlets(heat, powers, outlets) <= arrays.redline + KELVIN).all()
-            and (returned <= arrays.crac_redline + KELVIN).all()
-            and (returned >= outlets - KELVIN).all()
-            and total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts * (1.0 + ROUNDING)
-        )
-
-    def scored(self, fractions: Floats, states: States, outlets: Floats) -> Chromosome:
-        """Return a chromosome with what it earns."""
-        return Chromosome(fractions, states, outlets, reward_rate(self.genes, fractions, states))
-
-    def _child(self, fractions: Floats, states: States) -> Chromosome:
-        if self.rng.random() < MUTATED_CHILDREN:
-            set_at_random(self.genes, fractions, states, MUTATED_GENES, self.rng)
-        return self._repaired(fractions, states)
-
-    def _repaired(self, fractions: Floats, states: States) -> Chromosome:
-        step = repair(self.genes, self.cooling, fractions, states, self.rng)
-        assert step >= 0, "idle nodes are allowed at some step, so every chromosome can be repaired"
-        return self.scored(fractions, states, self.steps.outlets[step])
+def _refusal(where: str, found: str, needed: str) -> InstanceError:
+    return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))

@@ -5,7 +5,7 @@ With ranks from 0 (the best) to S - 1 and a uniform number u, the rank drawn is
     S (b - sqrt(b^2 - 4 (b - 1) u)) / (2 (b - 1)),        so that the best is b times as likely as the median
 
 The bias b is 1.5, Whitley's own example; the paper does not say. A crossover swaps all genes of the cores
-from x to y - 1, with 0 <= x < y <= K. Mutation is in `core_genes.py`, because it has to know the pairs.
+from x to y - 1, with 0 <= x < y <= K. Mutation is in `genes.py`, because it has to know the pairs.
 
 Source: Whitley 1989, "The GENITOR algorithm and selective pressure"; Oxley and others, section IV-B.
 """

@@ -1,4 +1,4 @@
-"""What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks."""
+"""What NSGA-II needs to know of an instance, and what chromosomes are ranked by."""
 
 from __future__ import annotations
 
@@ -8,11 +8,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lpsched.errors import Fault
-    from lpsched.evolve.sampled_scores import SampledScorer
-    from lpsched.evolve.scoring import Scorer
-    from lpsched.evolve.task_breeding import Pairs
-    from lpsched.risk.options import RiskOptions
-    from lpsched.schedule.genes import Genes
+    from lpsched.evolve.breeding import Pairs
+    from lpsched.evolve.genes import Genes
+    from lpsched.evolve.sampled import SampledScorer
+    from lpsched.model.arrays import Floats
+    from lpsched.model.risk import RiskOptions
+
+
+# What a chromosome is ranked by: two numbers, both to be minimised.
+
+
+class Scorer(Protocol):
+    """Scores S chromosomes at once.
+
+    The first number is energy in joules, the second makespan in seconds or *minus* utility; of samples, the
+    expected value or a percentile of either.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the two numbers are, in words; a saved population is only resumed with the same."""
+
+    def __call__(self, genes: Genes) -> Floats:
+        """Return S x 2 scores."""
+
+
+# What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks.
 
 
 class Identified(Protocol):

@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.instance.fields import SMALLEST
-from lpsched.instance.sparse import SparseMatrix
+from lpsched.model.fields import SMALLEST
+from lpsched.model.table import SparseMatrix
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.model.arrays import Floats, Integers
 
 RACK_WIDTH: Final = 0.6  # metres, all
 RACK_HEIGHT: Final = 2.0

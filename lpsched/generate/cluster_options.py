@@ -24,11 +24,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.generate.arrival_rates import SECONDS_PER_HOUR
-from lpsched.instance.arrival_rules import MOST_TASKS
-from lpsched.instance.cluster_parts import Cluster
-from lpsched.instance.fields import MOST, numbered
-from lpsched.instance.period import Period
+from lpsched.generate.arrivals import SECONDS_PER_HOUR
+from lpsched.model.fields import MOST, numbered
+from lpsched.online.clusters import Cluster
+from lpsched.online.day_rules import MOST_TASKS
+from lpsched.online.period import Period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,44 +1,290 @@
-"""The Jobs paper's clusters: 100,000 cores, and tasks of a hundred types that take many nodes, for 28 hours.
+"""How much faster a program runs on n cores than on one: Downey's model.
 
-    N, T    tasks in 24 hours on average, and task types
-    rate    N / T / 24 hours for each type, times the waves of `arrival_rates.py` for types of at most 4,096
-            cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
-            hours: the mean over the day is 1
+    A      average parallelism of the program: what it could keep busy on average, at least 1
+    sigma  how much its parallelism varies: 0 does not at all; above 1, the program is largely sequential with
+           bursts of much parallelism
+    n      cores
 
-Task types come by `cluster_types.py`, tables by `cluster_tables.py`. Tasks of a type agree in cores, in
-starting utility and in urgency; utility classes are drawn evenly for each task. How many tasks there are is
-random; a draw without any is drawn again. Arrivals have hundredths of a second. Energy and utility are
-prorated at the edges of the 24 hours that count, after four hours of warm-up with the rates of their time of
-day. Schedulers know how long tasks run.
+    sigma <= 1   S(n)  =  A n / (A + sigma (n - 1) / 2)                    for 1 <= n <= A
+                 S(n)  =  A n / (sigma (A - 1/2) + n (1 - sigma / 2))      for A <= n <= 2 A - 1
+                 S(n)  =  A                                                for n >= 2 A - 1
+    sigma >= 1   S(n)  =  n A (sigma + 1) / (sigma (n + A - 1) + A)        for 1 <= n <= A + A sigma - sigma
+                 S(n)  =  A                                                from there on
 
-Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
+Both agree at sigma = 1. S(1) is 1, and S never falls.
 
-Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `cluster_options.py`.
+Source: Downey, A model for speedup of parallel programs, technical report UCB/CSD-97-933 (1997).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from lpsched.generate.arrival_rates import SECONDS_PER_HOUR, Bursts, draw_arrivals, draw_waves, in_order
-from lpsched.generate.cluster_options import HOURS_PER_DAY, MachovecOptions
-from lpsched.generate.cluster_tables import draw_curves
-from lpsched.generate.cluster_types import draw_types
-from lpsched.generate.cov import six_digits
-from lpsched.generate.utilities import THESIS_LEVELS, TWENTY_CLASSES
-from lpsched.instance.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.instance.day_tasks import Levels
-from lpsched.instance.fields import numbered
-from lpsched.instance.utility_levels import UtilityLevels
+from lpsched.generate.arrivals import (
+    SECONDS_PER_HOUR,
+    THESIS_LEVELS,
+    TWENTY_CLASSES,
+    UTILITY_RANGES,
+    Bursts,
+    draw_arrivals,
+    draw_pairs,
+    draw_waves,
+    in_order,
+)
+from lpsched.generate.cluster_options import HOME, HOURS_PER_DAY, POWER_SCALING, MachovecOptions
+from lpsched.generate.cov import gamma_draws, rounded, six_digits
+from lpsched.model.fields import numbered
+from lpsched.online.clusters import Clusters, DayTaskType, NodeCurves, ParallelTasks, Points
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import UtilityLevels
 
 if TYPE_CHECKING:
-    from lpsched.generate.arrival_rates import Rates
-    from lpsched.generate.cluster_types import TypeDraws
-    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.generate.arrivals import Rates
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.online.clusters import Cluster
+
+
+def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
+    """Return how many times faster than one core each number of cores is.
+
+    >>> speed_up(np.array([1, 4, 7, 100]), 4.0, 0.0).tolist()
+    [1.0, 4.0, 4.0, 4.0]
+    >>> speed_up(np.array([1, 4, 13, 14]), 4.0, 3.0).tolist()
+    [1.0, 2.56, 4.0, 4.0]
+    """
+    n, a = cores.astype(float), parallelism
+    if sigma > 1.0:
+        rising = n * a * (sigma + 1.0) / (sigma * (n + a - 1.0) + a)
+        return np.where(n <= a + a * sigma - sigma, rising, a)
+    within = a * n / (a + sigma * (n - 1.0) / 2.0)
+    beyond = a * n / (sigma * (a - 0.5) + n * (1.0 - sigma / 2.0))
+    return np.where(n <= a, within, np.where(n <= 2.0 * a - 1.0, beyond, a))
+
+
+# Task types of the Jobs paper: what each is worth, how urgent it is, how large, and how long on one core.
+#
+#     u       utility at the start, evenly within the range of the priority; priority and urgency by table I
+#     t       ~ Gaussian((1 + (18 - 1) (u - 1) / (8 - 1)) hours, coefficient of variation 0.15), never below a
+#             tenth of its mean: seconds on a single core, the longer the more a task is worth
+#     home    for general-purpose types any general-purpose cluster; for special-purpose types their own
+#     n       cores, by table II evenly between the ends of its row; `max` are the cores of the home cluster:
+#             20 % 2 to 4, 20 % 5 to 256, 40 % 257 to 4,096, 19 % 4,097 to max - 1, 1 % max
+#     A       average parallelism, log-evenly from 0.5 to 2 % of n, at least 1
+#     sigma   evenly from 4 to 10
+#
+# In clusters that are smaller than a row of table II, the row ends where the cluster does. Task types of the
+# same clusters are next to each other: the general-purpose ones first, then those of the first
+# special-purpose cluster, and so on.
+#
+# Source: Machovec et al. (2016), section IV.B, tables I and II; `cluster_options.py` says what is ours.
+
+LEAST_UTILITY: Final = 1.0
+MOST_UTILITY: Final = 8.0
+SHORTEST_SHARE: Final = 0.1  # of the mean
+CORE_CHANCES: Final = (0.20, 0.20, 0.40, 0.19, 0.01)  # of the rows of table II
+FEWEST_CORES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDraws:
+    """What was drawn for each task type."""
+
+    priorities: list[str]
+    urgencies: list[str]
+    utilities: Floats  # u
+    home: Integers  # number of a cluster
+    single_core_seconds: Floats  # t
+    cores: Integers  # n
+    parallelism: Floats  # A
+    sigmas: Floats
+
+
+def draw_types(rng: np.random.Generator, options: MachovecOptions) -> TypeDraws:
+    """Draw all task types."""
+    number = options.task_types
+    pairs = draw_pairs(rng, number)
+    low, high = np.array([UTILITY_RANGES[priority] for priority, _ in pairs]).T
+    utilities = high - rng.random(number) * (high - low)  # the upper end belongs to the range
+    home = _homes(rng, options)
+    cores = _cores(rng, options, home)
+    return TypeDraws(
+        priorities=[priority for priority, _ in pairs],
+        urgencies=[urgency for _, urgency in pairs],
+        utilities=utilities,
+        home=home,
+        single_core_seconds=_single_core_seconds(rng, options, utilities),
+        cores=cores,
+        parallelism=_parallelism(rng, options, cores),
+        sigmas=rng.uniform(options.sigma_least, options.sigma_most, size=number),
+    )
+
+
+def _homes(rng: np.random.Generator, options: MachovecOptions) -> Integers:
+    general = rng.integers(max(1, len(options.nodes)), size=options.general_task_types)
+    special = np.arange(len(options.nodes), len(options.clusters))
+    return np.concatenate([general, np.repeat(special, options.special_task_types)])
+
+
+def _single_core_seconds(rng: np.random.Generator, options: MachovecOptions, utilities: Floats) -> Floats:
+    along = (utilities - LEAST_UTILITY) / (MOST_UTILITY - LEAST_UTILITY)
+    hours = options.shortest_hours + (options.longest_hours - options.shortest_hours) * along
+    spread = np.maximum(SHORTEST_SHARE, rng.normal(1.0, options.time_cov, size=len(utilities)))
+    seconds: Floats = SECONDS_PER_HOUR * hours * spread
+    return seconds
+
+
+def _cores(rng: np.random.Generator, options: MachovecOptions, home: Integers) -> Integers:
+    """Draw a row of table II for each type, and cores within it."""
+    most = np.array([cluster.cores for cluster in options.clusters])[home]
+    first, second, third = options.core_steps
+    rows = rng.choice(len(CORE_CHANCES), size=len(home), p=CORE_CHANCES)
+    begins = np.stack(np.broadcast_arrays(FEWEST_CORES, first + 1, second + 1, third + 1, most))
+    ends = np.stack(np.broadcast_arrays(first, second, third, most - 1, most))
+    begin = np.minimum(np.take_along_axis(begins, rows[np.newaxis], axis=0)[0], most)
+    end = np.clip(np.take_along_axis(ends, rows[np.newaxis], axis=0)[0], begin, most)
+    cores: Integers = rng.integers(begin, end, endpoint=True)
+    return cores
+
+
+def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Integers) -> Floats:
+    least, most = options.parallelism_share_least, options.parallelism_share_most
+    drawn: Floats = np.maximum(1.0, cores * least * (most / least) ** rng.random(len(cores)))
+    return drawn
+
+
+# Seconds and watts of the Jobs paper's task types, by cluster, P-state and number of nodes.
+#
+# With G(mean, V) of `cov.py`, task type i, cluster c, P-state k of power scaling f_k = 1, 0.75, 0.5:
+#
+#  t_ic   seconds on a single core: the type's at home, ~ G(t_i, 0.3) in other clusters
+#  d_i    ~ G(133, 0.2)        watts of one node, on the whole
+#  D_ic   ~ G(d_i, 0.2)        in cluster c
+#  r_ic   ~ G(1, V)            the randomness of the pair; V is 0.3 for general-purpose task types, 0.2 for
+#                              special-purpose ones
+#  p_ick  ~ G(f_k r_ic, V/10)              factor of power
+#  s_ick  ~ G(sqrt(f_k r_ic), V/10)        factor of speed
+#
+#  watts of m nodes     m D_ic p_ick
+#  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `clusters.py`. On as many nodes as the
+#                       type takes for its cores it uses just these; on more or fewer, all that they have
+#
+# so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds
+# have points at 1, 2, 4, ... and all nodes of the cluster and at the number that the type takes; watts are a
+# line. General-purpose types run in general-purpose clusters only, special-purpose ones in their own only.
+# Numbers are rounded to six digits.
+#
+# Source: Machovec et al. (2016), section IV.B. It does not say whether a root goes over f_k alone, whether
+# power and speed have one randomness, and for what it is drawn anew: over both, one, for each pair are ours.
+
+GENERAL_COV: Final = 0.3
+SPECIAL_COV: Final = 0.2
+STATE_SHARE: Final = 0.1  # of these, between P-states
+
+
+def draw_curves(
+    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
+) -> tuple[NodeCurves, NodeCurves]:
+    """Draw the curves of seconds and of watts."""
+    seconds, watts = draw_single(rng, options, types)
+    runs = _can_run(options, types)
+    pairs = [
+        [
+            (
+                seconds_curves(cluster, types, i, seconds[i, c]),
+                watts_curves(cluster, watts[i, c]),
+            )
+            if runs[i, c]
+            else ((None,) * options.p_states,) * 2
+            for c, cluster in enumerate(options.clusters)
+        ]
+        for i in range(options.task_types)
+    ]
+    of_seconds, of_watts = (
+        NodeCurves(tuple(tuple(cell for pair in row for cell in pair[which]) for row in pairs))
+        for which in (0, 1)
+    )
+    return of_seconds, of_watts
+
+
+def _can_run(options: MachovecOptions, types: TypeDraws) -> Mask:
+    general = np.arange(len(options.clusters)) < len(options.nodes)
+    own = np.arange(len(options.clusters)) == types.home[:, np.newaxis]
+    runs: Mask = own | (general & (types.home < len(options.nodes))[:, np.newaxis])
+    return runs
+
+
+def draw_single(
+    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
+) -> tuple[Floats, Floats]:
+    """Draw t_ic / s_ick, seconds on a single core, and D_ic p_ick, watts of a single node."""
+    size = (options.task_types, len(options.clusters))
+    on_one_core = np.broadcast_to(types.single_core_seconds[:, np.newaxis], size)
+    varied = gamma_draws(rng, on_one_core, options.cluster_cov)
+    if options.single_core == HOME:
+        at_home = np.arange(size[1]) == types.home[:, np.newaxis]
+        varied = np.where(at_home, on_one_core, varied)
+    row_watts = gamma_draws(rng, np.full((size[0], 1), options.node_watts), options.watts_cov)
+    node_watts = gamma_draws(rng, np.broadcast_to(row_watts, size), options.watts_cov)
+    speed, power = draw_states(rng, options, types)
+    return varied[:, :, np.newaxis] / speed, node_watts[:, :, np.newaxis] * power
+
+
+def draw_states(
+    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
+) -> tuple[Floats, Floats]:
+    """Draw s_ick and p_ick, the factors of speed and of power."""
+    shape = (len(types.home), len(options.clusters), options.p_states)
+    speed, power = np.empty(shape), np.empty(shape)
+    special = types.home >= len(options.nodes)
+    for rows, cov in ((~special, GENERAL_COV), (special, SPECIAL_COV)):
+        randomness = gamma_draws(rng, np.ones((int(rows.sum()), shape[1], 1)), cov)
+        scaled = randomness * np.array(POWER_SCALING[: options.p_states])
+        power[rows] = gamma_draws(rng, scaled, STATE_SHARE * cov)
+        speed[rows] = gamma_draws(rng, np.sqrt(scaled), STATE_SHARE * cov)
+    return speed, power
+
+
+def seconds_curves(cluster: Cluster, types: TypeDraws, i: int, single: Floats) -> tuple[Points, ...]:
+    """Return the curve of each P-state, from its seconds on a single core."""
+    cores = int(types.cores[i])
+    own = cluster.nodes_for(cores)
+    nodes = sorted({*(2**k for k in range(cluster.nodes.bit_length())), cluster.nodes, own})
+    nodes = [each for each in nodes if each <= cluster.nodes]
+    used = np.array([cores if each == own else each * cluster.cores_per_node for each in nodes])
+    faster = speed_up(used, float(types.parallelism[i]), float(types.sigmas[i]))
+    values = rounded(single[:, np.newaxis] / faster)
+    return tuple(tuple(zip(nodes, row, strict=True)) for row in values.tolist())
+
+
+def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
+    """Return the line of each P-state, from the watts of a single node."""
+    found = []
+    for watts in map(six_digits, single.tolist()):
+        last = (cluster.nodes, float(f"{cluster.nodes * watts:.15g}"))
+        found.append(((1, watts), last) if cluster.nodes > 1 else (last,))
+    return tuple(found)
+
+
+# The Jobs paper's clusters: 100,000 cores, and tasks of a hundred types that take many nodes, for 28 hours.
+#
+#     N, T    tasks in 24 hours on average, and task types
+#     rate    N / T / 24 hours for each type, times the waves of `arrivals.py` for types of at most 4,096
+#             cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
+#             hours: the mean over the day is 1
+#
+# Task types come by `clusters.py`, tables by `clusters.py`. Tasks of a type agree in cores, in starting
+# utility and in urgency; utility classes are drawn evenly for each task. How many tasks there are is random;
+# a draw without any is drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at
+# the edges of the 24 hours that count, after four hours of warm-up with the rates of their time of day.
+# Schedulers know how long tasks run.
+#
+# Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
+#
+# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
+# Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `cluster_options.py`.
 
 NAME: Final = "machovec"
 DAY_SECONDS: Final = SECONDS_PER_HOUR * HOURS_PER_DAY

@@ -32,12 +32,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.errors import Fault, InstanceError
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.fields import MOST, numbered
+from lpsched.model.fields import MOST, numbered
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats, Mask
+    from lpsched.model.arrays import Floats, Mask
 
 DIGITS: Final = 6
 DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)

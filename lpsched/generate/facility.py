@@ -1,51 +1,106 @@
-"""Facilities after the three platforms of the Heat paper: small, medium and large.
+"""The servers and benchmarks of the Heat paper, and how they are thought to behave.
 
-From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node type
-the overhead, cores, P-states and watts of a core in P-state 0 (table II); how much memory classes slow each
-other down (table I); the names of the task types; how much of their time scales with the clock, for lbm (30
-%) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those of the
-nodes; the cap, a share (60 %) of the power of all cores at the most CPU-intensive task type in P-state 0,
-with the warmest outlets that keep the redlines.
+Names, overheads, cores, P-states and watts are those of its table II, the degradation is its table I; lbm and
+povray scale with the clock as it says. The other shares, and which benchmark is in which memory class, are
+ours, after the order of memory intensity that is known of SPEC CPU2006.
 
-What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
-mean 1 and coefficient of variation V, U(a, b) a uniform one.
-
-    node v          of a type drawn evenly; every type occurs
-    airflow         7.55e-5 m3/s for each watt of the node's full load: 160 cubic feet a minute for a kilowatt
-    redline         25 C at the nodes; none at the CRAC units
-    outlets         10 to 25 C
-    clock           of P-state k of K: 1 - 0.6 k / (K - 1)
-    seconds         in P-state 0: U(200, 600) of the task type x G(0.15) of the pair x U(0.8, 1.25) of the
-                    node type; at clock c: x (1 + s (1 / c - 1)), s the share of the time that scales with it
-    watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
-    arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
-    deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
-    memory class    heavy, medium or light, of each task type as in `heat_tables.py`
-    air             `air_mixing.py`, with a stated share of recirculation
-
-Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
-exact, so that air is conserved.
+Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
+resource allocation in heterogeneous high performance computing systems, 2014.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
+from lpsched.facility.model import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
 from lpsched.generate.air_mixing import air_mixing
 from lpsched.generate.cov import six_digits
-from lpsched.generate.heat_tables import BENCHMARKS, CLASSES, DEGRADATION, SERVERS
-from lpsched.instance.facility import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
-from lpsched.instance.fields import numbered
-from lpsched.instance.table import Table
+from lpsched.model.fields import numbered
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from lpsched.generate.heat_tables import Benchmark, Server
-    from lpsched.instance.array_types import Floats, Integers
-    from lpsched.instance.sparse import SparseMatrix
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.table import SparseMatrix
+
+
+class Server(NamedTuple):
+    """A column of table II."""
+
+    name: str
+    overhead_watts: float
+    cores: int
+    p_states: int
+    core_watts: float  # in P-state 0
+
+
+class Benchmark(NamedTuple):
+    """A task type: its memory class, and how much of its time scales with the clock."""
+
+    name: str
+    memory_class: str
+    clock_share: float
+
+
+SERVERS: Final = (
+    Server("tx140", 18.9, 4, 14, 9.1),
+    Server("x3200", 75.2, 2, 4, 20.9),
+    Server("rx100", 35.0, 4, 11, 22.4),
+    Server("at110", 21.3, 4, 16, 18.55),
+)
+BENCHMARKS: Final = (
+    Benchmark("lbm", "heavy", 0.30),
+    Benchmark("bwaves", "heavy", 0.45),
+    Benchmark("sphinx3", "medium", 0.60),
+    Benchmark("milc", "heavy", 0.40),
+    Benchmark("cactusADM", "medium", 0.65),
+    Benchmark("calculix", "light", 0.95),
+    Benchmark("wrf", "medium", 0.70),
+    Benchmark("tonto", "light", 0.90),
+    Benchmark("povray", "light", 1.00),
+    Benchmark("dealII", "light", 0.80),
+    Benchmark("zeusmp", "medium", 0.65),
+    Benchmark("gromacs", "light", 0.95),
+    Benchmark("leslie3d", "heavy", 0.40),
+    Benchmark("namd", "light", 0.98),
+    Benchmark("soplex", "heavy", 0.45),
+    Benchmark("GemsFDTD", "heavy", 0.40),
+)
+CLASSES: Final = ("heavy", "medium", "light")
+# how much longer a task of the row's class takes for each other core that runs one of the column's
+DEGRADATION: Final = ((1.00, 0.30, 0.05), (0.50, 0.20, 0.03), (0.06, 0.04, 0.01))
+
+
+# Facilities after the three platforms of the Heat paper: small, medium and large.
+#
+# From the paper (sections III and V): how many nodes, CRAC units, task types and node types; of each node
+# type the overhead, cores, P-states and watts of a core in P-state 0 (table II); how much memory classes slow
+# each other down (table I); the names of the task types; how much of their time scales with the clock, for
+# lbm (30 %) and povray (100 %); rewards, uniform in [0.5, 1]; the CoP; equal CRAC airflows that sum to those
+# of the nodes; the cap, a share (60 %) of the power of all cores at the most CPU-intensive task type in
+# P-state 0, with the warmest outlets that keep the redlines.
+#
+# What the paper takes from its references and does not print is made as follows. G(V) is a gamma variable of
+# mean 1 and coefficient of variation V, U(a, b) a uniform one.
+#
+#   node v          of a type drawn evenly; every type occurs
+#   airflow         7.55e-5 m3/s for each watt of the node's full load: 160 cubic feet a minute for a kilowatt
+#   redline         25 C at the nodes; none at the CRAC units
+#   outlets         10 to 25 C
+#   clock           of P-state k of K: 1 - 0.6 k / (K - 1)
+#   seconds         in P-state 0: U(200, 600) of the task type x G(0.15) of the pair x U(0.8, 1.25) of the
+#                   node type; at clock c: x (1 + s (1 / c - 1)), s the share of the time that scales with it
+#   watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
+#   arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
+#   deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
+#   memory class    heavy, medium or light, of each task type as in `facility.py`
+#   air             `air_mixing.py`, with a stated share of recirculation
+#
+# Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
+# exact, so that air is conserved.
 
 REDLINE: Final = 25.0
 OUTLETS: Final = (10.0, 25.0)

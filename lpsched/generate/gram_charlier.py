@@ -1,41 +1,4 @@
-"""Sampling numbers that have a wanted mean, standard deviation, skewness and kurtosis, all above a floor.
-
-*The density.* Write phi for the normal density, He3 = z^3 - 3z and He4 = z^4 - 6z^2 + 3. The Gram-Charlier
-expansion (type A) of a standardised number z with skewness s and kurtosis 3 + x, and the area below z, are
-
-    f(z)  =  phi(z) (1  +  s/6 He3(z)  +  x/24 He4(z))
-    F(z)  =  Phi(z)  -  phi(z) (s/6 (z^2 - 1)  +  x/24 (z^3 - 3z))
-
-The mean, variance, skewness and excess of f are 0, 1, s and x exactly.
-
-*Negative densities.* f is a density only for some (s, x): none for x < 0, and no more than 0 <= x <= 4 with
-|s| < 1.05. A handful of numbers is nearly always outside (five numbers have x <= 1/4). So f is clipped at 0
-and scaled to area 1, which changes all four moments: at s = 0, x = -1 the excess comes out as -0.56.
-
-*Negative samples.* What is sampled is a time, a power or a ratio, and must be positive. So everything below
-some c, where a sample would pass the floor, is cut off; that changes the moments too.
-
-*Correction.* Therefore s and x are not taken as they are, but such that the clipped and cut density has the
-wanted moments. All densities
-
-    g(z)  ~  phi(z) max(0, w0 + w1 He3(z) + w2 He4(z))  for z > c,    w0 >= 0, w0^2 + w1^2 + w2^2 = 1
-
-are looked through for the least difference in skewness and kurtosis. A sample is a + b z, with a and b such
-that mean and deviation are those wanted; that determines c = (floor - a) / b. The search starts at the
-expansion itself, (w0, w1, w2) ~ (1, s/6, x/24), and ends there when nothing had to be clipped or cut.
-
-*What is kept.* The mean always; the deviation too, up to about 1.4 (mean - floor). Skewness and kurtosis both
-where such a density has both: far from the floor and at s = 0, kurtosis from 1.21 to 7.55; at s = 1, from
-2.35 to 7.1; none beyond |s| of about 1.6 (of any numbers, kurtosis >= 1 + s^2). Else those nearest to them.
-`GramCharlier.kept` holds what the density has in truth.
-
-*Samples* come by the inverse of the area, exact at small steps of z and straight in between. They are
-stratified: of n samples each n-th part of the area gets one. Each still has the density, and together they
-show its moments much better than independent ones would, which matters where 25 are drawn and not 10^6.
-
-Sources: Kendall, The Advanced Theory of Statistics, volume 1, for the expansion; Friese, thesis of 2015,
-section 5.3.4.2, for its use, without a word on negative densities and samples. The correction is ours.
-"""
+"""Moments of numbers, and the density of Gram and Charlier that has them."""
 
 from __future__ import annotations
 
@@ -46,10 +9,89 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.moments import Moments
-
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats, Integers
+    from lpsched.model.arrays import Floats, Integers
+
+
+# The shape of some numbers: mean, standard deviation, skewness and kurtosis.
+
+NO_SPREAD: Final = 1e-12  # of the mean; what is smaller is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Mean, standard deviation, m3 / m2^1.5 and m4 / m2^2 (3 for a normal distribution).
+
+    Equal numbers have neither skewness nor kurtosis; they are given a normal distribution's, 0 and 3.
+    """
+
+    mean: float
+    deviation: float
+    skewness: float = 0.0
+    kurtosis: float = 3.0
+
+
+def moments(values: Floats) -> Moments:
+    """Measure numbers as they stand, none of them negative: n, not n - 1, is in the denominators.
+
+    So does `bag/overview.py`. The five benchmarks of a matrix are all there is of it, and the
+    formulas that correct for small samples need more of them than a small matrix has.
+
+    >>> import numpy as np
+    >>> moments(np.array([1.0, 1.0, 4.0, 4.0]))
+    Moments(mean=2.5, deviation=1.5, skewness=0.0, kurtosis=1.0)
+    """
+    largest = float(values.max())
+    if largest == 0:
+        return Moments(0.0, 0.0)
+    scaled = (values / largest).tolist()  # so that no power of a huge number overflows
+    mean = math.fsum(scaled) / len(scaled)
+    second, third, fourth = (
+        math.fsum((x - mean) ** power for x in scaled) / len(scaled) for power in (2, 3, 4)
+    )
+    deviation = math.sqrt(second)
+    if deviation <= NO_SPREAD * mean:
+        return Moments(mean * largest, 0.0)
+    return Moments(mean * largest, deviation * largest, third / deviation**3, fourth / second**2)
+
+
+# Sampling numbers that have a wanted mean, standard deviation, skewness and kurtosis, all above a floor.
+#
+# *The density.* Write phi for the normal density, He3 = z^3 - 3z and He4 = z^4 - 6z^2 + 3. The Gram-Charlier
+# expansion (type A) of a standardised number z with skewness s and kurtosis 3 + x, and the area below z, are
+#
+#     f(z)  =  phi(z) (1  +  s/6 He3(z)  +  x/24 He4(z))
+#     F(z)  =  Phi(z)  -  phi(z) (s/6 (z^2 - 1)  +  x/24 (z^3 - 3z))
+#
+# The mean, variance, skewness and excess of f are 0, 1, s and x exactly.
+#
+# *Negative densities.* f is a density only for some (s, x): none for x < 0, and no more than 0 <= x <= 4 with
+# |s| < 1.05. A handful of numbers is nearly always outside (five numbers have x <= 1/4). So f is clipped at 0
+# and scaled to area 1, which changes all four moments: at s = 0, x = -1 the excess comes out as -0.56.
+#
+# *Negative samples.* What is sampled is a time, a power or a ratio, and must be positive. So everything below
+# some c, where a sample would pass the floor, is cut off; that changes the moments too.
+#
+# *Correction.* Therefore s and x are not taken as they are, but such that the clipped and cut density has the
+# wanted moments. All densities
+#
+#     g(z)  ~  phi(z) max(0, w0 + w1 He3(z) + w2 He4(z))  for z > c,    w0 >= 0, w0^2 + w1^2 + w2^2 = 1
+#
+# are looked through for the least difference in skewness and kurtosis. A sample is a + b z, with a and b such
+# that mean and deviation are those wanted; that determines c = (floor - a) / b. The search starts at the
+# expansion itself, (w0, w1, w2) ~ (1, s/6, x/24), and ends there when nothing had to be clipped or cut.
+#
+# *What is kept.* The mean always; the deviation too, up to about 1.4 (mean - floor). Skewness and kurtosis
+# both where such a density has both: far from the floor and at s = 0, kurtosis from 1.21 to 7.55; at s = 1,
+# from 2.35 to 7.1; none beyond |s| of about 1.6 (of any numbers, kurtosis >= 1 + s^2). Else those nearest to
+# them. `GramCharlier.kept` holds what the density has in truth.
+#
+# *Samples* come by the inverse of the area, exact at small steps of z and straight in between. They are
+# stratified: of n samples each n-th part of the area gets one. Each still has the density, and together they
+# show its moments much better than independent ones would, which matters where 25 are drawn and not 10^6.
+#
+# Sources: Kendall, The Advanced Theory of Statistics, volume 1, for the expansion; Friese, thesis of 2015,
+# section 5.3.4.2, for its use, without a word on negative densities and samples. The correction is ours.
 
 REACH: Final = 7.0  # beyond lies 1e-12 of a normal density
 STEPS: Final = 800

@@ -1,35 +1,4 @@
-"""Growth: from a small table of real programs on real machines to one with more task types, alike in shape.
-
-For `seconds`, and likewise for `watts`, with T real task types and M machine types:
-
-    q_i   = mean over the general machine types of e_ij             the row mean of a real task type
-    r_ij  = e_ij / q_i                                              what machine type j needs of that mean
-    q_new ~ Gram-Charlier with the four moments of q_1 ... q_T
-    s_j   ~ Gram-Charlier with the four moments of r_1j ... r_Tj    for each machine type j by itself
-    e_new = q_new s_j / (mean over the general machine types of s_j)
-
-General machine types are those that run all real task types (if there is none: all that run task type i). The
-real task types stay as they are. No sample is below a tenth of the smallest number whose shape it has;
-`gram_charlier.py` says what shape is kept. Row means and the ratios of every machine type are drawn without
-regard to each other. So a machine type that is faster than another for every real task type need not be for
-every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
-indeed (the thesis does not scale). `Shape.new` tells what shape came out.
-
-*Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often as
-any other. It runs on the machine types and in the P-states in which its model runs, so some machine can run
-it. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type takes
-e_ijk / e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as for a
-real program.
-
-*Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
-the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.
-
-One real task type has no spread: its new ones are its equals. Every task type has at least one task, the
-others are spread evenly at random. New numbers have six digits. Of prices and site only what concerns energy
-stays: electricity, currency and PUE.
-
-Source: Friese, thesis of 2015, section 5.3.4.2; floor, scaling, models, P-states and idle power are ours.
-"""
+"""Growing a bag: more task types of the kind of those that are there."""
 
 from __future__ import annotations
 
@@ -38,16 +7,126 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.cov import own_tasks, packed_table, rounded, six_digits, task_counts
-from lpsched.generate.gram_charlier import GramCharlier, gram_charlier
-from lpsched.generate.grow_options import GrowOptions, require_options
-from lpsched.generate.moments import Moments, moments
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.arrays import arrays_of
-from lpsched.instance.fields import LARGEST, SMALLEST, numbered
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.errors import Fault, InstanceError
+from lpsched.generate.cov import (
+    MOST_PAIRS,
+    MOST_TYPES,
+    own_tasks,
+    packed_table,
+    rounded,
+    six_digits,
+    task_counts,
+)
+from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, numbered
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Floats, Integers, Mask
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Table
+
+
+# What to grow a small bag to, and what of it is refused.
+
+RANGES: Final = {
+    "task_types": (1, MOST_TYPES),
+    "tasks": (1, MOST),
+    "machines": (1, MOST),
+    "special_machines": (1, MOST),
+    "special_speedup": (1e-3, 1e6),
+    "special_least": (1, MOST_TYPES),
+    "special_most": (1, MOST_TYPES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GrowOptions:
+    """What to grow to; the defaults are the thesis's second data set without its special-purpose machines."""
+
+    task_types: int = 30  # in all, with the real ones
+    tasks: int = 1_000
+    machines: tuple[int, ...] | None = None  # of each machine type; None: as many as the small bag has
+    special_machines: tuple[int, ...] = ()  # of each special-purpose type
+    special_speedup: float = 10.0
+    special_least: int = 2
+    special_most: int = 3
+
+
+def require_options(small: Bag, options: GrowOptions) -> None:
+    """Refuse what cannot be grown.
+
+    Raises
+    ------
+    InstanceError
+        If an option is out of its range or does not fit the small bag; the error lists every one.
+    """
+    faults = [
+        Fault((key,), repr(value), f"{least:g} to {most:g}", "change the option")
+        for key, (least, most) in RANGES.items()
+        for value in _each(getattr(options, key))
+        if not least <= value <= most
+    ]
+    real, types = len(small.task_types), len(small.machine_types)
+    if options.task_types < real:
+        needed = f"at least the {real} task types of the small bag"
+        faults.append(Fault(("task_types",), str(options.task_types), needed, "ask for more"))
+    if options.tasks < options.task_types:
+        faults.append(Fault(("tasks",), str(options.tasks), "at least one of each type", "ask for more"))
+    if options.machines is not None and len(options.machines) != types:
+        needed = f"{types}, one for each machine type of the small bag"
+        faults.append(Fault(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
+    if options.special_least > options.special_most:
+        faults.append(
+            Fault(("special_least",), str(options.special_least), "at most special_most", "lower it")
+        )
+    special = options.special_most * len(options.special_machines)
+    if special > options.task_types:
+        needed = f"{special}, so that all special-purpose types have tasks of their own"
+        faults.append(Fault(("task_types",), str(options.task_types), needed, "ask for more"))
+    pairs = options.task_types * (len(small.modes) + len(options.special_machines))
+    if pairs > MOST_PAIRS:
+        found = f"{pairs:,} pairs"
+        faults.append(Fault(("task_types",), found, f"at most {MOST_PAIRS:,}", "ask for fewer"))
+    if faults:
+        raise InstanceError("options of the generator", tuple(faults))
+
+
+def _each(value: float | tuple[int, ...] | None) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+# Growth: from a small table of real programs on real machines to one with more task types, alike in shape.
+#
+# For `seconds`, and likewise for `watts`, with T real task types and M machine types:
+#
+#     q_i   = mean over the general machine types of e_ij             the row mean of a real task type
+#     r_ij  = e_ij / q_i                                              what machine type j needs of that mean
+#     q_new ~ Gram-Charlier with the four moments of q_1 ... q_T
+#     s_j   ~ Gram-Charlier with the four moments of r_1j ... r_Tj    for each machine type j by itself
+#     e_new = q_new s_j / (mean over the general machine types of s_j)
+#
+# General machine types are those that run all real task types (if there is none: all that run task type i).
+# The real task types stay as they are. No sample is below a tenth of the smallest number whose shape it has;
+# `gram_charlier.py` says what shape is kept. Row means and the ratios of every machine type are drawn without
+# regard to each other. So a machine type that is faster than another for every real task type need not be for
+# every new one. The ratios of a real row have mean 1; those of a new one are scaled so, and q_new is its mean
+# indeed (the thesis does not scale). `Shape.new` tells what shape came out.
+#
+# *Absent pairs and P-states.* Every new task type has a model among the real ones, at random, each as often
+# as any other. It runs on the machine types and in the P-states in which its model runs, so some machine can
+# run it. Above, e_ij is the time in the first P-state in which i runs on j. In the others a new task type
+# takes e_ijk / e_ij times as long and draws a_ijk / a_ij times the power, i being its model: P-states rank as
+# for a real program.
+#
+# *Special-purpose machine types* run two or three task types each, which no other of them runs, in a tenth of
+# the task type's mean seconds and at its mean watts. Their idle power is the mean of that of the others.
+#
+# One real task type has no spread: its new ones are its equals. Every task type has at least one task, the
+# others are spread evenly at random. New numbers have six digits. Of prices and site only what concerns
+# energy stays: electricity, currency and PUE.
+#
+# Source: Friese, thesis of 2015, section 5.3.4.2; floor, scaling, models, P-states and idle power are ours.
 
 FLOOR_SHARE: Final = 0.1
 

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from lpsched.cancellation import Watch
 from lpsched.errors import SolverError
 from lpsched.lp.program import LpSolution, LpStatus
-from lpsched.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.lp.builder import LpBuilder
-from lpsched.lp.hot import CheckedSweep
+from lpsched.lp.master import CheckedSweep
+from lpsched.lp.program import LpBuilder
 
 if TYPE_CHECKING:
     from lpsched.lp.program import Floats, LinearProgram, Solver

@@ -1,12 +1,8 @@
-"""HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
-
-A program that may take long can be stopped (`highs_run.py`). A small one is done before anybody could press
-Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is used
-where its start is feasible: when all variables may be 0, and after a solve, when only costs have changed.
-"""
+"""HiGHS: linear programs, integer programs, hot starts."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,15 +10,21 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.devices import Device
-from lpsched.lp.highs_run import check, run_highs
 from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_limits, with_rows
-from lpsched.lp.program import Floats, Indices, LinearProgram, LpSolution, LpStatus
+from lpsched.lp.program import Device, Floats, Indices, LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.watch import Watch
+    from lpsched.cancellation import Watch
+
+
+# HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
+#
+# A program that may take long can be stopped (`highs.py`). A small one is done before anybody could press
+# Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is
+# used where its start is feasible: when all variables may be 0, and after a solve, when only costs have
+# changed.
 
 SMALL: Final = 5_000  # coefficients: some milliseconds
 SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
@@ -256,3 +258,124 @@ def pass_program(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsS
         program.values,
         np.zeros(size, dtype=np.int32),
     )
+
+
+# HiGHS at work: until it is done, the watch is over, or somebody presses Ctrl-C.
+#
+# A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
+# noticed here, and HiGHS is told to stop.
+
+POLL_SECONDS: Final = 0.05
+RUN: Final = 3e-4  # seconds of work counted for each run,
+ITERATION: Final = 4e-6  # for each iteration of the simplex method,
+CELL: Final = 4e-9  # and for each iteration and coefficient
+
+
+def check(status: highspy.HighsStatus, program: LinearProgram, what: str) -> None:
+    """Raise an error if HiGHS refused what was asked of it."""
+    if status == highspy.HighsStatus.kError:
+        raise SolverError(f"HiGHS refused {what} of {program.name}")
+
+
+def run_highs(highs: highspy.Highs, program: LinearProgram, watch: Watch | None) -> None:
+    """Run to the end, or until the time is up; work is counted afterwards."""
+    left = None if watch is None else watch.left()
+    until = np.inf if left is None else highs.getRunTime() + left  # counts from its birth
+    check(highs.setOptionValue("time_limit", until), program, "the time limit")
+    if highs.HandleUserInterrupt:
+        _run_in_thread(highs, watch)
+    else:
+        highs.run()
+    if watch is not None:
+        iterations = max(0, highs.getInfo().simplex_iteration_count)
+        watch.count(RUN + iterations * (ITERATION + CELL * len(program.values)))
+
+
+def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
+    """Run to the end, or stop when the watch is over, or at Ctrl-C.
+
+    However often it is pressed, we leave only after HiGHS has stopped: to end the process while it works
+    would abort it.
+    """
+    done = threading.Event()  # Thread.join, once interrupted, takes a running thread for a stopped one
+
+    def work() -> None:
+        try:
+            highs.run()
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    interrupted = False
+    while not done.is_set():
+        try:
+            if interrupted or (watch is not None and watch.is_cut()):  # not by counted work
+                highs.cancelSolve()
+            done.wait(POLL_SECONDS)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+# Programs whose variables must be whole, for a short time: a good point, or none.
+#
+# HiGHS is given a start, if there is one, and stopped after so much counted work: it looks at its limits at
+# the same steps in every run, so looks are counted. Nothing that it says is taken as proved: who asks has to
+# check the point, and bounds come from elsewhere.
+
+NEARLY_WHOLE: Final = 1e-6
+LOOK: Final = 2e-3  # seconds of work counted for each look of HiGHS at its limits,
+INTEGER_CELL: Final = 2e-6  # and for each coefficient
+FEWEST_LOOKS: Final = 3
+
+
+def whole_point(
+    program: LinearProgram,
+    *,
+    watch: Watch,
+    whole: Floats | None = None,
+    start: Floats | None = None,
+    gap: float = 1e-4,
+) -> Floats | None:
+    """Return the best point found with whole variables; `None` if there is none.
+
+    `whole` marks with 1 the variables that must be whole (all, if it is not given), with 0 the others.
+    """
+    highs = highspy.Highs()
+    options: dict[str, bool | float | str] = {
+        "output_flag": False,
+        "mip_rel_gap": gap,
+        "random_seed": 0,
+        "parallel": "off",
+    }
+    for option, value in options.items():
+        highs.setOptionValue(option, value)
+    pass_program(highs, program)
+    size = len(program.costs)
+    marks = np.ones(size) if whole is None else whole
+    columns = np.flatnonzero(marks).astype(np.int32)
+    kinds = np.full(len(columns), int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    highs.changeColsIntegrality(len(columns), columns, kinds)
+    if start is not None:
+        given = highspy.HighsSolution()
+        given.col_value = start.tolist()
+        highs.setSolution(given)
+    highs.HandleUserInterrupt = True
+    look, looks, left = LOOK + INTEGER_CELL * len(program.values), 0, watch.work_left()
+
+    def interrupt(event: Any) -> None:  # noqa: ANN401 - highspy does not export its type
+        nonlocal looks
+        looks += 1
+        if looks >= max(FEWEST_LOOKS, left / look):
+            event.interrupt()
+
+    highs.cbMipInterrupt += interrupt
+    run_highs(highs, program, watch)
+    watch.count(looks * look)
+    solution = highs.getSolution()
+    values = np.array(solution.col_value)
+    if not solution.value_valid or len(values) != size or not np.all(np.isfinite(values)):
+        return None
+    rounded = np.where(marks > 0, np.rint(values), values)
+    return rounded if np.abs(rounded - values).max(initial=0.0) <= NEARLY_WHOLE else None

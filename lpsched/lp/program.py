@@ -1,33 +1,33 @@
-"""Linear programs as plain arrays, and the builder that writes them in the order of the maths.
-
-    min  offset + c x    subject to    row_lower <= A x <= row_upper,    0 <= x <= u
-
-Every variable has a finite upper bound u. That is what makes a bound out of *any* multipliers: for every
-feasible x, and whatever y is,
-
-    c x  =  y A x + (c - A'y) x  >=  sum over rows of (y_i row_lower_i if y_i > 0 else y_i row_upper_i)
-                                     + sum over columns of u min(0, c - A'y),
-
-so wrong multipliers weaken the bound and never break it (`dual_bound`).
-"""
+"""A linear program: built by blocks of rows, solved by whichever solver is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsched.errors import InfeasibleProgramError, SolverError
+from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lpsched.lp.devices import Device
+    from lpsched.cancellation import Watch
     from lpsched.lp.master import Master
-    from lpsched.watch import Watch
+
+
+# Linear programs as plain arrays, and the builder that writes them in the order of the maths.
+#
+#     min  offset + c x    subject to    row_lower <= A x <= row_upper,    0 <= x <= u
+#
+# Every variable has a finite upper bound u. That is what makes a bound out of *any* multipliers: for every
+# feasible x, and whatever y is,
+#
+#     c x  =  y A x + (c - A'y) x  >=  sum over rows of (y_i row_lower_i if y_i > 0 else y_i row_upper_i)
+#                                      + sum over columns of u min(0, c - A'y),
+#
+# so wrong multipliers weaken the bound and never break it (`dual_bound`).
 
 Floats: TypeAlias = NDArray[np.float64]
 FEW: Final = 100_000  # cells of a matrix that is kept dense
@@ -226,3 +226,141 @@ def require_optimal(solution: LpSolution) -> LpSolution:
             f"the linear program {solution.program.name} ended as {solution.status.value}, not optimal"
         )
     return solution
+
+
+# The builder of linear programs: variables and rows in the order of the maths, arrays at the end.
+
+Terms: TypeAlias = Sequence[tuple[Indices, "Floats | float"]]
+RowTerms: TypeAlias = Sequence[tuple["Integers | int", Indices, "Floats | float"]]
+
+
+class LpBuilder:
+    """Collects variables and rows; `build` hands over the program.
+
+    >>> lp = LpBuilder("diet")
+    >>> x = lp.variables("x", upper=np.array([4.0, 4.0]))
+    >>> lp.objective([(x, np.array([1.0, 2.0]))])
+    >>> lp.equal("enough", [(x, 1.0)], 5.0)
+    >>> lp.build().row_names
+    ('enough',)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._upper: list[Floats] = []
+        self._blocks: dict[str, Indices] = {}
+        self._size = 0
+        self._costs: list[tuple[Indices, Floats]] = []
+        self._offset = 0.0
+        self._names: list[str] = []
+        self._lower: list[Floats] = []
+        self._limits: list[Floats] = []
+        self._rows: list[Integers] = []
+        self._columns: list[Indices] = []
+        self._values: list[Floats] = []
+
+    def variables(self, name: str, upper: Floats | float) -> Indices:
+        """Add a block of variables between 0 and `upper`; return their columns, in its shape."""
+        upper = np.asarray(upper, dtype=float)
+        assert np.all(np.isfinite(upper)), "every variable has a finite upper bound"
+        block = np.arange(self._size, self._size + upper.size, dtype=np.int32).reshape(upper.shape)
+        self._upper.append(upper.ravel())
+        self._blocks[name] = block
+        self._size += upper.size
+        return block
+
+    def objective(self, terms: Terms, offset: float = 0.0) -> None:
+        """Set what is minimised."""
+        self._costs = [_flat(block, coefficients) for block, coefficients in terms]
+        self._offset = offset
+
+    def at_most(self, name: str, terms: Terms, limit: float) -> None:
+        """Add the row: the sum of the terms is at most `limit`."""
+        self.at_most_each([name], [(0, *term) for term in terms], limit)
+
+    def equal(self, name: str, terms: Terms, target: float) -> None:
+        """Add the row: the sum of the terms is `target`."""
+        self.equal_each([name], [(0, *term) for term in terms], target)
+
+    def between(self, name: str, terms: Terms, lower: float, upper: float) -> None:
+        """Add the row: the sum of the terms is between two limits, which may be infinite."""
+        self._add([name], [(0, *term) for term in terms], lower, upper)
+
+    def at_most_each(self, names: Sequence[str], terms: RowTerms, limit: float) -> None:
+        """Add rows, one for each name: a term says for each of its variables in which row it stands."""
+        self._add(names, terms, -np.inf, limit)
+
+    def equal_each(self, names: Sequence[str], terms: RowTerms, target: float) -> None:
+        """Add rows, one for each name, with the sum of the terms equal to `target` in each."""
+        self._add(names, terms, target, target)
+
+    def _add(self, names: Sequence[str], terms: RowTerms, lower: float, upper: float) -> None:
+        first = len(self._names)
+        for rows, block, coefficients in terms:
+            columns, values = _flat(block, coefficients)
+            kept = values != 0
+            self._rows.append(first + np.broadcast_to(rows, np.shape(block)).ravel()[kept])
+            self._columns.append(columns[kept])
+            self._values.append(values[kept])
+        self._names += names
+        self._lower.append(np.full(len(names), lower))
+        self._limits.append(np.full(len(names), upper))
+
+    def build(self) -> LinearProgram:
+        """Return the program."""
+        costs = np.zeros(self._size)
+        for block, coefficients in self._costs:
+            costs[block] += coefficients
+        rows = np.concatenate(self._rows)
+        order = np.argsort(rows, kind="stable")
+        lengths = np.bincount(rows, minlength=len(self._names))
+        return LinearProgram(
+            name=self.name,
+            costs=costs,
+            offset=self._offset,
+            upper=np.concatenate(self._upper),
+            row_names=tuple(self._names),
+            row_lower=np.concatenate(self._lower),
+            row_upper=np.concatenate(self._limits),
+            starts=np.concatenate(([0], np.cumsum(lengths))).astype(np.int32),
+            columns=np.concatenate(self._columns)[order].astype(np.int32),
+            values=np.concatenate(self._values)[order],
+            blocks=self._blocks,
+        )
+
+
+def _flat(block: Indices, coefficients: Floats | float) -> tuple[Indices, Floats]:
+    return np.ravel(block), np.broadcast_to(np.asarray(coefficients, dtype=float), np.shape(block)).ravel()
+
+
+# Where passes over large arrays run: NumPy on the CPU, or CuPy on a GPU, through the same interface.
+
+
+class Device(StrEnum):
+    """What the arrays live on."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def array_module(device: Device) -> Any:  # noqa: ANN401 - numpy or cupy
+    """Return the module whose arrays live on the device.
+
+    Raises
+    ------
+    MissingExtraError
+        If CuPy is not installed.
+    SolverError
+        If there is no GPU.
+    """
+    if device is Device.CPU:
+        return np
+    try:
+        import cupy  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("the device cuda", "gpu") from error
+    try:
+        cupy.cuda.Device().use()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise SolverError(f"the device cuda cannot be used: {error}; leave --device out") from error
+    return cupy

@@ -25,8 +25,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lpsched.cancellation import Watch
     from lpsched.lp.program import Floats
-    from lpsched.watch import Watch
 
 MEMORY: Final = 20  # steps that H is made of
 FALL: Final = 1e-4  # of what the slope promises, at least
@@ -77,7 +77,7 @@ def descend(
     --------
     The nearest point to (3, -1) that is not negative:
 
-    >>> from lpsched.watch import Watch
+    >>> from lpsched.cancellation import Watch
     >>> away = lambda x: (float(((x - [3.0, -1.0]) ** 2).sum()), 2.0 * (x - [3.0, -1.0]))
     >>> descend(away, np.array([1.0, 1.0]), steps=20, settled=1e-9, watch=Watch()).round(6).tolist()
     [3.0, 0.0]

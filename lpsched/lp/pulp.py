@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.errors import MissingExtraError, SolverError
-from lpsched.lp.devices import Device
 from lpsched.lp.master import ColdMaster
-from lpsched.lp.program import LinearProgram, LpSolution, LpStatus
+from lpsched.lp.program import Device, LinearProgram, LpSolution, LpStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.watch import Watch
+    from lpsched.cancellation import Watch
 from lpsched.lp.program import Floats
 
 _STATUSES: Final = {

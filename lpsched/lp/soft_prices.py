@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from lpsched.cancellation import Watch
     from lpsched.lp.program import Floats
-    from lpsched.watch import Watch
 
 SAMPLE: Final = 10  # blocks for each price
 MOST_STEPS: Final = 40

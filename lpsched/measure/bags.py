@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.errors import quote
-from lpsched.instance import Bag, MachineType, TaskType
 from lpsched.measure.joining import (
     Joined,
     about_meters,
@@ -30,7 +30,7 @@ from lpsched.measure.joining import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.instance.measurements import Measurements
+    from lpsched.measure.measurements import Measurements
 
 
 def bag_of(

@@ -12,18 +12,18 @@ the pairs measured,
 
 from __future__ import annotations
 
+from math import fsum
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.instance.bench import COMPANIONS
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.memory_classes import class_rank
+from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.measurements import AdditiveCheck, class_rank
+from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lpsched.instance.measurements import Degradation, Measured
-    from lpsched.instance.setting import Setting
+    from lpsched.measure.measurements import Degradation, Measured, Setting
 
 
 class Range(NamedTuple):
@@ -104,3 +104,37 @@ def _by_class(degradation: Degradation, classes: Mapping[str, str]) -> dict[tupl
             if a in classes and b in classes:
                 found.setdefault((classes[a], classes[b]), []).append(value)
     return found
+
+
+# Is the time in a larger group what the pairs say? The additive model of a facility, held against groups.
+#
+#     measured   t(a|B) / t(a)               B the others on the node, two or more
+#     predicted  1 + sum_{b in B} PD[a][b]   PD as it stands in the table, one for all clocks
+#
+# A facility slows every core by this sum. Where three or more share what two had to themselves (caches,
+# channels to memory), it may be off; how far is told, not corrected.
+
+
+class AdditiveError(NamedTuple):
+    """How far predictions are off, as shares of the measured times, without sign."""
+
+    checks: int
+    mean: float
+    largest: float
+
+
+def checks_of(measured: Iterable[Measured], degradation: Degradation) -> tuple[AdditiveCheck, ...]:
+    """Return a check for each group of three and more whose pairs were all measured."""
+    found = []
+    for setting, ratio in time_ratios(measured).items():
+        row = degradation.get(setting.application, FrozenDict({}))
+        if len(setting.beside) > 1 and all(other in row for other in setting.beside):
+            predicted = fsum([1.0, *(row[other] for other in setting.beside)])
+            found.append(AdditiveCheck(setting, ratio, predicted))
+    return tuple(found)
+
+
+def additive_error(checks: Iterable[AdditiveCheck]) -> AdditiveError | None:
+    """Return the mean and the largest error; `None` without checks."""
+    errors = [abs(check.error) for check in checks]
+    return AdditiveError(len(errors), fsum(errors) / len(errors), max(errors)) if errors else None

@@ -1,30 +1,28 @@
-"""Measurements of several machines as a facility: a node type per file, a task type per application.
-
-    cores              the places of the bench        speeds    1 / seconds alone
-    overhead watts     idle power                     watts     of a core: those measured less idle power
-    degradation        joined_degradation.py
-
-With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
-static power once, dynamic power of each. Room and market are not measured: they come from a room file
-(`rooms.py`), or are plain (`plain_room.py`), which is said.
-"""
+"""From measurements to a facility, and its room."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from lpsched.errors import Fault, InstanceError, quote
-from lpsched.instance.facility import ArrivingType, Facility, NodeType
-from lpsched.instance.facility_rules import LONGEST_DESCRIPTION, MOST_NODES
+from lpsched.bag.model import TaskType
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.facility.model import ArrivingType, Facility, NodeType
+from lpsched.facility.parts import MOST_CORES
+from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.rules import LONGEST_DESCRIPTION, MOST_NODES
+from lpsched.io.documents import read_document
+from lpsched.io.instance_files import Beside, inline_table, made_of
 from lpsched.measure import plain_room
-from lpsched.measure.joined_degradation import joined_degradation
 from lpsched.measure.joining import (
     Joined,
     about_meters,
     column_table,
     counts_for,
+    joined_degradation,
     listed,
     places_of,
     refused,
@@ -35,11 +33,225 @@ from lpsched.measure.joining import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from lpsched.instance.measurements import Measurements
-    from lpsched.instance.table import Table
-    from lpsched.measure.joined_degradation import Form
+    from lpsched.measure.joining import Form
+    from lpsched.measure.measurements import Measurements
+    from lpsched.model.table import Table
+
+
+# A facility of measured nodes in a room that a file tells: what the file says stands, the rest is measured.
+#
+# A room file is a facility file that may leave out what a bench measures:
+#
+#     of a node type      cores, overhead_watts, p_states; node types are called as the machine types
+#     of a task type      memory_class; task types are called as the applications, and only those named count
+#     tables              speeds, watts, degradation
+#     nodes, task_types   then there are as many nodes as asked for, and the plain market of `plain_room.py`
+#
+# It may say them all the same: 16 cores, of which the bench ran on 2. Everything else must be there.
+
+Raw = dict[str, Any]  # the mapping of the room file, its lists and entries copied
+
+
+def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
+    room: Path | str,
+    measurements: Sequence[Measurements],
+    *,
+    name: str | None = None,
+    nodes: Mapping[str, int] | None = None,
+    power_cap_watts: float | None = None,
+    degradation: Form | None = None,
+) -> Joined[Facility]:
+    """Return a facility of what was measured, in the room that a file tells; see `facility_of`.
+
+    Raises
+    ------
+    InstanceError
+        If measurements or room lack something, or do not fit together; faults have lines of the room file.
+    """
+    told = measured_facility(measurements, name=name or "measurements")
+    path = Path(room)
+    beside = Beside(path, "facility")
+    remarks = list(told.remarks)
+
+    def make(value: object) -> Facility:
+        if isinstance(value, Mapping):
+            raw, remarks[len(told.remarks) :] = _filled(value, told, nodes or {}, degradation)
+            asked = {"name": name, "power_cap_watts": power_cap_watts}
+            value = raw | {key: each for key, each in asked.items() if each is not None}
+        return facility_from_dict(
+            value, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix
+        )
+
+    return Joined(made_of(read_document(path), path, make), tuple(remarks))
+
+
+def _filled(
+    value: Mapping[str, Any], told: MeasuredFacility, counts: Mapping[str, int], form: Form | None
+) -> tuple[Raw, list[str]]:
+    """Return the room with what was measured, and what to know about it."""
+    raw: Raw = {**value, **{key: _copied(value, key) for key in ("node_types", "task_types")}}
+    _refuse_strangers(raw, told)
+    _fill_node_types(raw, told.measurements)
+    _fill_nodes(raw, counts)
+    assumed = _fill_task_types(raw, told)
+    remarks = [*_for_nothing(raw, told), *_fill_degradation(raw, told, form), *assumed]
+    _fill_tables(raw, told)
+    if isinstance(own := raw.get("description", ""), str):
+        raw["description"] = f"{own} {description_of(told.measurements, assumed)}".strip()
+    return raw, remarks
+
+
+def _copied(value: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - whatever stands there
+    entries = value.get(key)
+    if not isinstance(entries, list):
+        return entries
+    return [dict(each) if isinstance(each, Mapping) else each for each in entries]
+
+
+def _named(raw: Raw, key: str) -> dict[str, Raw]:
+    """Return the entries of a list by their names, as far as they have one."""
+    entries = raw[key] if isinstance(raw[key], list) else []
+    sound = [each for each in entries if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return {each["name"]: each for each in sound}
+
+
+def _refuse_strangers(raw: Raw, told: MeasuredFacility) -> None:
+    """Refuse types of which nothing was measured, where the room does not say what they can do."""
+    if raw.get("speeds") is not None:
+        return
+    known = {
+        "node_types": ("a machine type that was measured", [each.machine_type for each in told.measurements]),
+        "task_types": ("an application that was measured", list(told.applications)),
+    }
+    faults = [
+        Fault((key, index, "name"), quote(entry["name"]), f"{what}: {listed(names)}", advice or "drop it")
+        for key, (what, names) in known.items()
+        for index, entry in enumerate(raw[key] if isinstance(raw[key], list) else [])
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"] not in names
+        for advice in (nearest(entry["name"], names),)
+    ]
+    if faults:
+        raise InstanceError("room", tuple(faults[:MOST_FAULTS]))
+
+
+def _fill_node_types(raw: Raw, measurements: Sequence[Measurements]) -> None:
+    entries = _named(raw, "node_types")
+    for each in measurements:
+        entry = entries.get(each.machine_type, {})
+        _fill(entry, "cores", places_of(each))
+        _fill(entry, "overhead_watts", each.idle_watts)
+        if each.p_states is not None:
+            _fill(entry, "p_states", list(each.p_states))
+
+
+def _fill(entry: Raw, key: str, value: object) -> None:
+    if entry.get(key) is None:
+        entry[key] = value
+
+
+def _fill_nodes(raw: Raw, counts: Mapping[str, int]) -> None:
+    if raw.get("nodes") is None:
+        usual = dict.fromkeys(_named(raw, "node_types"), 1)
+        numbers = counts_for("room", counts, usual, "count", "a node type")
+        raw["nodes"] = [{"type": kind, "count": count} for kind, count in numbers.items()]
+    elif counts:
+        do = "drop --count, or nodes in the room"
+        raise refused("room", "nodes", "nodes in the room, and --count", "one of the two", do)
+
+
+def _fill_task_types(raw: Raw, told: MeasuredFacility) -> list[str]:
+    """Fill in the plain market where there is none; say so."""
+    if raw["task_types"] is not None:
+        return []
+    cores = _cores(raw, told.measurements)
+    here = [each for each in told.measurements if each.machine_type in _named(raw, "node_types")]
+    tasks = []
+    for each in told.applications:
+        if any(each in one.seconds for one in here):
+            arrivals, reward = plain_room.market_for(here, cores, each)
+            tasks.append({"name": each, "arrivals_per_second": arrivals, "reward": reward})
+    raw["task_types"] = tasks
+    return [plain_room.ASSUMED_MARKET]
+
+
+def _cores(raw: Raw, measurements: Sequence[Measurements]) -> dict[str, int]:
+    """Return how many cores there are of each machine type, as far as the room is sound."""
+    nodes: dict[str, int] = {}
+    for entry in raw["nodes"] if isinstance(raw["nodes"], list) else []:
+        kind, count = (entry.get("type"), entry.get("count", 1)) if isinstance(entry, Mapping) else (entry, 1)
+        if isinstance(kind, str) and isinstance(count, int) and 1 <= count <= MOST_NODES:
+            nodes[kind] = nodes.get(kind, 0) + count
+    return {
+        each.machine_type: nodes.get(each.machine_type, 0) * _cores_each(raw, each) for each in measurements
+    }
+
+
+def _cores_each(raw: Raw, measurements: Measurements) -> int:
+    """Return the cores of a node, as the room says them, or as there were places."""
+    cores = _named(raw, "node_types").get(measurements.machine_type, {}).get("cores")
+    return cores if isinstance(cores, int) and 1 <= cores <= MOST_CORES else places_of(measurements)
+
+
+def _for_nothing(raw: Raw, told: MeasuredFacility) -> list[str]:
+    """Say what was measured and is not in the room."""
+    kinds, tasks = _named(raw, "node_types"), _named(raw, "task_types")
+    nodes = [each.machine_type for each in told.measurements if each.machine_type not in kinds]
+    applications = [each for each in told.applications if each not in tasks]
+    remarks = [f"the room has no node type {listed(nodes)}: measured for nothing"] if nodes else []
+    if applications:
+        remarks.append(f"the room has no task type {listed(applications)}: measured for nothing")
+    return remarks
+
+
+def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tuple[str, ...]:
+    if raw.get("degradation") is not None:
+        return ()
+    tasks = _named(raw, "task_types")
+    here = [each for each in told.measurements if each.machine_type in _named(raw, "node_types")]
+    joined = joined_degradation(
+        "room",
+        here,
+        applications=[each for each in told.applications if each in tasks],
+        cores={each.machine_type: _cores_each(raw, each) for each in here},
+        form=form,
+    )
+    for task, memory_class in joined.class_of.items():
+        if memory_class is not None:
+            _fill(tasks[task], "memory_class", memory_class)
+    if joined.table is not None and joined.classes:
+        raw["degradation"] = {
+            a: dict(zip(joined.classes, row, strict=True))
+            for a, row in zip(joined.classes, joined.table, strict=True)
+        }
+    return joined.remarks
+
+
+def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
+    kinds, tasks = _named(raw, "node_types"), _named(raw, "task_types")
+    columns = [NodeType(each.machine_type, 1, 0.0, 1.0, 0.0, each.p_states) for each in told.measurements]
+    rows = [TaskType(name=each, count=1) for each in told.applications]
+    for key, table in (("speeds", told.speeds), ("watts", told.watts)):
+        if raw.get(key) is None:
+            by_name = inline_table(table, rows, columns, by_name=True)
+            assert isinstance(by_name, dict)
+            raw[key] = {
+                task: {kind: cell for kind, cell in row.items() if kind in kinds}
+                for task, row in by_name.items()
+                if task in tasks
+            }
+
+
+# Measurements of several machines as a facility: a node type per file, a task type per application.
+#
+#     cores              the places of the bench        speeds    1 / seconds alone
+#     overhead watts     idle power                     watts     of a core: those measured less idle power
+#     degradation        joining.py
+#
+# With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
+# static power once, dynamic power of each. Room and market are not measured: they come from a room file
+# (`facilities.py`), or are plain (`plain_room.py`), which is said.
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.instance.facility import PLAIN_AIR, CracUnit, Mixing, SparseMatrix
+from lpsched.facility.model import PLAIN_AIR, CracUnit, Mixing, SparseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.instance.measurements import Measurements
+    from lpsched.measure.measurements import Measurements
 
 RISE_KELVIN: Final = 10.0
 REDLINE_CELSIUS: Final = 30.0

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.instance.bench import COMPANIONS
-from lpsched.measure.additive import additive_error
-from lpsched.measure.classes import intensities_of, is_told, own_interference
-from lpsched.measure.degradation import raw_degradation, widest
-from lpsched.measure.spreads import is_narrow
+from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.degradation import additive_error, raw_degradation, widest
+from lpsched.measure.summary import intensities_of, is_narrow, is_told, own_interference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lpsched.instance.bench import Bench
-    from lpsched.instance.measurements import Measured, Measurements
-    from lpsched.instance.setting import Setting
+    from lpsched.measure.bench import Bench
+    from lpsched.measure.measurements import Measured, Measurements, Setting
 
 IDLE_DIFFERENCE: Final = 0.05  # of idle power before and after, as a share of the larger
 CLASS_RANGE: Final = 0.1  # of degradations within a pair of classes

@@ -8,25 +8,22 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError, MeasureError
-from lpsched.files.documents import read_document
-from lpsched.files.instance_files import made_of
-from lpsched.files.sample_lines import SampleLines
-from lpsched.instance.bench_door import bench_from
-from lpsched.instance.bench_head import head_of
-from lpsched.measure.machine_stage import MachineStage, faults_here, require_linux
-from lpsched.measure.plan import left_out, run_counts, settings_of
+from lpsched.io.documents import read_document
+from lpsched.io.instance_files import made_of
+from lpsched.measure.bench_reading import bench_from
+from lpsched.measure.machine import MachineStage, faults_here, require_linux
+from lpsched.measure.plan import left_out, run_bench, run_counts, settings_of
 from lpsched.measure.remarks import remarks_of
-from lpsched.measure.running import run_bench
+from lpsched.measure.samples import SampleLines, head_of
 from lpsched.measure.summary import measurements_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.instance.bench import Bench
-    from lpsched.instance.measurements import Measurements
-    from lpsched.instance.setting import Setting
-    from lpsched.measure.running import BenchRun
-    from lpsched.watch import Watch
+    from lpsched.cancellation import Watch
+    from lpsched.measure.bench import Bench
+    from lpsched.measure.measurements import Measurements, Setting
+    from lpsched.measure.plan import BenchRun
 
 MOST_NAMED: Final = 3  # failures in one message
 

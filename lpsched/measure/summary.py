@@ -1,34 +1,254 @@
-"""From runs to what is known: columns, classes, degradation, savings, and the evidence for them.
+"""Repeated measurements of one number: how well their mean is known, and whether there are enough.
 
-    seconds[a]    the mean time of a alone, one for each clock
-    watts[a]      its mean energy alone / its mean time alone: all that the meter sees, idle power included
-    idle_watts    the mean of idle power before and after; the one that is known where the other is not
+    m = (x_1 + ... + x_n) / n             the mean
+    s = sqrt(sum_k (x_k - m)^2 / (n - 1)) the deviation of the sample, for n >= 2
+    h = t s / sqrt(n)                     half the width of the interval [m - h, m + h]
 
-A setting of which any run failed has failed: the times of the runs that did not are those of a program that
-sometimes does something else. An application without a time at every clock is left out of the columns.
+t is Student's: with n - 1 degrees of freedom |T| <= t has the probability asked for (the confidence). Enough
+is measured when h <= within * m and there are at least `least` runs, or when there are `most`.
+
+Mean and deviation are worked out in fractions and rounded once: the order of the runs does not matter, and
+equal ones have a width of exactly 0.
+
+Source: the probability of Student's distribution for whole degrees of freedom as a finite sum is formulas
+26.7.3 and 26.7.4 of Abramowitz and Stegun.
 """
 
 from __future__ import annotations
 
-from statistics import mean
-from typing import TYPE_CHECKING
+import functools
+import math
+from dataclasses import dataclass
+from math import fsum, hypot
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lpsched.instance.bench import COMPANIONS
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import Failed, Measured, MeasuredApplication, Measurements
-from lpsched.instance.setting import Setting
-from lpsched.measure.additive import checks_of
-from lpsched.measure.classes import intensities_of
-from lpsched.measure.degradation import class_degradation_of, degradation_of
-from lpsched.measure.spreads import spread_of
-from lpsched.measure.static_power import savings_of
+from lpsched.measure.bench import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
+from lpsched.measure.degradation import checks_of, class_degradation_of, degradation_of
+from lpsched.measure.measurements import (
+    BY_MISSES,
+    BY_SLOWDOWN,
+    Failed,
+    Measured,
+    MeasuredApplication,
+    Measurements,
+    Saving,
+    Setting,
+    Spread,
+    class_of,
+)
+from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lpsched.instance.bench import Bench
-    from lpsched.instance.measurements import MeasuredMachine, Meters, Spread
-    from lpsched.instance.setting import Sample
+    from lpsched.measure.bench import Bench, Repeats
+    from lpsched.measure.measurements import MeasuredMachine, Meters, Sample
+
+
+def spread_of(values: Sequence[float], confidence: float) -> Spread:
+    """Return mean, deviation and confidence interval of at least one value.
+
+    >>> spread_of([3.0, 5.0], 0.5)  # t = 1 with one degree of freedom
+    Spread(mean=4.0, count=2, deviation=1.4142135623730951, low=3.0, high=5.0)
+    """
+    average = mean(map(float, values))
+    if len(values) == 1:
+        return Spread(average, 1)
+    deviation = stdev(map(float, values))
+    half = half_width(deviation, len(values), confidence)
+    return Spread(average, len(values), deviation, average - half, average + half)
+
+
+def half_width(deviation: float, count: int, confidence: float) -> float:
+    """Return h of so many values."""
+    return student(confidence, count - 1) * deviation / math.sqrt(count)
+
+
+def enough(seconds: Sequence[float], repeats: Repeats) -> bool:
+    """Tell whether a setting with these times needs no more runs."""
+    if len(seconds) >= repeats.most:
+        return True
+    return len(seconds) >= repeats.least and is_narrow(spread_of(seconds, repeats.confidence), repeats)
+
+
+def is_narrow(spread: Spread, repeats: Repeats) -> bool:
+    """Tell whether a mean is known as well as asked; of a single value nobody knows."""
+    if spread.deviation is None:
+        return False
+    return half_width(spread.deviation, spread.count, repeats.confidence) <= repeats.within * spread.mean
+
+
+@functools.lru_cache(maxsize=1024)
+def student(confidence: float, degrees: int) -> float:
+    """Return the t for which |T| <= t has the probability `confidence`.
+
+    With tan(a) = t / sqrt(degrees) the probability grows with a from 0 to pi / 2; a is found by halving.
+
+    >>> round(student(0.95, 8), 3)  # nine runs, as in the thesis
+    2.306
+    """
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        if _probability(middle, degrees) < confidence:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(degrees) * math.tan(high)
+
+
+def _probability(angle: float, degrees: int) -> float:
+    """Return the probability of |T| <= sqrt(degrees) * tan(angle)."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = degrees % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for k in range(2 + odd, degrees + 1, 2):  # cosine, 2/3 cosine^3 ... or 1, 1/2 cosine^2, 3/8 cosine^4 ...
+        total += term
+        term *= cosine * cosine * (k - 1) / k
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+
+
+# Memory intensity: by cache misses per instruction, or by what applications and companions do to each other.
+#
+# Counted    the mean over clocks of last-level cache misses per instruction alone, held against
+# `class_bounds`.
+#            This is table 8.2 of the thesis.
+#
+# Not        t(x|y) is the mean time of x beside y, M the memory-bound companion and C the compute-bound one:
+# counted
+#            own     = t(M|M) / t(M|C) - 1            what M does to itself
+#            suffers = (t(a|M) / t(a|C) - 1) / own    what M does to a
+#            causes  = (t(M|a) / t(M|C) - 1) / own    what a does to M
+#            share   = max(suffers, causes)           held against `share_bounds`
+#
+# C stands where M would: both keep a core busy, so that clocks, heat and the scheduler do the same to either
+# time and only memory makes the difference. M itself would suffer and cause 1, and C cause 0.
+#
+# The larger of both counts, because an application that streams through memory slows others and hardly waits
+# itself, and one that lives in a shared cache waits and slows hardly anybody; their mean would call both
+# calm. The price is that two shares that are nearly 0 lean upwards a little, by about half of their noise.
+#
+# Half widths of confidence intervals, as far as first-order terms go: of a ratio r = m_1 / m_2 of mean times
+# r sqrt((h_1 / m_1)^2 + (h_2 / m_2)^2); of a share (r - 1) / own with w and v the half widths of r and own
+# sqrt(w^2 + (share v)^2) / own. Where own is not above its half width, M does not slow itself beyond noise,
+# and nothing is told.
+
+M: Final = MEMORY_COMPANION
+C: Final = COMPUTE_COMPANION
+
+
+class Estimate(NamedTuple):
+    """A number and half the width of its confidence interval."""
+
+    value: float
+    half: float
+
+
+@dataclass(frozen=True, slots=True)
+class Intensity:
+    """How memory-intensive an application is, and how that is known; see `MeasuredApplication`.
+
+    Attributes
+    ----------
+    doubtful
+        The lower and the upper class of a share's interval, where they differ.
+    """
+
+    memory_class: str | None = None
+    classified_by: str | None = None
+    intensity: float | None = None
+    suffers: float | None = None
+    causes: float | None = None
+    doubtful: tuple[str, str] | None = None
+
+
+def intensities_of(
+    bench: Bench, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]
+) -> dict[str, Intensity]:
+    """Return the intensity of each application; companions are looked for at the first clock."""
+    own = own_interference(measured, clocks[0])
+    return {
+        each.name: _intensity(each.name, bench, measured, clocks, own if is_told(own) else None)
+        for each in bench.applications
+    }
+
+
+def own_interference(measured: Mapping[Setting, Measured], mhz: float | None) -> Estimate | None:
+    """Return what the memory companion does to itself; `None` where it was not measured twice."""
+    ratio = _ratio(measured.get(Setting(M, (M,), mhz)), measured.get(Setting(M, (C,), mhz)))
+    return None if ratio is None else Estimate(ratio.value - 1, ratio.half)
+
+
+def is_told(own: Estimate | None) -> bool:
+    """Tell whether the memory companion slows itself beyond noise."""
+    return own is not None and own.value > own.half
+
+
+def _intensity(
+    name: str,
+    bench: Bench,
+    measured: Mapping[Setting, Measured],
+    clocks: Sequence[float | None],
+    own: Estimate | None,
+) -> Intensity:
+    mhz = clocks[0]
+    beside_compute = measured.get(Setting(M, (C,), mhz))
+    suffers = _share(measured.get(Setting(name, (M,), mhz)), measured.get(Setting(name, (C,), mhz)), own)
+    causes = _share(measured.get(Setting(M, (name,), mhz)), beside_compute, own)
+    shares = (None if suffers is None else suffers.value, None if causes is None else causes.value)
+    misses = _misses_alone(name, measured, clocks)
+    if misses is not None:
+        return Intensity(class_of(misses, bench.class_bounds), BY_MISSES, misses, *shares)
+    if suffers is None or causes is None:
+        return Intensity(None, None, None, *shares)
+    share = max(suffers, causes)
+    lower, upper = (class_of(share.value + half, bench.share_bounds) for half in (-share.half, share.half))
+    doubtful = None if lower == upper else (lower, upper)
+    return Intensity(class_of(share.value, bench.share_bounds), BY_SLOWDOWN, None, *shares, doubtful)
+
+
+def _misses_alone(
+    name: str, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]
+) -> float | None:
+    """Return misses per instruction alone, the mean over the clocks at which they were counted."""
+    found = [measured.get(Setting(name, (), mhz)) for mhz in clocks]
+    counted = [each.intensity.mean for each in found if each is not None and each.intensity is not None]
+    return mean(counted) if counted else None
+
+
+def _share(slow: Measured | None, fast: Measured | None, own: Estimate | None) -> Estimate | None:
+    """Return (t(slow) / t(fast) - 1) / own."""
+    ratio = _ratio(slow, fast)
+    if ratio is None or own is None:
+        return None
+    share = (ratio.value - 1) / own.value
+    return Estimate(share, hypot(ratio.half, share * own.half) / own.value)
+
+
+def _ratio(over: Measured | None, under: Measured | None) -> Estimate | None:
+    """Return a ratio of two mean times; `None` where one is missing or was taken only once."""
+    if over is None or under is None:
+        return None
+    halves = (_relative_half(over.seconds), _relative_half(under.seconds))
+    if halves[0] is None or halves[1] is None:
+        return None
+    ratio = over.seconds.mean / under.seconds.mean
+    return Estimate(ratio, ratio * hypot(halves[0], halves[1]))
+
+
+def _relative_half(spread: Spread) -> float | None:
+    return None if spread.high is None else (spread.high - spread.mean) / spread.mean
+
+
+# From runs to what is known: columns, classes, degradation, savings, and the evidence for them.
+#
+#     seconds[a]    the mean time of a alone, one for each clock
+#     watts[a]      its mean energy alone / its mean time alone: all that the meter sees, idle power included
+#     idle_watts    the mean of idle power before and after; the one that is known where the other is not
+#
+# A setting of which any run failed has failed: the times of the runs that did not are those of a program that
+# sometimes does something else. An application without a time at every clock is left out of the columns.
 
 
 def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
@@ -176,3 +396,43 @@ def _columns(
     found = {name: [means.get(Setting(name, (), mhz)) for mhz in clocks] for name in names}
     whole = {name: tuple(each for each in row if each is not None) for name, row in found.items()}
     return FrozenDict({name: row for name, row in whole.items() if len(row) == len(clocks)})
+
+
+# What running together saves: static power runs for as long as anything does, and is shared.
+#
+#     E_i, t_i   energy and time of application i alone         P_0   idle power
+#     E, T       energy and time of all at once, until the last has ended
+#
+#     apart      sum_i E_i                        one after another
+#     together   E                                measured
+#     predicted  P_0 T + sum_i (E_i - P_0 t_i)    static power once, and each one's own energy as if alone
+#
+# The prediction leaves out what running together costs besides time, so it shows whether static power
+# explains the saving. Source: section 8.5 and table 8.5 of the thesis.
+
+
+def savings_of(measured: Iterable[Measured], idle_watts: float | None) -> tuple[Saving, ...]:
+    """Return the saving of each batch whose energy, and that of its applications alone, is known."""
+    known = [each for each in measured if each.joules is not None]
+    alone = {(each.setting.application, each.setting.mhz): each for each in known if not each.setting.beside}
+    found = []
+    for batch in known:
+        setting = batch.setting
+        parts = [alone.get((name, setting.mhz)) for name in setting.together]
+        if setting.batch and all(parts):
+            found.append(_saving(batch, [part for part in parts if part], idle_watts))
+    return tuple(found)
+
+
+def _saving(batch: Measured, parts: list[Measured], idle_watts: float | None) -> Saving:
+    joules = [_joules(part) for part in parts]
+    predicted = None
+    if idle_watts is not None:
+        own = [energy - idle_watts * part.seconds.mean for energy, part in zip(joules, parts, strict=True)]
+        predicted = fsum([idle_watts * batch.seconds.mean, *own])
+    return Saving(batch.setting.together, batch.setting.mhz, fsum(joules), _joules(batch), predicted)
+
+
+def _joules(measured: Measured) -> float:
+    assert measured.joules is not None, "only settings with energy are compared"
+    return measured.joules.mean

@@ -3,8 +3,7 @@
 `register` makes a function of one's own a policy; see `registry.py`. `Draft` helps to write one.
 """
 
-from lpsched.simulation.draft import Draft
-from lpsched.simulation.registry import forget, names, policy, register
-from lpsched.simulation.state import Assignment, Assignments, State
+from lpsched.online.policies import forget, names, policy, register
+from lpsched.online.simulate.state import Assignment, Assignments, Draft, State
 
 __all__ = ["Assignment", "Assignments", "Draft", "State", "forget", "names", "policy", "register"]

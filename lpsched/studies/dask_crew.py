@@ -1,13 +1,4 @@
-"""Runs on a cluster: a scheduler of Dask's `distributed`, and the workers that it has.
-
-The scheduler is handed some tasks ahead of those under way and keeps them until a worker is free. When a
-worker dies it begins what that one had under way elsewhere; a task that outlives no worker (its setting
-`allowed-failures`) becomes a failed run. An instance is sent once, as a piece of work of its own, so that the
-scheduler can make it again when those who had it are gone; runs of it say that they need it.
-
-A worker must have what we have: the same lpsched, Python and numerical packages, or a run might come out
-otherwise there. It looks before each run and refuses.
-"""
+"""The talk with a Dask scheduler: its library's many errors and logs become few words of ours."""
 
 from __future__ import annotations
 
@@ -24,27 +15,119 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.errors import WorkersError
-from lpsched.result.provenance import version_of_lpsched
-from lpsched.studies.dask_client import (
-    BROKEN,
-    GO_ON,
-    connected,
-    deaths_behind,
-    require_dask,
-    telling,
-    worker_here,
-)
-from lpsched.studies.packages import installed, require_same
-from lpsched.studies.work import LOOK_SECONDS, lost_run
+from lpsched.errors import LpschedError, MissingExtraError, WorkersError
+from lpsched.model.provenance import version_of_lpsched
+from lpsched.studies.crews import LOOK_SECONDS, installed, lost_run, require_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from lpsched.result.study_run import StudyRun
-    from lpsched.studies.packages import Packages
-    from lpsched.studies.work import Task
-    from lpsched.watch import Watch
+    from lpsched.cancellation import Watch
+    from lpsched.studies.crews import Packages, Task
+    from lpsched.studies.lines import StudyRun
+
+
+try:
+    import distributed
+except ImportError:  # an optional package; whoever asks for it is told
+    distributed = None  # type: ignore[assignment]
+
+
+CONNECTING_SECONDS: Final = 10.0
+GO_ON: Final = "runs that were written stay: go on with --resume"
+BROKEN: Final = "the connection broke"
+LOGGERS: Final = ("distributed", "distributed.client", "distributed.core", "distributed.comm")
+
+
+def require_dask() -> None:
+    """Refuse to begin without Dask.
+
+    Raises
+    ------
+    MissingExtraError
+        If `distributed` is not installed.
+    """
+    if distributed is None:
+        raise MissingExtraError("running on a cluster", "cluster")
+
+
+def deaths_behind(error: Exception) -> int | None:
+    """Return how many workers died of a task; `None` if the error says something else."""
+    return error.allowed_failures + 1 if isinstance(error, distributed.KilledWorker) else None
+
+
+def worker_here() -> str:
+    """Return the address of the worker that this is."""
+    return str(distributed.get_worker().address)
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Talk to the scheduler, without the talk of its library.
+
+    Raises
+    ------
+    WorkersError
+        If no scheduler answers.
+    """
+    with _silence():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # versions are looked at by `require_same`
+                client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
+            raise WorkersError(
+                f"no Dask scheduler answers at {address!r} ({error}); start one with 'dask scheduler' and "
+                "give the address that it prints, such as tcp://10.0.0.1:8786"
+            ) from error
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(Exception):
+                client.close()
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Let Dask log nothing: what matters is told in our own words."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def telling(address: str) -> Iterator[None]:
+    """Say it in words when the scheduler is lost.
+
+    Raises
+    ------
+    WorkersError
+        If it is.
+    """
+    try:
+        yield
+    except LpschedError:
+        raise
+    except (OSError, distributed.CancelledError, TimeoutError, RuntimeError) as error:
+        why = BROKEN if isinstance(error, distributed.CancelledError) else " ".join(str(error).split())
+        raise WorkersError(f"the scheduler at {address} was lost ({why}); {GO_ON}") from error
+
+
+# Runs on a cluster: a scheduler of Dask's `distributed`, and the workers that it has.
+#
+# The scheduler is handed some tasks ahead of those under way and keeps them until a worker is free. When a
+# worker dies it begins what that one had under way elsewhere; a task that outlives no worker (its setting
+# `allowed-failures`) becomes a failed run. An instance is sent once, as a piece of work of its own, so that
+# the scheduler can make it again when those who had it are gone; runs of it say that they need it.
+#
+# A worker must have what we have: the same lpsched, Python and numerical packages, or a run might come out
+# otherwise there. It looks before each run and refuses.
 
 AHEAD: Final = 1000  # tasks that the scheduler holds: enough for some hundred workers
 QUIET_SECONDS: Final = 5.0  # without a run, before somebody looks whether there are workers

@@ -1,39 +1,83 @@
-"""The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.
+"""Whether values that a study gives fit the fields of a dataclass of options: names and types, not ranges.
 
-bag        by coefficients of variation; with `method: grow` and `from: FILE` like the tables of a small bag
-resampled  a random bag of another's task types: `from: FILE` and `tasks`, or `tasks_per_machine`
-facility   a platform of the Heat paper
-day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
-clusters   those of the Jobs paper
+Ranges are the dataclass's own to refuse, when it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.bag.model import Bag
+from lpsched.errors import Fault, InstanceError, nearest
+from lpsched.facility.model import Facility
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.generate.day import day_of
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.day import EsscOptions, day_of, essc_day
 from lpsched.generate.facility import PLATFORMS, FacilityOptions, facility_of
-from lpsched.generate.grow import grow
-from lpsched.generate.grow_options import GrowOptions
-from lpsched.generate.resampling import resampled
-from lpsched.instance import Bag
-from lpsched.instance.clusters import Clusters
-from lpsched.instance.day import Day
-from lpsched.instance.facility import Facility
-from lpsched.studies.option_types import misfits
+from lpsched.generate.grow import GrowOptions, grow
+from lpsched.generate.trials import resampled
+from lpsched.model.fields import describe
+from lpsched.online.clusters import Clusters
+from lpsched.online.day import Day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+
+WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false", type(None): "null"}
+
+
+def names_of(options: type) -> tuple[str, ...]:
+    """Return what may be given."""
+    return tuple(each.name for each in fields(options))
+
+
+def misfits(given: Mapping[str, Any], options: type, others: Iterable[str] = ()) -> Iterator[Fault]:
+    """Find unknown names, and values of another type than the field has; `others` are known as well."""
+    types, known = get_type_hints(options), (*names_of(options), *others)
+    for name, value in given.items():
+        if name not in known:
+            yield unknown(name, known)
+        elif name in types and not _fits(value, types[name]):
+            yield Fault((name,), describe(value), _needed(types[name]), "correct it")
+
+
+def unknown(name: str, known: Iterable[str]) -> Fault:
+    """Return the fault of a name that nobody knows."""
+    known = tuple(known)
+    needed = "one of " + ", ".join(known) if known else "no options at all"
+    return Fault((name,), "an unknown name", needed, nearest(name, known) or "remove it")
+
+
+def _fits(value: object, type_: Any) -> bool:  # noqa: ANN401 - what an annotation is
+    if get_origin(type_) is tuple:
+        return isinstance(value, tuple) and all(_fits(each, get_args(type_)[0]) for each in value)
+    if get_args(type_):
+        return any(_fits(value, each) for each in get_args(type_))
+    if type_ is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, type_) and (type_ is bool or not isinstance(value, bool))
+
+
+def _needed(type_: Any) -> str:  # noqa: ANN401 - what an annotation is
+    if get_origin(type_) is tuple:
+        return f"a list, each {WORDS[get_args(type_)[0]]}"
+    parts = get_args(type_) or (type_,)
+    return " or ".join(WORDS.get(each) or _needed(each) for each in parts)
+
+
+# The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.
+#
+# bag        by coefficients of variation; with `method: grow` and `from: FILE` like the tables of a small bag
+# resampled  a random bag of another's task types: `from: FILE` and `tasks`, or `tasks_per_machine`
+# facility   a platform of the Heat paper
+# day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
+# clusters   those of the Jobs paper
 
 Instance: TypeAlias = Bag | Facility | Day | Clusters
 Options: TypeAlias = Mapping[str, Any]

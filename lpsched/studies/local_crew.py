@@ -22,8 +22,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import MissingExtraError, WorkersError
-from lpsched.studies.threads import ONE_THREAD
-from lpsched.studies.work import LOOK_SECONDS, lost_run
+from lpsched.studies.crews import LOOK_SECONDS, ONE_THREAD, lost_run
 
 try:
     from joblib.externals.loky import process_executor
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
     from concurrent.futures import Future
 
-    from lpsched.result.study_run import StudyRun
-    from lpsched.studies.work import Task
-    from lpsched.watch import Watch
+    from lpsched.cancellation import Watch
+    from lpsched.studies.crews import Task
+    from lpsched.studies.lines import StudyRun
 
 DEATHS: Final = 3  # of its process, before a task is given up
 HELD: Final = 2  # tasks by one process: the one under way, and the next

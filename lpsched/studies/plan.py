@@ -1,10 +1,4 @@
-"""From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
-
-A parameter of the study goes to the methods that know it; one that is the method's own comes before it. Seeds
-go to methods that leave something to chance, limits to those that heed them: others would only do the same
-again. A run's key is the SHA-256 digest of what decides its outcome, written as canonical JSON: the hash of
-what the instance's file says, or the generator with its options and seed; method, parameters, seed, limits.
-"""
+"""The files that a study names, read once: workers elsewhere are sent what they say, and need no disk."""
 
 from __future__ import annotations
 
@@ -12,26 +6,89 @@ import hashlib
 import itertools
 import json
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import Fault, InstanceError, nearest, quote
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.study_door import MOST_RUNS
-from lpsched.studies.gathering import kind_of_instance
+from lpsched.bag.model import Bag
+from lpsched.errors import Fault, InstanceError, LpschedWarning, nearest, quote
+from lpsched.instances import read_instance
+from lpsched.model.fields import FrozenDict
+from lpsched.online.clusters import Clusters
+from lpsched.online.day import Day
+from lpsched.studies.crews import Task
 from lpsched.studies.generators import FROM, GENERATORS
 from lpsched.studies.methods import KINDS, find_method, method_names
-from lpsched.studies.work import Task
+from lpsched.studies.study import MOST_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from lpsched.errors import Place
-    from lpsched.instance.study import InstanceSource, MethodChoice, Study
-    from lpsched.studies.gathering import Gathered
-    from lpsched.studies.method import Method
+    from lpsched.studies.generators import Instance
+    from lpsched.studies.methods import Method
+    from lpsched.studies.study import InstanceSource, MethodChoice, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the files say, by the names that the study has for them, and what is wrong with some."""
+
+    instances: Mapping[str, Instance]
+    faults: tuple[Fault, ...]
+
+
+def gather(study: Study, folder: Path) -> Gathered:
+    """Read every file that a study names, relative to its own folder."""
+    instances: dict[str, Instance] = {}
+    faults: list[Fault] = []
+    for number, source in enumerate(study.instances):
+        key = "file" if source.file is not None else FROM
+        file = source.file if source.file is not None else source.options.get(FROM)
+        place: Place = ("instances", number, key)
+        if file is None or file in instances:
+            continue
+        if not isinstance(file, str):
+            faults.append(Fault(place, repr(file), "the name of a file", "correct it"))
+            continue
+        try:
+            instances[file] = _read(folder / file)
+        except InstanceError as error:
+            found = f"{quote(file)}, which cannot be used: {error.faults[0]}"
+            faults.append(Fault(place, found, "a sound instance", f"see 'lpsched show {file}'"))
+    for number, source in enumerate(study.instances):
+        base = None if source.file is not None else instances.get(source.options.get(FROM, ""))
+        if base is not None and not isinstance(base, Bag):
+            place = ("instances", number, FROM)
+            faults.append(Fault(place, f"a file of the kind {kind_of_instance(base)!r}", "a bag", "name one"))
+    return Gathered(instances, tuple(faults))
+
+
+def _read(path: Path) -> Instance:
+    with warnings.catch_warnings():  # what is legal but suspect is for 'lpsched show'
+        warnings.simplefilter("ignore", LpschedWarning)
+        return read_instance(path)
+
+
+def kind_of_instance(instance: Instance) -> str:
+    """Return what an instance is: bag, facility, day or clusters."""
+    if isinstance(instance, Bag):
+        return "bag"
+    if isinstance(instance, Day):
+        return "day"
+    return "clusters" if isinstance(instance, Clusters) else "facility"
+
+
+# From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
+#
+# A parameter of the study goes to the methods that know it; one that is the method's own comes before it.
+# Seeds go to methods that leave something to chance, limits to those that heed them: others would only do the
+# same again. A run's key is the SHA-256 digest of what decides its outcome, written as canonical JSON: the
+# hash of what the instance's file says, or the generator with its options and seed; method, parameters, seed,
+# limits.
 
 
 @dataclass(frozen=True, slots=True)

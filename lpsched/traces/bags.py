@@ -1,34 +1,189 @@
-"""Jobs of a log as a bag: what ran, what it ran on, and how long it took there.
+"""How long jobs of one task type took on one machine type, and at which power: means, samples and spread.
 
-Each job counts as many tasks as it is wide, one on each of its nodes, freed from the duty to run at the same
-time, and each with the mean time of its type (`cells.py`). So node-seconds and joules are those of the log.
-A bag knows nothing of arrivals, nor of tasks that need several machines at once: it is the load, not the day.
+A machine is a node (a processor, in logs that count those) and runs one task at a time. A job of width w that
+took t seconds is w tasks of t seconds each, and its joules J are shared among them. Per cell, over its jobs:
 
-A pair that no job tells of is absent: it cannot run. With `fill` it is estimated where that can be done
-(`filling.py`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
-tells its energy, nobody knows any.
+    seconds  mean        sum w t / sum w                             node-seconds stay what they were
+             deviation   square root of  sum w (t - mean)^2 / sum w  times  N / (N - 1),  N jobs
+    watts    mean        sum J / sum w t                             joules stay what they were
+             deviation   the same with J / (w t) in place of t and w t in place of w
+    variation            deviation / mean
+
+Watts are of those jobs whose joules are known; a deviation needs two jobs.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, quote
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.fields import MOST
-from lpsched.traces.cells import Cells, Means, cells_of
-from lpsched.traces.filling import estimates, typical
+from lpsched.model.fields import MOST
+from lpsched.model.table import Table
 from lpsched.traces.jobs import refused, require_few_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from lpsched.traces.jobs import Jobs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """A mean and a spread in each cell, task types by machine types; NaN where there is none."""
+
+    samples: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+    @property
+    def variation(self) -> NDArray[np.float64]:
+        """The deviation as a share of the mean; NaN where there is none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = self.deviation / self.mean
+        return np.where(self.mean > 0, share, np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """What the jobs of a log tell of each pair of a task type and a machine type."""
+
+    tasks: NDArray[np.int64]
+    seconds: Means
+    watts: Means
+
+
+def cells_of(jobs: Jobs) -> Cells:
+    """Return the cells of all jobs."""
+    shape = (len(jobs.groups), len(jobs.machines))
+    cell = jobs.group * shape[1] + jobs.machine
+    node_seconds = jobs.width * jobs.run_seconds
+    known = ~np.isnan(jobs.joules)
+    watts = jobs.joules[known] / node_seconds[known]
+    tasks = np.zeros(shape[0] * shape[1], np.int64)
+    np.add.at(tasks, cell, jobs.width)
+    return Cells(
+        tasks.reshape(shape),
+        _means(cell, jobs.run_seconds, jobs.width.astype(np.float64), shape),
+        _means(cell[known], watts, node_seconds[known], shape),
+    )
+
+
+def _means(
+    cell: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> Means:
+    count = shape[0] * shape[1]
+    samples = np.bincount(cell, minlength=count)
+    weight = np.bincount(cell, weights=weights, minlength=count)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a cell without samples is NaN
+        mean = np.bincount(cell, weights=weights * values, minlength=count) / weight
+        squares = np.bincount(cell, weights=weights * (values - mean[cell]) ** 2, minlength=count)
+        deviation = np.sqrt(squares / weight * (samples / (samples - 1.0)))
+    deviation = np.where(samples > 1, deviation, np.nan)
+    return Means(samples.reshape(shape), mean.reshape(shape), deviation.reshape(shape))
+
+
+# Estimates for cells without samples, from the other cells of their row and of their column.
+#
+# A cell is taken to be the product of something of its task type and something of its machine type: with r_i
+# and c_j their logarithms,
+#
+#    log v_ij  =  r_i + c_j,     with the least  sum over cells with samples of  n_ij (log v_ij - r_i - c_j)^2
+#
+# where n_ij is the number of samples. Given c, the best r_i is the weighted mean of log v_ij - c_j over the
+# row; put in, that leaves one linear equation per machine type. A cell is estimated only if its row and its
+# column are *connected*: if one gets from the one to the other over cells with samples. Where they are, the
+# estimate is the only one; where they are not, nothing is known about how the two compare.
+#
+# Powers of pairs whose times are known are needed even then: those are taken as typical of the machine type,
+# the geometric mean of its column, by samples (`typical`).
+#
+# It is the two-way analysis of variance without interaction, on logarithms: what one machine type does better
+# than another for one kind of work, it does for all. Real machines differ more than that, so estimated cells
+# are marked.
+
+
+def estimates(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return an estimate for every cell that is connected, NaN elsewhere.
+
+    Parameters
+    ----------
+    values
+        Task types by machine types; used where there are samples and the value is positive.
+
+    Examples
+    --------
+    >>> two, all_but_one = np.array([[1.0, 3.0], [2.0, np.nan]]), np.array([[1, 1], [1, 0]])
+    >>> estimates(two, all_but_one).round(9)
+    array([[1., 3.],
+           [2., 6.]])
+    """
+    weights = np.where((samples > 0) & (np.nan_to_num(values) > 0), samples, 0).astype(np.float64)
+    logs = np.log(np.where(weights > 0, values, 1.0))
+    per_row = np.maximum(weights.sum(axis=1), 1.0)  # empty rows have no say
+    share = weights / per_row[:, None]
+    # sum_i n_ij (log v_ij - r_i - c_j) = 0 for every j, with r_i = sum_k share_ik (log v_ik - c_k)
+    matrix = np.diag(weights.sum(axis=0)) - weights.T @ share
+    wanted = (weights * logs).sum(axis=0) - weights.T @ (share * logs).sum(axis=1)
+    column = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
+    row = (share * (logs - column)).sum(axis=1)
+    return np.where(connected(weights > 0), np.exp(row[:, None] + column), np.nan)
+
+
+def typical(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the geometric mean of each column, by samples; NaN where it has none.
+
+    >>> typical(np.array([[2.0, np.nan], [8.0, np.nan]]), np.array([[1, 0], [1, 0]]))
+    array([ 4., nan])
+    """
+    weights = np.where((samples > 0) & (np.nan_to_num(values) > 0), samples, 0).astype(np.float64)
+    logs = np.log(np.where(weights > 0, values, 1.0))
+    total = weights.sum(axis=0)
+    means = np.exp((weights * logs).sum(axis=0) / np.maximum(total, 1.0))
+    return np.where(total > 0, means, np.nan)
+
+
+def connected(has_samples: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether one gets from the row to the column of each cell over cells with samples.
+
+    >>> connected(np.array([[True, True, False], [True, False, False], [False, False, True]])).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    columns = has_samples.shape[1]
+    part = np.arange(columns)  # the lowest column that each is connected with, so far
+    while True:
+        of_row = np.where(has_samples, part, columns).min(axis=1, initial=columns)
+        now = np.minimum(part, np.where(has_samples, of_row[:, None], columns).min(axis=0, initial=columns))
+        if (now == part).all():
+            break
+        part = now
+    together: NDArray[np.bool_] = of_row[:, None] == part  # a row without samples has no part
+    return together
+
+
+# Jobs of a log as a bag: what ran, what it ran on, and how long it took there.
+#
+# Each job counts as many tasks as it is wide, one on each of its nodes, freed from the duty to run at the
+# same time, and each with the mean time of its type (`bags.py`). So node-seconds and joules are those of the
+# log. A bag knows nothing of arrivals, nor of tasks that need several machines at once: it is the load, not
+# the day.
+#
+# A pair that no job tells of is absent: it cannot run. With `fill` it is estimated where that can be done
+# (`bags.py`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
+# tells its energy, nobody knows any.
 
 MOST_TOLD: Final = 20  # cells that a message names
 
@@ -124,3 +279,66 @@ def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: 
     ]
     if faults:
         raise InstanceError(name, tuple(faults))
+
+
+# What the cells of a bag's tables rest on, as a CSV beside the bag: one row per pair that can run.
+#
+# jobs                 samples of the time; 0 where it is estimated
+# tasks                the nodes of those jobs together
+# seconds              as in the bag, with deviation and variation over the jobs
+# jobs_with_energy     samples of the power; 0 where it is estimated, or not known
+# watts                as in the bag, with deviation and variation over those jobs
+# estimated            empty, `seconds`, `watts`, or `seconds and watts`
+
+COLUMNS: Final = (
+    "task_type",
+    "machine_type",
+    "jobs",
+    "tasks",
+    "seconds",
+    "seconds_deviation",
+    "seconds_variation",
+    "jobs_with_energy",
+    "watts",
+    "watts_deviation",
+    "watts_variation",
+    "estimated",
+)
+
+
+def cell_rows(logged: LoggedBag) -> Iterator[tuple[str | int | float | None, ...]]:
+    """Yield a row of `COLUMNS` for every pair that can run; `None` where a number is not known."""
+    bag, cells = logged.bag, logged.cells
+    spread = (cells.seconds.deviation, cells.seconds.variation)
+    power_spread = (cells.watts.deviation, cells.watts.variation)
+    for i, task in enumerate(bag.task_types):
+        for j, machine in enumerate(bag.machine_types):
+            seconds = bag.seconds[i, j]
+            if seconds is None:
+                continue
+            guessed = {"seconds": logged.estimated_seconds[i, j], "watts": logged.estimated_watts[i, j]}
+            yield (
+                task.name,
+                machine.name,
+                int(cells.seconds.samples[i, j]),
+                int(cells.tasks[i, j]),
+                seconds,
+                *(_known(each[i, j]) for each in spread),
+                int(cells.watts.samples[i, j]),
+                None if bag.watts is None else bag.watts[i, j],
+                *(_known(each[i, j]) for each in power_spread),
+                " and ".join(name for name, is_guess in guessed.items() if is_guess),
+            )
+
+
+def cells_as_csv(logged: LoggedBag) -> bytes:
+    """Return the rows as CSV; a number has all its digits."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(cell_rows(logged))
+    return out.getvalue().encode()
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.instance.cluster_parts import Cluster
-from lpsched.instance.clusters import Clusters
-from lpsched.instance.day_parts import DayTaskType
-from lpsched.instance.node_curves import NodeCurves
-from lpsched.instance.parallel_tasks import ParallelTasks
+from lpsched.online.clusters import Cluster, Clusters, NodeCurves
+from lpsched.online.day import DayTaskType
+from lpsched.online.tasks import ParallelTasks
 from lpsched.traces.jobs import ONLY_TYPE, distinct, numbered_labels, require_few_groups, require_jobs
 
 if TYPE_CHECKING:
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.instance.node_curves import Points
-    from lpsched.instance.waiting import WaitingCost
+    from lpsched.online.clusters import Points
+    from lpsched.online.utility import WaitingCost
     from lpsched.traces.jobs import Account, Jobs
 
 

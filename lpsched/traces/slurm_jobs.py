@@ -1,12 +1,4 @@
-"""Which jobs of Slurm's accounting count, and how.
-
-A job is its own line; the lines of its steps only add to its energy (`sacct_energy.py`). It is left out, each
-reason with its count, if its state is none of those that are kept, if it never had a node, or never ran.
-Its width is its nodes. Its part of the system is the partition, or another column.
-
-Task types are made of columns, such as the job's name. What has more than 80 characters, or some that cannot
-be printed, is shortened; an empty cell is `unknown`.
-"""
+"""How many nodes were in use at once: the least that a system must have had."""
 
 from __future__ import annotations
 
@@ -16,17 +8,112 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import nearest, quote
-from lpsched.files.sacct_cells import state_of
-from lpsched.traces.classes import classes
-from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, distinct, numbered_labels, refused, require_jobs
-from lpsched.traces.sacct_energy import Energy
+from lpsched.online.utility import WaitingCost
+from lpsched.traces.bags import bag_of
+from lpsched.traces.clusters import Machines, clusters_of
+from lpsched.traces.jobs import (
+    ONLY_TYPE,
+    Account,
+    Jobs,
+    classes,
+    distinct,
+    numbered_labels,
+    refused,
+    require_jobs,
+)
+from lpsched.traces.sacct import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from lpsched.files.slurm import SacctLine, SacctLog
+    from lpsched.online.clusters import Clusters
+    from lpsched.traces.bags import LoggedBag
+    from lpsched.traces.sacct import SacctLine, SacctLog
+
+
+def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
+    """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
+
+    >>> most_at_once(np.array([0.0, 5.0, 10.0]), np.array([10.0, 5.0, 5.0]), np.array([2, 3, 4]))
+    5
+    """
+    moments = np.concatenate((starts, starts + seconds))
+    changes = np.concatenate((widths, -widths))
+    order = np.lexsort((changes, moments))  # at one moment, first what ends
+    return int(np.cumsum(changes[order]).max(initial=0))
+
+
+# What a Slurm job consumed, counted once.
+#
+# Slurm measures whole nodes, step by step, and the steps of a job overlap: `extern` is on all nodes of the
+# job for all its time, `batch` (or `interactive`) on its first node for all its time, and the numbered steps
+# run while `batch` waits for them. To add them all would count the same joules two or three times. So, of
+# what was measured, the first of these is taken:
+#
+# 1. the job's own line (of a job with `extern`, Slurm fills it from that step; else with the sum of all
+# steps); 2. `extern`, which covers everything; 3. the larger of `batch` and the sum of the numbered steps:
+# neither covers the other for sure.
+#
+# Even the first is the power of whole nodes: on a node that several jobs share, each is charged with all of
+# it.
+#
+# Sources: sacct(1), ConsumedEnergy; Slurm's `src/slurmctld/step_mgr.c`.
+
+EXTERN: Final = "extern"
+SCRIPTS: Final = ("batch", "interactive")
+
+
+@dataclass(slots=True)
+class Energy:
+    """What the lines of one job say, in joules; `None` if they say nothing.
+
+    >>> job = Energy()
+    >>> job.take("batch", 90.0); job.take("0", 40.0); job.take("1", 45.0)
+    >>> job.joules
+    90.0
+    >>> job.take("extern", 92.0); job.joules
+    92.0
+    >>> job.take(None, 93.0); job.joules
+    93.0
+    """
+
+    own: float | None = None
+    extern: float | None = None
+    script: float | None = None
+    steps: float | None = None
+
+    def take(self, step: str | None, joules: float | None) -> None:
+        """Take a line's joules; the step is `None` for the job's own line."""
+        if joules is None:
+            return
+        if step is None:
+            self.own = joules
+        elif step == EXTERN:
+            self.extern = joules
+        elif step in SCRIPTS:
+            self.script = max(joules, self.script or 0.0)
+        else:
+            self.steps = (self.steps or 0.0) + joules
+
+    @property
+    def joules(self) -> float | None:
+        """What the job consumed."""
+        for each in (self.own, self.extern):
+            if each is not None:
+                return each
+        return max((each for each in (self.script, self.steps) if each is not None), default=None)
+
+
+# Which jobs of Slurm's accounting count, and how.
+#
+# A job is its own line; the lines of its steps only add to its energy (`slurm_jobs.py`). It is left out, each
+# reason with its count, if its state is none of those that are kept, if it never had a node, or never ran.
+# Its width is its nodes. Its part of the system is the partition, or another column.
+#
+# Task types are made of columns, such as the job's name. What has more than 80 characters, or some that
+# cannot be printed, is shortened; an empty cell is `unknown`.
 
 COMPLETED: Final = "COMPLETED"
 STILL_GOING: Final = frozenset(
@@ -206,3 +293,93 @@ def label_of(cell: str) -> str:
     """
     shown = "".join(letter if letter.isprintable() else "?" for letter in cell)
     return (f"{shown[:LONGEST_LABEL]}..." if len(shown) > LONGEST_LABEL else shown).strip() or "unknown"
+
+
+# From Slurm's accounting to a bag and to clusters.
+#
+# A machine is a node. How many there are of each kind is said, or else the most that were in use at once by
+# jobs of the log: a lower limit, since idle nodes leave no trace. Where partitions share nodes, say what
+# there is of each, or take the system as one (`machines_by` = `all`).
+
+COMPLETED_BY_NAME: Final = SlurmChoice(group_by=("JobName",))
+ALL_THAT_ENDED: Final = SlurmChoice(states=None)
+USUAL_COST: Final = WaitingCost()
+
+
+def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by name
+    name: str,
+    log: SacctLog,
+    *,
+    choice: SlurmChoice = COMPLETED_BY_NAME,
+    counts: Mapping[str, int] | None = None,
+    fill: bool = False,
+    watts: bool = True,
+) -> tuple[LoggedBag, Account]:
+    """Return a log as a bag of tasks, one on each node of a job, and the account of its jobs.
+
+    Parameters
+    ----------
+    counts
+        Nodes of each machine type, by name; of those not named, the most that were in use at once.
+    fill
+        Estimate times and powers that no job tells.
+    watts
+        Write powers, if any job tells its energy.
+
+    Raises
+    ------
+    InstanceError
+        If no job counts, nobody says how many nodes there are, or times are there without powers.
+    """
+    jobs, ran, account = slurm_jobs(log, choice, name)
+    machines = _counts(name, jobs, ran, counts or {})
+    return bag_of(name, account.close(jobs), machines, fill=fill, watts=watts), account
+
+
+def clusters_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by name
+    name: str,
+    log: SacctLog,
+    *,
+    choice: SlurmChoice = ALL_THAT_ENDED,
+    counts: Mapping[str, int] | None = None,
+    watts_per_node: float | None = None,
+    waiting: WaitingCost = USUAL_COST,
+) -> tuple[Clusters, Account]:
+    """Return a log as clusters and tasks that arrive, and the account of its jobs; limits are the requests.
+
+    Raises
+    ------
+    InstanceError
+        If no job counts, jobs have no submit time, or nobody says how many nodes there are.
+    """
+    jobs, ran, account = slurm_jobs(log, choice, name)
+    unknown = np.isnan(jobs.submit_seconds)
+    if unknown.any():
+        found = f"{int(unknown.sum()):,} jobs without a submit time"
+        raise refused(
+            name, found, "the column Submit, with a time for every job", "ask sacct for it (--format)"
+        )
+    machines = Machines(nodes=_counts(name, jobs, ran, counts or {}), watts_per_node=watts_per_node)
+    return clusters_of(name, jobs, machines, account, waiting=waiting), account
+
+
+def _counts(name: str, jobs: Jobs, ran: Jobs, given: Mapping[str, int]) -> tuple[int, ...]:
+    """Return how many nodes each of the machines has, in the order of `jobs.machines`."""
+    for machine in given:
+        if machine not in jobs.machines:
+            do = nearest(machine, jobs.machines) or "correct it"
+            needed = f"one of {', '.join(jobs.machines[:20])}"
+            raise refused(name, f"a count for {quote(machine)}", needed, do)
+    counts = []
+    for number, machine in enumerate(ran.machines):
+        if machine not in jobs.machines or machine in given:
+            counts.append(given.get(machine, 0))
+            continue
+        here = ran.taken(ran.machine == number)
+        if np.isnan(here.start_seconds).any():
+            found = f"no start times on {quote(machine)}"
+            needed = "the column Start, or the number of nodes"
+            raise refused(name, found, needed, f"ask sacct for it, or say it: --count {machine}=N")
+        counts.append(most_at_once(here.start_seconds, here.lasting().run_seconds, here.width))
+    by_name = dict(zip(ran.machines, counts, strict=True))
+    return tuple(by_name[machine] for machine in jobs.machines)

@@ -1,110 +1,350 @@
-"""From a Standard Workload Format log to clusters and to a bag."""
+"""The lines of a Standard Workload Format file: eighteen numbers each, or a comment.
+
+Blocks of lines are read at once: all words of a block as whole numbers, if that fails as numbers, and only
+if that fails too, word by word. A line is *dirty* if
+
+- it has another number of fields than 18, or one that is no number (NaN and infinity are none);
+- a field is negative and not -1, which stands for a missing value, or is beyond 2^53;
+- a field that counts or numbers something (`WHOLE`) is not a whole number;
+- it has no job number or no submit time, or a status other than -1 to 5.
+
+Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+import gzip
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lpsched.instance.waiting import WaitingCost
-from lpsched.traces.bags import bag_of, with_powers
-from lpsched.traces.clusters import Machines, clusters_of
-from lpsched.traces.jobs import refused
-from lpsched.traces.swf_jobs import SwfChoice, swf_jobs
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
+from lpsched.io.content import whole_file
+from lpsched.traces.lines import line_blocks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lpsched.files.swf import SwfTrace
-    from lpsched.instance.clusters import Clusters
-    from lpsched.traces.bags import LoggedBag
-    from lpsched.traces.jobs import Account
+    from collections.abc import Iterator, Mapping, Sequence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemSize:
-    """How large a system is, where its partitions do not say it.
+FIELDS: Final = (
+    "job",
+    "submit_seconds",
+    "wait_seconds",
+    "run_seconds",
+    "processors",
+    "cpu_seconds",
+    "memory_kilobytes",
+    "requested_processors",
+    "requested_seconds",
+    "requested_memory_kilobytes",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding_job",
+    "think_seconds",
+)
+WHOLE: Final = tuple(
+    name for name in FIELDS if not name.endswith(("_seconds", "_kilobytes"))
+)  # times and sizes may have fractions
+MISSING: Final = -1
+MOST: Final = 2**53  # beyond it a double cannot tell whole numbers apart
+LARGEST_STATUS: Final = 5
+_NUMBER: Final = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
+_WIDTH: Final = len(FIELDS)
+JOB, SUBMIT, STATUS = map(FIELDS.index, ("job", "submit_seconds", "status"))
+
+WRONG_COUNT: Final = "not 18 fields"
+NO_NUMBER: Final = "a field that is no number"
+TOO_LARGE: Final = "a number beyond 2^53"
+NEGATIVE: Final = "a negative number other than -1"
+NOT_WHOLE: Final = "a fraction where a whole number belongs"
+NO_JOB: Final = "no job number"
+NO_SUBMIT: Final = "no submit time"
+NO_STATUS: Final = "an unknown status"
+NEEDED: Final = {
+    WRONG_COUNT: "18 numbers",
+    NO_NUMBER: "a number",
+    TOO_LARGE: "at most 2^53",
+    NEGATIVE: "a number from 0 up, or -1 if it is not known",
+    NOT_WHOLE: "a whole number",
+    NO_JOB: "the number of the job",
+    NO_SUBMIT: "seconds from 0 up",
+    NO_STATUS: "a status from -1 to 5",
+}
+
+
+Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a block holds, each with the number of its line: rows of numbers, comments, and what is dirty."""
+
+    rows: Numbers
+    numbers: Sequence[int]  # of the lines that the rows are from
+    comments: list[tuple[int, str]]
+    dirty: list[tuple[str, Fault]]  # the reason, and where
+
+
+def read_lines(block: bytes, first_line: int) -> Lines:
+    """Read a block of whole lines; `first_line` is the number of its first one in the file."""
+    rows = _numbers(block, block.count(b"\n")) if _is_regular(block) else None
+    if rows is not None and _is_clean(rows):
+        return Lines(rows, range(first_line, first_line + len(rows)), [], [])
+    return _line_by_line(block, first_line)
+
+
+def _is_regular(block: bytes) -> bool:
+    """Return whether every line has 18 words, and none is a comment."""
+    if b";" in block:
+        return False
+    letters = np.frombuffer(block, np.uint8)
+    blank = letters <= ord(" ")
+    words = np.flatnonzero(blank[:-1] & ~blank[1:]) + 1  # where they begin
+    if not blank[0]:
+        words = np.concatenate(([0], words))
+    ends = np.flatnonzero(letters == ord("\n"))
+    if len(words) != _WIDTH * len(ends):
+        return False
+    return bool((words[_WIDTH - 1 :: _WIDTH] < ends).all() and (words[_WIDTH::_WIDTH] > ends[:-1]).all())
+
+
+def _numbers(text: bytes, lines: int) -> Numbers | None:
+    """Return the numbers of so many lines with 18 words each; `None` where a word is no number."""
+    for kind in ("i8", "f8"):  # whole numbers are read five times as fast
+        try:
+            found: Numbers = np.fromstring(text, dtype=kind, sep=" ").reshape(lines, _WIDTH)
+        except ValueError:  # a word is no such number, or was read as two
+            continue
+        return found
+    return None
+
+
+def _is_clean(rows: Numbers) -> bool:
+    """Return whether whole numbers are all sound, at a glance; `_sound` says which are not."""
+    return bool(
+        rows.dtype == np.int64
+        and rows.min() >= MISSING
+        and rows.max() <= MOST
+        and rows[:, JOB].min() >= 0
+        and rows[:, SUBMIT].min() >= 0
+        and rows[:, STATUS].max() <= LARGEST_STATUS
+    )
+
+
+def _line_by_line(block: bytes, first_line: int) -> Lines:
+    comments: list[tuple[int, str]] = []
+    dirty: list[tuple[str, Fault]] = []
+    texts, numbers = [], []
+    for number, text in enumerate(block.split(b"\n"), first_line):
+        if text.lstrip()[:1] == b";":
+            comments.append((number, text.rstrip(b"\r").decode("utf-8", "surrogateescape")))
+        elif len(text.split()) == _WIDTH:
+            texts.append(text)
+            numbers.append(number)
+        elif text.strip():
+            dirty.append(_dirty(WRONG_COUNT, number, f"{len(text.split())} fields"))
+    rows = _numbers(b"\n".join(texts), len(texts))
+    if rows is None:
+        rows, numbers = _word_by_word(texts, numbers, dirty)
+    sound = _sound(rows, numbers, dirty)
+    kept = [number for number, is_sound in zip(numbers, sound.tolist(), strict=True) if is_sound]
+    return Lines(rows[sound], kept, comments, sorted(dirty, key=lambda each: each[1].line or 0))
+
+
+def _word_by_word(
+    texts: Sequence[bytes], numbers: Sequence[int], dirty: list[tuple[str, Fault]]
+) -> tuple[NDArray[np.float64], list[int]]:
+    rows, kept = [], []
+    for text, number in zip(texts, numbers, strict=True):
+        words = text.split()
+        wrong = [place for place, word in enumerate(words) if not _NUMBER.fullmatch(word)]
+        if wrong:
+            word = quote(words[wrong[0]].decode("utf-8", "replace"))
+            dirty.append(_dirty(NO_NUMBER, number, f"{word} as {FIELDS[wrong[0]]}"))
+        else:
+            rows.append([float(word) for word in words])
+            kept.append(number)
+    return np.array(rows, np.float64).reshape(-1, _WIDTH), kept
+
+
+def _sound(rows: Numbers, numbers: Sequence[int], dirty: list[tuple[str, Fault]]) -> NDArray[np.bool_]:
+    """Return which rows are sound; the first reason why one is not is added to `dirty`."""
+    places = np.arange(_WIDTH)
+    sound = np.ones(len(rows), bool)
+    for reason, broken in (
+        (NO_NUMBER, ~np.isfinite(rows)),
+        (TOO_LARGE, rows > MOST),
+        (NEGATIVE, (rows < 0) & (rows != MISSING)),
+        (NOT_WHOLE, np.isin(FIELDS, WHOLE) & (rows != np.floor(rows))),
+        (NO_JOB, (places == JOB) & (rows == MISSING)),
+        (NO_SUBMIT, (places == SUBMIT) & (rows == MISSING)),
+        (NO_STATUS, (places == STATUS) & (rows > LARGEST_STATUS)),
+    ):
+        for n in np.flatnonzero(sound & broken.any(axis=1)).tolist():
+            place = int(np.argmax(broken[n]))
+            dirty.append(_dirty(reason, numbers[n], f"{rows[n, place]:.17g} as {FIELDS[place]}"))
+            sound[n] = False
+    return sound
+
+
+def _dirty(reason: str, line: int, found: str) -> tuple[str, Fault]:
+    do = "mend the line, or leave such lines out (--skip-dirty)"
+    return reason, Fault((), found, NEEDED[reason], do, line=line)
+
+
+# Logs in the Standard Workload Format, version 2.2: what real systems ran, one line per job.
+#
+# Header comments such as `; MaxNodes: 128` say what the system was. Every comment is kept, where it stands; a
+# value of -1 is missing. A file may be compressed with gzip. Reading what was written gives the same log.
+#
+# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
+
+__all__ = ["FIELDS", "MOST_TEXT_BYTES", "SwfTrace", "read_swf", "write_swf"]
+
+MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read
+PIECE: Final = 65_536  # jobs that are written at once
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,14}(?![0-9.])")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwfTrace:
+    """Jobs in the order of the file: an array for each of `FIELDS`, in which -1 is missing; and comments.
+
+    What counts or numbers something is whole (64 bits), times and sizes are doubles.
+    """
+
+    columns: Mapping[str, Numbers] = field(repr=False)
+    comments: tuple[tuple[int, str], ...] = ()  # how many jobs come before, and the line
+    skipped: Mapping[str, int] = field(default_factory=dict)  # dirty lines that were left out, by reason
+    faults: tuple[Fault, ...] = ()  # the first of them
+
+    def __len__(self) -> int:
+        """How many jobs there are."""
+        return len(self.columns["job"])
+
+    def __getitem__(self, name: str) -> Numbers:
+        """Return one column."""
+        return self.columns[name]
+
+    def said(self, key: str) -> str | None:
+        """Return what the first comment `; key: value` says; upper or lower case does not matter.
+
+        >>> SwfTrace({}, ((0, "; MaxNodes: 128"), (0, ";  Note: cleaned"))).said("maxnodes")
+        '128'
+        """
+        for _, line in self.comments:
+            name, colon, value = line.lstrip()[1:].partition(":")
+            if colon and name.strip().lower() == key.lower():
+                return value.strip()
+        return None
+
+    def size(self, key: str) -> int | None:
+        """Return a size that the header tells, such as MaxNodes; `None` if it tells none."""
+        found = _SIZE.match(self.said(key) or "")
+        return int(found[0]) if found else None
+
+
+def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = None) -> SwfTrace:
+    """Read a log.
 
     Parameters
     ----------
-    nodes
-        If not given, the header's MaxProcs (one processor a node), else its MaxNodes.
-    cores_per_node
-        A job takes whole nodes: with 4 cores a node, 6 processors are 2 nodes.
-    watts_per_node
-        The power of a busy node; if not given, nobody knows it.
-    """
-
-    nodes: int | None = None
-    cores_per_node: int = 1
-    watts_per_node: float | None = None
-
-
-EVERYTHING: Final = SwfChoice()
-AS_TOLD: Final = SystemSize()
-USUAL_COST: Final = WaitingCost()
-
-
-def clusters_of_swf(
-    name: str,
-    trace: SwfTrace,
-    *,
-    choice: SwfChoice = EVERYTHING,
-    machines: SystemSize = AS_TOLD,
-    waiting: WaitingCost = USUAL_COST,
-) -> tuple[Clusters, Account]:
-    """Return a log as clusters and tasks that arrive, and the account of its jobs.
+    skip_dirty
+        Leave dirty lines out and count them, rather than refuse the file.
+    first
+        Read no more than so many jobs.
 
     Raises
     ------
     InstanceError
-        If nobody says how large the system is, no job is left, or there are too many task types.
+        If the file cannot be read, is too long, or has dirty lines; each is told with its line.
     """
-    jobs, account = swf_jobs(trace, choice, name)
-    sized = Machines(
-        nodes=_sizes(name, trace, choice, machines),
-        cores_per_node=machines.cores_per_node,
-        watts_per_node=machines.watts_per_node,
-    )
-    return clusters_of(name, jobs, sized, account, waiting=waiting), account
+    path = Path(path)
+    pieces: list[Lines] = []
+    faults: list[Fault] = []
+    skipped: Counter[str] = Counter()
+    line, jobs = 1, 0
+    do = "split it, or take its first jobs (--first)"
+    for block in line_blocks(path, most_bytes=MOST_TEXT_BYTES, do=do):
+        piece = read_lines(block, line)
+        line += block.count(b"\n")
+        jobs += len(piece.rows)
+        pieces.append(piece)
+        skipped.update(reason for reason, _ in piece.dirty)
+        faults += [fault for _, fault in piece.dirty[: MOST_FAULTS - len(faults)]]
+        if (not skip_dirty and len(faults) == MOST_FAULTS) or (first is not None and jobs >= first):
+            break
+    if faults and not skip_dirty:
+        raise InstanceError(str(path), tuple(faults))
+    return _joined(pieces, first, dict(skipped), tuple(faults))
 
 
-def bag_of_swf(
-    name: str,
-    trace: SwfTrace,
-    *,
-    choice: SwfChoice = EVERYTHING,
-    machines: SystemSize = AS_TOLD,
-) -> tuple[LoggedBag, Account]:
-    """Return a log as a bag of tasks, and the account of its jobs.
+def _joined(
+    pieces: list[Lines], first: int | None, skipped: dict[str, int], faults: tuple[Fault, ...]
+) -> SwfTrace:
+    comments, before = [], 0
+    for piece in pieces:
+        places = before + np.searchsorted(piece.numbers, [number for number, _ in piece.comments])
+        comments += [(int(at), text) for at, (_, text) in zip(places, piece.comments, strict=True)]
+        before += len(piece.rows)
+    count = before if first is None else min(first, before)
+    columns = {
+        name: _column([piece.rows[:, place] for piece in pieces], whole=name in WHOLE)[:count]
+        for place, name in enumerate(FIELDS)
+    }
+    return SwfTrace(columns, tuple(each for each in comments if each[0] <= count), skipped, faults)
+
+
+def _column(pieces: list[Numbers], *, whole: bool) -> Numbers:
+    if whole:
+        return np.concatenate([piece.astype(np.int64) for piece in pieces] or [np.empty(0, np.int64)])
+    return np.concatenate([piece.astype(np.float64) for piece in pieces] or [np.empty(0)])
+
+
+def write_swf(trace: SwfTrace, path: Path | str) -> None:
+    """Write a log, compressed if the name ends with `.gz`; a number has all its digits.
 
     Raises
     ------
-    InstanceError
-        If nobody says how large the system is, no job is left, or there are too many task types.
+    OutputError
+        If it cannot be written.
     """
-    jobs, account = swf_jobs(trace, choice, name)
-    jobs = account.close(replace(jobs, width=-(-jobs.width // machines.cores_per_node)))
-    logged = bag_of(name, jobs, _sizes(name, trace, choice, machines))
-    watts = machines.watts_per_node
-    return (logged if watts is None else with_powers(logged, watts)), account
+    path = Path(path)
+    with whole_file(path) as file:
+        if path.suffix.lower() == ".gz":
+            with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                packed.writelines(_texts(trace))
+        else:
+            file.writelines(_texts(trace))
 
 
-def _sizes(name: str, trace: SwfTrace, choice: SwfChoice, machines: SystemSize) -> tuple[int, ...]:
-    """Return the nodes of each part of the system: as said, or as the header says."""
-    if choice.partitions:
-        return tuple(choice.partitions[number] for number in sorted(choice.partitions))
-    processors = trace.size("MaxProcs")
-    told = trace.size("MaxNodes") if processors is None else -(-processors // machines.cores_per_node)
-    size = machines.nodes if machines.nodes is not None else told
-    if size is None:
-        found = "a header without MaxProcs and MaxNodes"
-        raise refused(name, found, "the size of the system", "say it: --nodes, or --partitions")
-    return (size,)
+def _texts(trace: SwfTrace) -> Iterator[bytes]:
+    written = 0
+    for at, comments in groupby(trace.comments, key=itemgetter(0)):
+        yield from _job_lines(trace, written, at)
+        yield from (text.encode("utf-8", "surrogateescape") + b"\n" for _, text in comments)
+        written = at
+    yield from _job_lines(trace, written, len(trace))
 
 
-def name_of(path: Path) -> str:
-    """Return the name of a log's instance: that of the file, without its endings."""
-    name = path.name
-    for ending in (".gz", ".swf", ".txt", ".csv"):
-        name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
-    return name
+def _job_lines(trace: SwfTrace, start: int, end: int) -> Iterator[bytes]:
+    for begin in range(start, end, PIECE):
+        columns = [_words(trace[name][begin : min(begin + PIECE, end)]) for name in FIELDS]
+        yield "".join(f"{' '.join(words)}\n" for words in zip(*columns, strict=True)).encode()
+
+
+def _words(numbers: Numbers) -> list[str]:
+    if numbers.dtype == np.int64:
+        return list(map(str, numbers.tolist()))
+    return [str(int(each)) if each.is_integer() else repr(each) for each in numbers.tolist()]

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from lpsched.files.pictures import drawing_style
-from lpsched.reports.page import Paragraph, Picture, Section, Spot, Table, page
-from lpsched.reports.pictures import blank_picture
-from lpsched.reports.slider import FollowingTable, Mark, Reading, Slider, Stretch
+from lpsched.io.pictures import drawing_style
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.page import (
+    FollowingTable,
+    Mark,
+    Paragraph,
+    Picture,
+    Reading,
+    Section,
+    Slider,
+    Spot,
+    Stretch,
+    Table,
+    page,
+)
 
 HOSTILE = (
     "<script>alert(1)</script>",

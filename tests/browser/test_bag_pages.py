@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lpsched import pipeline
-from lpsched.display import number
-from lpsched.files.bags import read_bag
-from lpsched.pipeline.overview import overview
-from lpsched.reports.bag_page import solve_page
+import lpsched
+from lpsched.bag.files import read_bag
+from lpsched.bag.overview import overview
+from lpsched.report.html.bag import solve_page
+from lpsched.units import number
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +22,8 @@ IDLE = read_bag(INSTANCES / "profit-30x9-idle.yaml")
 LABELS = ("bound", "value", "gap", "regime", "makespan", "energy")
 
 # Without searches, which look at some prices harder than at others.
-price_curve = partial(pipeline.price_curve, effort="fast")
-solve = partial(pipeline.solve, effort="fast")
+price_curve = partial(lpsched.price_curve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 
 def readings(opened):

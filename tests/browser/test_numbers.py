@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lpsched import display
-from lpsched.reports import page
+from lpsched import units as display
+from lpsched.report.html import page
 
 pytestmark = pytest.mark.slow
 

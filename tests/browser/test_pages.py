@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from lpsched.reports.page import Picture, Section, Table, page
-from lpsched.reports.slider import Reading, Slider, Stretch, written
+from lpsched.report.html.page import Picture, Reading, Section, Slider, Stretch, Table, page, written
 from tests.browser.pages import HOSTILE, picture, slider, whole_page
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.reports.page import Section, Table, page
+from lpsched.report.html.page import Section, Table, page
 
 pytestmark = pytest.mark.slow
 

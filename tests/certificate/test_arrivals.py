@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.certificate.arrivals import DayCertificate, check
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.period import Period
+from lpsched.model.fields import FrozenDict
+from lpsched.online.certificate.claim import DayCertificate, check
+from lpsched.online.period import Period
 from tests.days import decaying, simple_day
 
 # Two tasks of 10 s and 100 J, worth 8 if they end before 11 s; one machine; 100 J. At 0.08 a joule neither gains

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.certificate.fixed_point import rounded_down, rounded_up
-from lpsched.instance import Prices, Site
+from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.bag.model import Prices, Site
+from lpsched.model.fixed_point import rounded_down, rounded_up
 from tests.support import simple_bag
 
 TINY = simple_bag(

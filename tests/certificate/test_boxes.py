@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, check
+from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, check
 from tests.certificate.test_facility_proof import balanced
 from tests.paper_facility import paper_facility
 

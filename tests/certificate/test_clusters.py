@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.certificate import arrival_gains
-from lpsched.certificate.arrivals import ClustersCertificate, DayCertificate, check
-from lpsched.certificate.fixed_point import ONE, fixed
-from lpsched.certificate.waiting_costs import Rising
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import MEASURES, WEIGHTS, WaitingCost
+from lpsched.model.fields import FrozenDict
+from lpsched.model.fixed_point import ONE, fixed
+from lpsched.online.certificate import claim as arrival_gains
+from lpsched.online.certificate.claim import ClustersCertificate, DayCertificate, check
+from lpsched.online.certificate.runs import Rising
+from lpsched.online.period import Period
+from lpsched.online.utility import MEASURES, WEIGHTS, WaitingCost
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 

@@ -8,12 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.certificate.cooling import Box, Cooler
-from lpsched.certificate.fixed_point import (
-    ONE,
-    fixed,
-)
-from lpsched.instance.facility import CracUnit
+from lpsched.facility.certificate.cooling import Box, Cooler
+from lpsched.facility.model import CracUnit
+from lpsched.model.fixed_point import ONE, fixed
 
 
 def test_a_reciprocal_of_the_cop_that_is_not_convex_is_refused():

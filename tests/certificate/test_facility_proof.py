@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.certificate.facility import Prices, Proof, Ranges
 from lpsched.errors import InstanceError
-from lpsched.formulations.facility_relaxation import FacilityRelaxation, NodePattern
-from lpsched.heat import heat_map, hottest_common_outlet, inlet_mix
-from lpsched.instance.facility import Mixing, SparseMatrix
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.recovery.gangs import gang
-from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
-from lpsched.verify.facility import examine
+from lpsched.facility.air import heat_map, hottest_common_outlet, inlet_mix
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.certificate.facility import Prices, Proof, Ranges
+from lpsched.facility.model import Mixing, SparseMatrix
+from lpsched.facility.patterns import FacilityRelaxation, NodePattern
+from lpsched.facility.recovery import gang
+from lpsched.facility.schedule import CoreRun, GangAllocation, PatternShare
+from lpsched.facility.verify import examine
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 from tests.recovery.test_gangs import NO_PRICES
@@ -192,7 +192,7 @@ def some_allocation(facility, rng):
 def some_prices(facility, rng):
     """Return random prices: of heat at the units of either sign, of redlines at least 0.
 
-    y = airflow times kappa solves (I - M_NN)' y_N = rho + M_CN' y_C; see `certificate/air.py`.
+    y = airflow times kappa solves (I - M_NN)' y_N = rho + M_CN' y_C; see `facility/certificate/cooling.py`.
     """
     nodes, units = len(facility.nodes), len(facility.crac_units)
     arrays = facility_arrays(facility)

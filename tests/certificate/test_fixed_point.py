@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from lpsched.certificate.fixed_point import (
-    ONE,
-    fixed,
-    float_down,
-    float_up,
-    product_up,
-    quotient_down,
-    quotient_up,
-)
+from lpsched.model.fixed_point import ONE, fixed, float_down, float_up, product_up, quotient_down, quotient_up
 
 
 def test_products_are_rounded_to_the_side_they_say():

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.certificate.fixed_point import (
-    ONE,
-    fixed,
-)
-from lpsched.certificate.node_patterns import NodeGains
+from lpsched.facility.certificate.facility import NodeGains
+from lpsched.model.fixed_point import ONE, fixed
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 
 

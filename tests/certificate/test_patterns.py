@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpsched.auditing import audit
-from lpsched.certificate import patterns
-from lpsched.certificate.claim import Certificate, check
-from lpsched.certificate.patterns import Interval, IntervalProver, LeastMakespan
+from lpsched.bag.certificate import patterns
+from lpsched.bag.certificate.claim import Certificate, check
+from lpsched.bag.certificate.files import as_dict, certificate_from_dict
+from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices, Site
+from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError
-from lpsched.files.bags import read_bag
-from lpsched.files.certificate_reader import checksum
-from lpsched.files.certificates import as_dict, certificate_from_dict
-from lpsched.instance import Prices, Site
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.terms import Terms
+from lpsched.io.certificates import checksum
+from lpsched.model.fields import FrozenDict
 from tests.support import simple_bag
 
 HOUR = Fraction(3600)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched import pipeline
-from lpsched.pipeline import overview as overviews
+from lpsched.bag import overview as overviews
 
 pytestmark = pytest.mark.rotate_tests(12)
 
@@ -143,13 +142,13 @@ def test_price_prints_every_piece(lpsched):
 def test_price_gives_its_seed_to_both_answers(lpsched, monkeypatch):
     seeds = []
     for name in ("price_curve", "sensitivity"):
-        found = getattr(pipeline, name)
+        found = getattr(lpsched, name)
 
         def noted(*bags, seed=0, found=found, **options):
             seeds.append(seed)
             return found(*bags, seed=seed, **options)
 
-        monkeypatch.setattr(pipeline, name, noted)
+        monkeypatch.setattr(lpsched, name, noted)
     assert lpsched("price", TINY, "--seed", "7", "--marginals", "lp")[0] == 0
     assert seeds == [7, 7]
 

@@ -5,10 +5,9 @@ import json
 import jsonschema
 import yaml
 
-from lpsched.files.benches import read_bench
-from lpsched.files.templates import TEMPLATES
-from lpsched.instance.bench_door import KEYS
-from lpsched.instance.bench_parts import APPLICATION_KEYS, ENERGY_KEYS, REPEATS_KEYS
+from lpsched.io.templates import TEMPLATES
+from lpsched.measure.bench_reading import APPLICATION_KEYS, ENERGY_KEYS, KEYS, REPEATS_KEYS
+from lpsched.measure.files import read_bench
 from tests.benches import asked
 
 

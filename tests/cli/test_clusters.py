@@ -7,9 +7,8 @@ import json
 import pytest
 
 from lpsched.cli.options import Tables
-from lpsched.files.clusters import read_clusters
-from lpsched.instance.cluster_door import clusters_from_dict
-from lpsched.instance.cluster_schema import clusters_schema
+from lpsched.online.cluster_reading import clusters_from_dict, clusters_schema
+from lpsched.online.files import read_clusters
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from lpsched.bag.files import read_bag
+from lpsched.bag.questions import OBJECTIVES
+from lpsched.bag.reading import bag_from_dict
 from lpsched.cli.imports import FirstColumn
 from lpsched.cli.options import Objective, Tables
-from lpsched.files import etc
-from lpsched.files.bags import read_bag
-from lpsched.files.instance_files import TableForm
-from lpsched.instance import bag_from_dict
-from lpsched.pipeline.objectives import OBJECTIVES
+from lpsched.io.instance_files import TableForm
+from lpsched.traces import etc
 from tests.support import SOUND, sound
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"

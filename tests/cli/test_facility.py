@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.facilities import write_facility
-from lpsched.pipeline import facilities
+from lpsched.facility import solve as facilities
+from lpsched.facility.files import write_facility
 from tests.paper_facility import paper_facility
 
 pytestmark = pytest.mark.rotate_tests(5)

@@ -8,11 +8,10 @@ import pytest
 
 from lpsched.cli.generate import Platform
 from lpsched.cli.options import Kind, Tables
-from lpsched.files.facilities import read_facility
-from lpsched.files.templates import TEMPLATES
+from lpsched.facility.files import read_facility
+from lpsched.facility.reading import facility_from_dict, facility_schema
 from lpsched.generate.facility import PLATFORMS
-from lpsched.instance.facility_door import facility_from_dict
-from lpsched.instance.facility_schema import facility_schema
+from lpsched.io.templates import TEMPLATES
 from tests.facilities import SOUND, sound_facility
 
 

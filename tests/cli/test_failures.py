@@ -11,8 +11,8 @@ from rich.console import Console
 
 from lpsched.__main__ import main as entry
 from lpsched.cli import main as cli
+from lpsched.cli.console import Talk, talk_of
 from lpsched.cli.main import run
-from lpsched.cli.talk import Talk, talk_of
 from lpsched.errors import SolverError
 from tests.support import sound
 
@@ -40,7 +40,7 @@ def test_no_answer_is_exit_1(lpsched, bag, monkeypatch):
     def fail(*_, **__):
         raise SolverError("the solver gave up")
 
-    monkeypatch.setattr("lpsched.pipeline.solve", fail)
+    monkeypatch.setattr("lpsched.bag.solve.solve", fail)
     code, answer, err = lpsched("solve", bag, "--json")
     assert (code, err) == (1, "lpsched: the solver gave up\n")
     assert answer["error"] == {"code": "solver", "message": "the solver gave up", "faults": []}
@@ -50,7 +50,7 @@ def test_an_interrupt_is_exit_130(lpsched, bag, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lpsched.pipeline.solve", interrupt)
+    monkeypatch.setattr("lpsched.bag.solve.solve", interrupt)
     code, _, err = lpsched("solve", bag)
     assert code == 130
     assert err == "lpsched: interrupted\n"
@@ -62,7 +62,7 @@ def test_a_reader_that_goes_away_is_told_to_main(bag, monkeypatch):
     def closed(*_, **__):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("lpsched.cli.talk.print_tables", closed)
+    monkeypatch.setattr("lpsched.cli.console.print_tables", closed)
     monkeypatch.setattr("sys.stdout", sys.stdout)  # Typer replaces both
     monkeypatch.setattr("sys.stderr", sys.stderr)
     with pytest.raises(BrokenPipeError):
@@ -73,7 +73,7 @@ def test_an_exit_from_within_stays_an_exit(bag, monkeypatch):
     def leave(*_, **__):
         sys.exit(7)
 
-    monkeypatch.setattr("lpsched.pipeline.solve", leave)
+    monkeypatch.setattr("lpsched.bag.solve.solve", leave)
     with pytest.raises(SystemExit, match="7"):
         run(["solve", bag])
 
@@ -102,7 +102,7 @@ def test_a_bug_of_ours_is_not_dressed_up_as_bad_input(bag, monkeypatch):
     def bug(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("lpsched.pipeline.solve", bug)
+    monkeypatch.setattr("lpsched.bag.solve.solve", bug)
     with pytest.raises(ZeroDivisionError):
         run(["solve", bag])
 

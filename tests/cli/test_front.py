@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from lpsched.cli import bag_front
-from lpsched.files.days import write_day
-from lpsched.generate.data_sets import chapter_5
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.cli import front as bag_front
+from lpsched.online.files import write_day
+from scripts.figures.data_sets import chapter_5
 
 pytestmark = pytest.mark.rotate_tests(5)
 

@@ -7,9 +7,9 @@ from dataclasses import fields
 import pytest
 
 from lpsched.cli.generate_clusters import SingleCoreOption
-from lpsched.files.clusters import read_clusters
 from lpsched.generate.cluster_options import SINGLE_CORE, MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
+from lpsched.online.files import read_clusters
 
 SMALL = ["--nodes", "6,4", "--cores-per-node", "8,16", "--special-nodes", "none", "--general-task-types", "5"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.cli.generate_day import EdgeOption
-from lpsched.files.days import read_day
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import WORDS, EsscOptions
+from lpsched.cli.generate import EdgeOption
+from lpsched.generate.day import WORDS, EsscOptions, essc_day
+from lpsched.online.files import read_day
 
 DESKTOP = "instances/desktop-5x9.yaml"
 

@@ -10,9 +10,9 @@ import pytest
 
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.cov import CovOptions
-from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.day import EsscOptions
 from lpsched.generate.facility import PLATFORMS, FacilityOptions
-from lpsched.generate.grow_options import GrowOptions
+from lpsched.generate.grow import GrowOptions
 
 CLASSES = {
     "bag": CovOptions,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.bags import read_bag
-from lpsched.files.days import read_day
-from lpsched.generate.data_sets import GROWTH_SEED, grown_desktop
+from lpsched.bag.files import read_bag
+from lpsched.online.files import read_day
+from scripts.figures.data_sets import GROWTH_SEED, grown_desktop
 
 DESKTOP = str(Path(__file__).parent.parent.parent / "instances" / "desktop-5x9.yaml")
 GROW = ["generate", "bag", "--method", "grow", "--from", DESKTOP]

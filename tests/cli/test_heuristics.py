@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.compare import evolved
+from lpsched.bag.compare import schedulers as evolved
+from lpsched.bag.heuristics import forget, names, register
+from lpsched.bag.schedule import TaskRow
 from lpsched.errors import MissingExtraError
-from lpsched.heuristics import forget, names, register
-from lpsched.schedule.tasks import TaskRow
 from tests.support import sound
 
 pytestmark = pytest.mark.rotate_tests(6)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from lpsched.files.instances import read_instance
-from lpsched.files.measurements import write_measurements
-from lpsched.instance.frozen import FrozenDict
+from lpsched.instances import read_instance
+from lpsched.measure.files import write_measurements
+from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old
 from tests.measure.test_rooms import ROOM
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpsched.files.bags import read_bag
-from lpsched.files.cluster_schedules import write_clusters_schedule
-from lpsched.files.clusters import read_clusters
-from lpsched.files.slurm import read_sacct
-from lpsched.files.swf import read_swf
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.traces.slurm import clusters_of_slurm
-from lpsched.traces.swf import clusters_of_swf
+from lpsched.bag.files import read_bag
+from lpsched.online.files import read_clusters
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes, write_clusters_schedule
+from lpsched.traces.sacct import read_sacct
+from lpsched.traces.slurm_jobs import clusters_of_slurm
+from lpsched.traces.swf import read_swf
+from lpsched.traces.swf_jobs import clusters_of_swf
 
 DATA = Path(__file__).parent.parent / "data"
 SWF = str(DATA / "small.swf")

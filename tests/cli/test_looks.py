@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.days import write_day
+from lpsched.online.files import write_day
 from tests.reports.html_reader import Reader
 from tests.simulated import two_tasks
 

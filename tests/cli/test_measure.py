@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lpsched.cli.main import run
-from lpsched.files.measurements import read_measurements
+from lpsched.measure.files import read_measurements
 
 pytestmark = pytest.mark.rotate_tests(8)
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from lpsched.files.measurements import read_measurements
+from lpsched.measure.files import read_measurements
 from tests.cli.test_measure import NAP, write
 from tests.measure.hostile import HANG_SECONDS, alive, new_token, wait_until
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from lpsched.files.measurements import read_measurements, write_measurements
-from lpsched.files.templates import TEMPLATES
-from lpsched.instance.measurements_schema import measurements_schema
+from lpsched.io.templates import TEMPLATES
+from lpsched.measure.files import read_measurements, write_measurements
+from lpsched.measure.schemas import measurements_schema
 from tests.measured import measurements_of_seed
 
 

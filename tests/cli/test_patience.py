@@ -15,10 +15,9 @@ from contextlib import contextmanager, suppress
 import numpy as np
 import pytest
 
-from lpsched.files.bags import read_bag, write_bag
-from lpsched.files.schedules import read_schedule
+from lpsched.bag.files import read_bag, read_schedule, write_bag
+from lpsched.bag.verify import examine
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.verify.bag import examine
 
 pytestmark = pytest.mark.rotate_tests(2)
 

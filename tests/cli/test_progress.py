@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from lpsched.cli.progress import ProgressLine
-from lpsched.watch import Progress
+from lpsched.cancellation import Progress
+from lpsched.cli.console import ProgressLine
 
 
 class Clock:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.days import write_day
+from lpsched.online.files import write_day
 from tests.days import decaying, simple_day
 
 pytestmark = pytest.mark.rotate_tests(4)

@@ -9,9 +9,8 @@ import sys
 
 import pytest
 
-from lpsched.files.days import write_day
-from lpsched.simulation.policies.first_come import fcfs
-from lpsched.simulation.registry import forget, register
+from lpsched.online.files import write_day
+from lpsched.online.policies import fcfs, forget, register
 from tests.days import sound_day
 from tests.simulated import drawn_day, two_tasks
 
@@ -160,7 +159,7 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
     ],
 )
 def test_what_cannot_be_is_refused_before_the_work(lpsched, two, arguments, words, monkeypatch):
-    monkeypatch.setattr("lpsched.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr("lpsched.online.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
     code, out, err = lpsched("simulate", two, *arguments)
     assert (code, out) == (2, "")
     assert words in err
@@ -173,7 +172,7 @@ def test_a_bag_is_no_day(lpsched, bag):
 
 
 def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):
-    monkeypatch.setattr("lpsched.compiled.numba", None)
+    monkeypatch.setattr("lpsched.jit.numba", None)
     code, out, err = lpsched("simulate", two, "--policy", "fcfs")
     assert (code, out) == (1, "")
     assert "pip install 'lpsched[simulate]'" in err
@@ -181,7 +180,7 @@ def test_missing_compiler_is_said_with_the_way_out(lpsched, two, monkeypatch):
 
 def test_a_missing_picture_maker_is_said_before_the_work(lpsched, two, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("lpsched.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr("lpsched.online.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
     code, _, err = lpsched("simulate", two, "--policy", "fcfs", "--report", str(tmp_path / "x.html"))
     assert code == 1
     assert "lpsched[report]" in err

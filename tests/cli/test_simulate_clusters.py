@@ -8,11 +8,9 @@ import signal
 
 import pytest
 
-from lpsched.files.clusters import write_clusters
-from lpsched.files.days import write_day
-from lpsched.instance.waiting import WaitingCost
-from lpsched.simulation.clusters.policies.easy import easy
-from lpsched.simulation.clusters.registry import forget, register
+from lpsched.online.cluster_policies import easy, forget, register
+from lpsched.online.files import write_clusters, write_day
+from lpsched.online.utility import WaitingCost
 from tests.cli.test_simulate import KEYS, OF_POLICY
 from tests.parallel import sound_clusters
 from tests.simulated import two_tasks
@@ -41,7 +39,7 @@ def path(folder):
 
 @pytest.fixture
 def no_work(monkeypatch):
-    monkeypatch.setattr("lpsched.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
+    monkeypatch.setattr("lpsched.online.compare.simulations.work_off", lambda *_, **__: pytest.fail("began"))
 
 
 def test_the_table_has_a_row_for_each_policy(lpsched, path):

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.cli.main import INTERRUPTED
 from lpsched.cli.study import _cores
 from lpsched.cli.study import _crew as crew_of
 from lpsched.errors import MissingExtraError
 from lpsched.studies.dask_crew import DaskCrew
 from lpsched.studies.local_crew import LocalCrew
-from lpsched.studies.serial_crew import SerialCrew
-from lpsched.watch import Watch
+from lpsched.studies.running import SerialCrew
 from tests.studies.declared import study_file
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -147,7 +147,7 @@ def test_a_report_never_solves(lpsched, tmp_path):
     arguments = [sys.executable, "-c", REPORT, path, str(tmp_path / "page.html")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "lpsched.reports.study_page" in loaded
+    assert "lpsched.report.html.studies" in loaded
     solving = ("lp", "pipeline", "formulations", "search", "recovery", "studies", "compare", "evolve")
     assert not {each for each in loaded if each.split(".")[:2] in [["lpsched", part] for part in solving]}
     assert not loaded & {"highspy", "pulp"}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lpsched.heuristics.arrivals import names_for_days
+from lpsched.online.heuristics import names_for_days
 from tests.days import sound_day
 
 

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 from lpsched import GangAllocation, facility, validate_facility
-from lpsched.compare import allocations
-from lpsched.compare.allocations import NAMES
-from lpsched.compare.facility_methods import METHODS
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError, NotFoundError
-from lpsched.files.allocations import write_allocation
-from lpsched.files.facilities import read_facility
-from lpsched.instance.facility_door import facility_from_dict
-from lpsched.watch import Watch
+from lpsched.facility import compare as allocations
+from lpsched.facility.compare import METHODS, NAMES
+from lpsched.facility.files import read_facility, write_allocation
+from lpsched.facility.reading import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 

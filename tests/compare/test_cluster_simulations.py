@@ -8,25 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.compare import cluster_rehearsals, cluster_stage, simulations
-from lpsched.compare.cluster_rehearsals import rehearse_bound
-from lpsched.compare.cluster_stage import ClusterStage, usual_options
-from lpsched.compare.simulations import simulate
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.generate.trials import another_day
-from lpsched.instance.waiting import WaitingCost
-from lpsched.pipeline.arrivals import ArrivalBound
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.simulation.clusters.draft import Draft
-from lpsched.simulation.clusters.engine import simulate_clusters
-from lpsched.simulation.clusters.options import ClusterOptions
-from lpsched.simulation.clusters.policy import ClusterPolicy
-from lpsched.simulation.clusters.registry import cluster_policy_names, forget, register
-from lpsched.simulation.clusters.state import Placement
-from lpsched.simulation.options import SimulationOptions
-from lpsched.verify.clusters import measure
-from lpsched.watch import Watch
+from lpsched.online.bound.prices import ArrivalPrices
+from lpsched.online.bound.solve import ArrivalBound
+from lpsched.online.cluster_policies import cluster_policy_names, forget, register
+from lpsched.online.compare import cluster_stage, simulations
+from lpsched.online.compare import cluster_stage as cluster_rehearsals
+from lpsched.online.compare.cluster_stage import ClusterStage, rehearse_bound, usual_options
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.nodes.engine import simulate_clusters
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.utility import WaitingCost
+from lpsched.online.verify.clusters import measure
 from tests.simulated import two_tasks, untimed
 from tests.simulated_clusters import drawn_clusters, three_tasks, waiting_tasks
 

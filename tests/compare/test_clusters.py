@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from lpsched.compare.clusters import validate_clusters
 from lpsched.errors import InvalidScheduleError
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
-from lpsched.reports.cluster_answers import clusters_validation_tables
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
+from lpsched.online.compare.clusters import validate_clusters
+from lpsched.online.period import Period
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.utility import WaitingCost
+from lpsched.report.online_answers import clusters_validation_tables
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
@@ -43,7 +43,7 @@ def bound(monkeypatch):
             asked.append((clusters.name, time_limit, watch))
             return Given(bound, naive)
 
-        monkeypatch.setattr("lpsched.compare.clusters.cluster_bound", found)
+        monkeypatch.setattr("lpsched.online.compare.clusters.cluster_bound", found)
         return asked
 
     return given

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.compare.day_fronts import area_ratios, compare_day_fronts
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.evolve.evolving import Evolving
-from lpsched.formulations.no_waiting import NoWaitingFront
-from lpsched.heuristics.arrivals import forget_for_days, names_for_days, register_for_days
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.result.day_front import UtilityPoint
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.watch import Watch
+from lpsched.evolve.running import Evolving
+from lpsched.model.table import Table
+from lpsched.online.bound.no_waiting import NoWaitingFront
+from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
+from lpsched.online.result.fronts import UtilityPoint
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import Interval, UtilityFunction
 
 if TYPE_CHECKING:
-    from lpsched.schedule.genes import TaskPopulation
+    from lpsched.evolve.genes import TaskPopulation
 
 # Three tasks at 0 s, worth 9 within 10 s, then 3. The fast machine takes 4 s at 100 W, the slow one 8 s at 25 W:
 # 400 J or 200 J a task.
@@ -122,7 +122,7 @@ def test_tasks_below_a_utility_are_dropped_by_heuristics_too():
 
 def test_a_valid_schedule_above_the_envelope_is_our_bug(monkeypatch):
     monkeypatch.setattr(
-        "lpsched.compare.day_fronts.no_waiting_front",
+        "lpsched.online.compare.day_fronts.no_waiting_front",
         lambda _: NoWaitingFront((0.0, 600.0), (0.0, 14.9), 600.0),
     )
     with pytest.raises(

@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lpsched.compare import days
-from lpsched.compare.days import validate_day
-from lpsched.compare.evolved_days import mean_gap
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.files.day_schedules import write_day_schedule
-from lpsched.formulations.no_waiting import NoWaitingFront
-from lpsched.heuristics.arrivals import forget_for_days, names_for_days, register_for_days
-from lpsched.instance.day_door import day_from_dict
-from lpsched.pipeline.risks import risk_of
-from lpsched.reports.day_answers import day_validation_tables
-from lpsched.risk.options import RiskOptions
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.watch import Watch
+from lpsched.instances import risk_of
+from lpsched.model.risk import RiskOptions
+from lpsched.online.bound.no_waiting import NoWaitingFront
+from lpsched.online.compare import days
+from lpsched.online.compare.days import mean_gap, validate_day
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
+from lpsched.online.schedule import DaySchedule, PlacedTask, write_day_schedule
+from lpsched.report.online_answers import day_validation_tables
 from tests.days import decaying, simple_day, sound_day
 
 HALVING = decaying(8.0, math.log(2.0) / 10.0)  # 8, after 10 s 4, after 20 s 2, after 40 s 0.5

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.compare.distances import Chain, reference_of
-from lpsched.compare.front_points import distances
+from lpsched.bag.compare.fronts import distances
+from lpsched.evolve.fronts import Chain, reference_of
 
 CHAIN = Chain(((2.0, 10.0), (4.0, 4.0), (10.0, 1.0)))
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from lpsched import allocate, facility
-from lpsched.compare.facility_methods import METHODS
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.instance.facility_door import facility_from_dict
-from lpsched.result.status import Status
-from lpsched.verify.facility import measure
-from lpsched.watch import Watch
+from lpsched.facility.compare import METHODS
+from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.verify import measure
+from lpsched.model.status import Status
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility

@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpsched.compare.between_vertices import schedules_along
-from lpsched.compare.front_points import require_above
-from lpsched.compare.fronts import compare_fronts
-from lpsched.compare.machines import machine_points
+from lpsched.bag.compare.fronts import compare_fronts, machine_points, require_above, schedules_along
+from lpsched.bag.exact_front import HalfPlane, Point, front
+from lpsched.bag.files import write_schedule
+from lpsched.bag.heuristics import forget, register
+from lpsched.bag.model import Site
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
+from lpsched.bag.verify import measure
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.evolve.evolving import Evolving
-from lpsched.files.schedules import write_schedule
-from lpsched.heuristics.registry import forget, register
-from lpsched.instance import Site
-from lpsched.pipeline import front
-from lpsched.result.front import HalfPlane, Point
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.schedule.tasks import TaskRow
-from lpsched.verify.bag import measure
-from lpsched.watch import Progress, Watch
+from lpsched.evolve.running import Evolving
 from tests.support import simple_bag
 
 if TYPE_CHECKING:
-    from lpsched.schedule.genes import TaskPopulation
+    from lpsched.evolve.genes import TaskPopulation
 
 # Six tasks: 1 s at 300 W on the fast machine, 2 s at 100 W on the slow one. All slow: 12 s and 1,200 J; four
 # fast and two slow: 4 s and 1,600 J. The front is the line between: 1 J buys 0.02 s.
@@ -191,7 +186,7 @@ def test_a_point_below_a_proof_is_our_bug():
 
 def test_every_schedule_is_held_against_the_proofs(monkeypatch):
     wrong = replace(front(BAG), proofs=(HalfPlane(0.0, 1.0, 4.5),))  # nobody is done within 4.5 s?
-    monkeypatch.setattr("lpsched.compare.fronts.front", lambda *_, **__: wrong)
+    monkeypatch.setattr("lpsched.bag.compare.fronts.front", lambda *_, **__: wrong)
     with pytest.raises(InvalidScheduleError, match=r"lp on simple: 1600\.0 J and 4\.0 s are below a proof"):
         compare_fronts(BAG, [])
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched.compare.fuzzy_fronts import fuzzy_front
-from lpsched.evolve.day_problem import SampledDayScorer
-from lpsched.evolve.task_front import evolve_front
-from lpsched.files.pictures import picture_bytes
-from lpsched.reports.fuzzy_fronts import fuzzy_front_picture, variance_picture
-from lpsched.risk.options import RiskOptions
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.risk import RiskOptions
+from lpsched.online.compare.day_fronts import fuzzy_front
+from lpsched.online.evolve import SampledDayScorer
+from lpsched.report.figures.day_fronts import fuzzy_front_picture, variance_picture
 from tests.days import decaying, simple_day
 from tests.problems import problem_of
 from tests.support import simple_bag

@@ -23,16 +23,17 @@ from lpsched import (
     solve,
     validate,
 )
-from lpsched.compare import evolved, schedules
-from lpsched.compare.schedulers import run
-from lpsched.files.schedules import write_schedule
-from lpsched.heuristics import forget, names, register, registry
-from lpsched.pipeline import solving
-from lpsched.pipeline.risks import risk_of
-from lpsched.risk.options import RiskOptions
-from lpsched.schedule.bag import NOTHING
-from lpsched.schedule.tasks import TaskRow, expand
-from lpsched.watch import Watch
+from lpsched.bag import heuristics as registry
+from lpsched.bag import solve as solving
+from lpsched.bag.compare import schedulers as evolved
+from lpsched.bag.compare import schedules
+from lpsched.bag.compare.schedulers import run
+from lpsched.bag.files import write_schedule
+from lpsched.bag.heuristics import forget, names, register
+from lpsched.bag.schedule import NOTHING, TaskRow, expand
+from lpsched.cancellation import Watch
+from lpsched.instances import risk_of
+from lpsched.model.risk import RiskOptions
 from tests.support import simple_bag
 
 TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")

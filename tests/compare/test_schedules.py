@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 
 from lpsched import Prices, audit, certify, read, solve, validate
-from lpsched.files.certificates import write_certificate
-from lpsched.files.schedules import write_schedule
-from lpsched.files.task_rows import write_rows
+from lpsched.bag.certificate.files import write_certificate
+from lpsched.bag.files import write_rows, write_schedule
+from lpsched.bag.schedule import NOTHING, expand
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.schedule.bag import NOTHING
-from lpsched.schedule.tasks import expand
 
 pytestmark = pytest.mark.rotate_tests(5)
 

@@ -8,22 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.compare import day_stage, simulations
-from lpsched.compare.day_stage import DayStage
-from lpsched.compare.policies import policy_names
-from lpsched.compare.simulations import simulate
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
-from lpsched.formulations.arrival_prices import ArrivalPrices
 from lpsched.generate.trials import another_day
-from lpsched.pipeline.arrivals import ArrivalBound
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.policy import Policy
-from lpsched.simulation.registry import forget, register
-from lpsched.simulation.state import Assignment
-from lpsched.verify.day import examine
-from lpsched.watch import Watch
+from lpsched.online.bound.prices import ArrivalPrices
+from lpsched.online.bound.solve import ArrivalBound
+from lpsched.online.compare import day_stage, simulations
+from lpsched.online.compare.day_stage import DayStage, policy_names
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.policies import forget, register
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.state import Assignment, Policy
+from lpsched.online.verify.day import examine
 from tests.simulated import drawn_day, two_tasks, untimed
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -332,6 +330,6 @@ def test_a_name_twice_is_one_policy():
 
 
 def test_without_a_compiler_nothing_begins(monkeypatch):
-    monkeypatch.setattr("lpsched.compiled.numba", None)
+    monkeypatch.setattr("lpsched.jit.numba", None)
     with pytest.raises(MissingExtraError, match=r"lpsched\[simulate\]"):
         simulate(two_tasks(), ["fcfs"])

@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.compare.day_fronts import compare_day_fronts
-from lpsched.compare.days import validate_day
-from lpsched.compare.within_period import within_period
 from lpsched.errors import InstanceError
-from lpsched.evolve.day_problem import DayProblem, SampledDayScorer
-from lpsched.evolve.task_front import evolve_front
-from lpsched.instance.period import Period
-from lpsched.pipeline.risks import risk_of
-from lpsched.risk.options import RiskOptions
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.day import measure, violations
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.instances import risk_of
+from lpsched.model.risk import RiskOptions
+from lpsched.online.compare.day_fronts import compare_day_fronts
+from lpsched.online.compare.days import validate_day, within_period
+from lpsched.online.evolve import DayProblem, SampledDayScorer
+from lpsched.online.period import Period
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.verify.day import measure, violations
 from tests.days import decaying, simple_day
 from tests.property.days import days, periods, schedules_of
 

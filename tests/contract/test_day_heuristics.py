@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpsched.formulations.no_waiting import no_waiting_front
-from lpsched.heuristics.arrivals.registry import OF_DAYS
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.schedule.day import DaySchedule
-from lpsched.verify.day import examine, measure
+from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.heuristics import OF_DAYS
+from lpsched.online.schedule import DaySchedule
+from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day, sound_day
 from tests.heuristics.arrivals.plain import mapped, read
 from tests.property.days import days

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpsched.certificate.bounds import Multipliers
-from lpsched.formulations import front, profit
-from lpsched.formulations.scales import scales_of
-from lpsched.instance import Bag, Prices, Site, Table, bag_from_dict
+from lpsched.bag import front, profit
+from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.model import Bag, Prices, Site
+from lpsched.bag.proving import prover_of
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.recovery.plans import ended
+from lpsched.bag.recovery.rounding import place, round_shares
+from lpsched.bag.relaxation import scales_of
+from lpsched.bag.verify import measure, violations
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.proving import prover_of
-from lpsched.recovery.lpt import place
-from lpsched.recovery.rounding import round_shares
-from lpsched.recovery.waiting import ended
-from lpsched.verify.bag import measure, violations
+from lpsched.model.table import Table
 from tests.support import simple_bag, sound
 
 if TYPE_CHECKING:
-    from lpsched.relaxation import Relaxation
+    from lpsched.bag.relaxation import Relaxation
 
 MIXED = front.Weights(1e-3, 2.0)
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from lpsched import read, validate
+from lpsched.bag.heuristics import heuristic, names
+from lpsched.bag.schedule import Schedule
+from lpsched.bag.verify import measure, violations
 from lpsched.errors import InfeasibleError, InstanceError
-from lpsched.heuristics import heuristic, names
-from lpsched.instance import Bag, Table
-from lpsched.schedule.bag import Schedule
-from lpsched.verify.bag import measure, violations
+from lpsched.model.table import Table
 from tests.heuristics.one_by_one import loads_of
 from tests.property.bags import ORDINARY, plain_bags, priced_bags
 from tests.support import bags, simple_bag
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
 
 pytestmark = pytest.mark.rotate_tests(7)
 

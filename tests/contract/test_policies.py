@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.instance.period import Period
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.registry import BATCH, IMMEDIATE, KNOBS, POLICIES, policy
-from lpsched.verify.day import examine
+from lpsched.online.period import Period
+from lpsched.online.policies import BATCH, IMMEDIATE, KNOBS, POLICIES, policy
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.verify.day import examine
 from models.policies import DEFINITIONS
 from tests.days import decaying, simple_day
 from tests.simulation.plain_loops import run_plainly

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.files.clusters import read_clusters
-from lpsched.files.days import read_day
+from lpsched.online.files import read_clusters, read_day
 from tests.docs.pages import PAGES, README, ROOT, assert_as_shown, in_a_shell
 
 pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere

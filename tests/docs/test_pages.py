@@ -9,12 +9,12 @@ import re
 import pytest
 import yaml
 
-from lpsched.files.bags import read_bag
-from lpsched.files.clusters import read_clusters
-from lpsched.instance.cluster_door import KEYS
-from lpsched.instance.cluster_rows import CLUSTER_COLUMNS
-from lpsched.instance.clusters import Run
-from lpsched.instance.waiting import WaitingCost
+from lpsched.bag.files import read_bag
+from lpsched.online.arriving_rows import CLUSTER_COLUMNS
+from lpsched.online.cluster_reading import KEYS
+from lpsched.online.clusters import Run
+from lpsched.online.files import read_clusters
+from lpsched.online.utility import WaitingCost
 from lpsched.studies.methods import method_names
 from tests.docs.pages import CLUSTERS, PAGES, README, ROOT
 from tests.docs.pages import STUDIES as STUDY

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lpsched.simulation import clusters
-from lpsched.simulation.policies.weighted_upe import UPE_USUAL as UPE
-from lpsched.simulation.policies.weighted_upt import UPT_USUAL as UPT
-from lpsched.simulation.policies.weighted_util import UTIL_USUAL as UTIL
-from lpsched.simulation.registry import KNOBS, POLICIES, policy
+from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
+from lpsched.online.policies import KNOBS, POLICIES, policy
+from lpsched.online.policies import UPE_USUAL as UPE
+from lpsched.online.policies import UPT_USUAL as UPT
+from lpsched.online.policies import UTIL_USUAL as UTIL
 from tests.docs.pages import PAGES
 
 PAGE = PAGES["docs/policies.md"].text
@@ -34,4 +34,4 @@ def test_the_weights_in_the_table_are_those_that_are_taken():
 
 def test_the_policies_for_clusters_are_in_their_table():
     rows = re.findall(r"^\| [^|]* \| III\.[DE] \| `([a-z-]+)` \| [^|]* \|$", PAGE, flags=re.MULTILINE)
-    assert rows == list(clusters.registry.POLICIES.built_in)
+    assert rows == list(CLUSTER_POLICIES.built_in)

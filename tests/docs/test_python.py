@@ -10,8 +10,8 @@ import pytest
 
 import lpsched
 from lpsched.errors import LpschedError
+from lpsched.online import policies as days
 from lpsched.simulation import clusters
-from lpsched.simulation import registry as days
 from tests.docs.pages import PAGES
 
 pytestmark = pytest.mark.unwatched  # what commands do is tested elsewhere

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.evolve.breeding import Breeder
+from lpsched.facility.genetic import Breeder
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpsched.bag.evolve import BagScorer, bag_scores
 from lpsched.errors import InstanceError
-from lpsched.evolve.bag_scores import BagScorer, bag_scores
-from lpsched.schedule.genes import Genes
+from lpsched.evolve.genes import Genes
 from tests.support import simple_bag
 
 KERNEL: Any = bag_scores

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.evolve import breeding
-from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.core_genes import set_at_random, to_allocation
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
-from lpsched.verify.facility import violations
+from lpsched.facility import genetic as breeding
+from lpsched.facility.genes import set_at_random, to_allocation
+from lpsched.facility.genetic import Breeder
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.verify import violations
 from tests.evolve.drawn import KINDS, drawn_breeder
 from tests.paper_facility import paper_facility
 

@@ -7,14 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.evolve import cooling_repair
-from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.cooling_repair import hottest_node, hottest_step, look_at, node_watts, repair, warmings
-from lpsched.evolve.core_genes import set_at_random, to_allocation
-from lpsched.evolve.room_air import halls_of
-from lpsched.heat import outlet_steps
-from lpsched.instance.table import Table
-from lpsched.verify.facility import examine
+from lpsched.facility import cooling_repair
+from lpsched.facility.air import outlet_steps
+from lpsched.facility.cooling_repair import (
+    halls_of,
+    hottest_node,
+    hottest_step,
+    look_at,
+    node_watts,
+    repair,
+    warmings,
+)
+from lpsched.facility.genes import set_at_random, to_allocation
+from lpsched.facility.genetic import Breeder
+from lpsched.facility.verify import examine
+from lpsched.model.table import Table
 from tests.evolve.drawn import KINDS, drawn_breeder, plain
 from tests.evolve.test_core_genes import with_states
 from tests.paper_facility import paper_facility

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.evolve.core_genes import from_allocation, genes_of, set_at_random, to_allocation
-from lpsched.instance.facility import NodeType
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.genes import from_allocation, genes_of, set_at_random, to_allocation
+from lpsched.facility.model import NodeType
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.model.table import Table
 from tests.evolve.drawn import drawn_breeder, plain
 from tests.paper_facility import paper_facility
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.evolve.core_genes import to_allocation
-from lpsched.evolve.core_scores import reward_rate
-from lpsched.verify.facility import measure
+from lpsched.facility.genes import reward_rate, to_allocation
+from lpsched.facility.verify import measure
 from tests.evolve.drawn import drawn_breeder, plain
 
 KERNELS = pytest.mark.parametrize(

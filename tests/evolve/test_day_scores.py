@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched.evolve.day_scores import DayScorer, day_scores, run_day
-from lpsched.schedule.genes import Genes
+from lpsched.evolve.genes import Genes
+from lpsched.online.evolve import DayScorer, day_scores, run_day
 from tests.days import decaying, simple_day
 
 KERNEL: Any = day_scores

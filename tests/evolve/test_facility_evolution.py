@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError
-from lpsched.evolve import facility as module
-from lpsched.evolve.facility import evolve_facility
-from lpsched.evolve.resuming import BIT_GENERATORS, generator_of
-from lpsched.files.populations import read_population, write_population
-from lpsched.instance.table import Table
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
-from lpsched.verify.facility import measure
-from lpsched.watch import Progress, Watch
+from lpsched.evolve.random_state import BIT_GENERATORS, generator_of
+from lpsched.facility import genetic as module
+from lpsched.facility.genes import read_population, write_population
+from lpsched.facility.genetic import evolve_facility
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.facility.verify import measure
+from lpsched.model.table import Table
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

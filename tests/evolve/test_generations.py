@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsched.evolve.generations import SIZE, Generations
-from lpsched.evolve.ranking import Chromosome, Ranking
+from lpsched.facility.genetic import SIZE, Chromosome, Generations, Ranking
 from tests.evolve.drawn import drawn_breeder
 
 NONE = np.zeros((0, 0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pymoo.indicators.hv import HV
 
-from lpsched.evolve.rank_one import hypervolume, rank_one
+from lpsched.evolve.fronts import hypervolume, rank_one
 
 
 def drawn(seed):

@@ -9,21 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag import evolve as sampled_bag
+from lpsched.bag.evolve import BagScorer, SampledBagScorer, to_schedule
+from lpsched.bag.risk import sample_bag
 from lpsched.errors import InstanceError
-from lpsched.evolve import sampled_bag, sampled_day
-from lpsched.evolve.bag_problem import SampledBagScorer
-from lpsched.evolve.bag_scores import BagScorer
-from lpsched.evolve.day_problem import SampledDayScorer
-from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.task_breeding import random_genes
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.risk.bag_samples import sample_bag
-from lpsched.risk.day_samples import sample_day
-from lpsched.risk.options import RiskOptions
-from lpsched.risk.spreads import Spread
-from lpsched.risk.task_draws import task_draws
-from lpsched.schedule.bag_genes import to_schedule
-from lpsched.schedule.day_genes import to_day_schedule
+from lpsched.evolve.breeding import random_genes
+from lpsched.model.draws import Spread, task_draws
+from lpsched.model.risk import RiskOptions
+from lpsched.online import evolve_sampled as sampled_day
+from lpsched.online.arrays import day_arrays
+from lpsched.online.evolve import DayScorer, SampledDayScorer, to_day_schedule
+from lpsched.online.risk import sample_day
 from tests.days import decaying, simple_day
 from tests.problems import pairs_in
 from tests.property.bags import ORDINARY, Ranges, plain_bags

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched.evolve.task_breeding import crossover, fill, mutate, mutated, pairs_of, parents, random_genes
-from lpsched.evolve.task_resuming import fits
-from lpsched.schedule.genes import Genes
+from lpsched.evolve.breeding import crossover, fill, fits, mutate, mutated, pairs_of, parents, random_genes
+from lpsched.evolve.genes import Genes
 
 PLAIN: Any = fill, mutate
 

@@ -9,26 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched import compiled
+from lpsched import jit as compiled
+from lpsched.bag import verify as verify_bag
+from lpsched.bag.evolve import BagProblem, BagScorer, bag_scores
+from lpsched.bag.exact_front import front
+from lpsched.bag.reading import bag_from_dict
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError, MissingExtraError
-from lpsched.evolve import task_front, task_generations
-from lpsched.evolve.bag_problem import BagProblem
-from lpsched.evolve.bag_scores import BagScorer, bag_scores
-from lpsched.evolve.day_problem import DayProblem
-from lpsched.evolve.day_scores import day_scores
-from lpsched.evolve.rank_one import hypervolume
-from lpsched.evolve.resuming import BIT_GENERATORS
-from lpsched.evolve.task_breeding import fill, mutate
-from lpsched.evolve.task_front import evolve_front, warm_up
-from lpsched.files.task_populations import read_task_population, write_task_population
-from lpsched.instance import bag_from_dict
-from lpsched.instance.day_door import day_from_dict
-from lpsched.pipeline import front
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.schedule.genes import Genes
-from lpsched.verify import bag as verify_bag
-from lpsched.verify import day as verify_day
-from lpsched.watch import Progress, Watch
+from lpsched.evolve import nsga2 as task_front
+from lpsched.evolve import nsga2 as task_generations
+from lpsched.evolve.breeding import fill, mutate
+from lpsched.evolve.fronts import hypervolume
+from lpsched.evolve.genes import Genes
+from lpsched.evolve.nsga2 import evolve_front, warm_up
+from lpsched.evolve.random_state import BIT_GENERATORS
+from lpsched.io.populations import read_task_population, write_task_population
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.evolve import DayProblem, day_scores
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.verify import day as verify_day
 from tests.days import decaying, simple_day, sound_day
 from tests.problems import problem_of
 from tests.support import simple_bag, sound

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched import compiled
+from lpsched import jit as compiled
 from lpsched.errors import MissingExtraError
-from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.cooling_repair import node_watts, repair
-from lpsched.evolve.core_genes import set_at_random
-from lpsched.evolve.core_scores import reward_rate
-from lpsched.evolve.warm_up import warm_up
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.cooling_repair import node_watts, repair
+from lpsched.facility.genes import reward_rate, set_at_random
+from lpsched.facility.genetic import Breeder, warm_up
+from lpsched.facility.reading import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.allocations import allocation_as_dict, read_allocation, write_allocation
-from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.files import allocation_as_dict, read_allocation, write_allocation
+from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from tests.documents import replaced
 from tests.support import AWKWARD
 from tests.verify.small_facility import SMALL

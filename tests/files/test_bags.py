@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.files import read_bag, write_bag
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.reading import bag_from_dict
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
-from lpsched.files.bags import read_bag, write_bag
-from lpsched.files.instance_files import TableForm
-from lpsched.instance import MachineType, Table, TaskType, bag_from_dict
-from lpsched.instance.bag import Bag
+from lpsched.io.instance_files import TableForm
+from lpsched.model.table import Table
 from tests.support import SOUND, bags, sound
 
 SUFFIXES = [".yaml", ".yml", ".json"]

@@ -10,8 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.cluster_schedules import read_clusters_schedule, write_clusters_schedule
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
+from lpsched.online.schedule import (
+    ClustersSchedule,
+    PlacedOnNodes,
+    read_clusters_schedule,
+    write_clusters_schedule,
+)
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 

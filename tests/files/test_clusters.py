@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
-from lpsched.files.clusters import clusters_as_dict, read_clusters, write_clusters
-from lpsched.files.instance_files import TableForm, yaml_text
-from lpsched.files.templates import CLUSTERS
-from lpsched.instance.cluster_door import KEYS, clusters_from_dict
-from lpsched.instance.clusters import Cluster, Clusters, ParallelTasks
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
+from lpsched.io.instance_files import TableForm, yaml_text
+from lpsched.io.templates import CLUSTERS
+from lpsched.online.cluster_reading import KEYS, clusters_from_dict
+from lpsched.online.clusters import Cluster, Clusters, ParallelTasks
+from lpsched.online.files import clusters_as_dict, read_clusters, write_clusters
+from lpsched.online.period import Period
+from lpsched.online.utility import WaitingCost
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
 
@@ -229,7 +229,7 @@ def test_a_job_number_of_64_bits_survives(tmp_path):
 
 
 def test_lines_of_rules_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("lpsched.files.rows.PIECE", 2)
+    monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
     text = HEADER + ROWS + "\n100,flow,33,,,,,,slow\n"
     (fault,) = faults_of(with_tasks(tmp_path, text))
     assert fault.startswith("tasks[4].cores (t.csv, line 7): found 33 cores")

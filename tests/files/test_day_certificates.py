@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.certificate.arrivals import DayCertificate, of_clusters
 from lpsched.errors import InstanceError
-from lpsched.files.certificate_reader import checksum
-from lpsched.files.day_certificates import as_dict, day_certificate_from_dict, write_day_certificate
-from lpsched.instance.frozen import FrozenDict
+from lpsched.io.certificates import checksum
+from lpsched.model.fields import FrozenDict
+from lpsched.online.certificate.claim import DayCertificate, of_clusters
+from lpsched.online.certificate.files import as_dict, day_certificate_from_dict, write_day_certificate
 
 MADE = DayCertificate(
     "two",

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.day_schedules import read_day_schedule, write_day_schedule
-from lpsched.instance.day_door import day_from_dict
-from lpsched.schedule.day import DaySchedule, PlacedTask
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.schedule import DaySchedule, PlacedTask, read_day_schedule, write_day_schedule
 from tests.days import SOUND
 
 DAY = day_from_dict(SOUND)
@@ -48,7 +47,7 @@ def test_numbers_of_a_parquet_may_be_of_other_types(tmp_path):
 
 @pytest.mark.parametrize("piece", [1, 4096])
 def test_all_faults_come_at_once(tmp_path, monkeypatch, piece):
-    monkeypatch.setattr("lpsched.files.rows.PIECE", piece)
+    monkeypatch.setattr("lpsched.io.rows.PIECE", piece)
     (tmp_path / "s.csv").write_text(HEADER + "x,cpu,1,,y\n0,cpu,z,,0\n")
     with pytest.raises(InstanceError) as caught:
         read_day_schedule(DAY, tmp_path / "s.csv")

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
-from lpsched.files import arrow
-from lpsched.files.days import day_as_dict, read_day, write_day
-from lpsched.files.instance_files import TableForm, yaml_text
-from lpsched.files.templates import DAY
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType
-from lpsched.instance.day_door import KEYS, day_from_dict
-from lpsched.instance.period import Period
+from lpsched.io import content as arrow
+from lpsched.io.instance_files import TableForm, yaml_text
+from lpsched.io.templates import DAY
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType
+from lpsched.online.day_reading import KEYS, day_from_dict
+from lpsched.online.files import day_as_dict, read_day, write_day
+from lpsched.online.period import Period
 from tests.days import SOUND, sound_day
 from tests.property.days import days, periods
 
@@ -184,7 +184,7 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
 
 
 def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr("lpsched.files.rows.PIECE", 2)
+    monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
     text = (
         HEADER + ROWS + '100,"ren\nder",,,,slow\n\n99,render,,,,slow\n101,zap,,,,slow\n100,render,,,,slow\n'
     )
@@ -223,8 +223,8 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     def missing(purpose):
         raise MissingExtraError(purpose, "parquet")
 
-    monkeypatch.setattr("lpsched.files.rows.load_arrow", missing)
-    monkeypatch.setattr("lpsched.files.task_columns.load_arrow", missing)
+    monkeypatch.setattr("lpsched.io.rows.load_arrow", missing)
+    monkeypatch.setattr("lpsched.online.files.load_arrow", missing)
     assert arrow.load_arrow is not missing
     with pytest.raises(MissingExtraError, match=re.escape("pip install 'lpsched[parquet]'")):
         read_day(files[-1])

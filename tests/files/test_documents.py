@@ -8,8 +8,9 @@ import os
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.content import read_bytes
-from lpsched.files.documents import read_document, yaml_file
+from lpsched.io import documents as yaml_file
+from lpsched.io.content import read_bytes
+from lpsched.io.documents import read_document
 
 
 def refused(path) -> str:

@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files import etc
-from lpsched.files.etc import FirstColumn, read_etc
+from lpsched.traces import etc
+from lpsched.traces.etc import FirstColumn, read_etc
 
 BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
 

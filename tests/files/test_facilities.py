@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lpsched
+from lpsched.bag.model import Bag
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
-from lpsched.files.facilities import read_facility, write_facility
-from lpsched.files.instance_files import TableForm, yaml_text
-from lpsched.files.templates import FACILITY
-from lpsched.instance import Bag
-from lpsched.instance.facility import Facility
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.files import read_facility, write_facility
+from lpsched.facility.model import Facility
+from lpsched.facility.reading import facility_from_dict
+from lpsched.io.instance_files import TableForm, yaml_text
+from lpsched.io.templates import FACILITY
 from tests.facilities import SOUND, facilities, sound_facility, within
 from tests.support import SOUND as SOUND_BAG
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.facilities import read_facility
-from lpsched.files.matrices import write_csv, write_npz
-from lpsched.instance.facility import Mixing
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.files import read_facility
+from lpsched.facility.model import Mixing
+from lpsched.facility.reading import facility_from_dict
+from lpsched.io.matrices import write_csv, write_npz
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, sparse
 
 DENSE = np.array(INLET_MIX)

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.measurements import as_dict, read_measurements, write_measurements
-from lpsched.files.templates import TEMPLATES
-from lpsched.instance.facility_door import facility_from_dict
-from lpsched.instance.measurements import Failed
-from lpsched.instance.measurements_door import measurements_from
-from lpsched.instance.setting import Setting
+from lpsched.facility.reading import facility_from_dict
+from lpsched.io.templates import TEMPLATES
+from lpsched.measure.files import as_dict, read_measurements, write_measurements
+from lpsched.measure.measurements import Failed, Setting
+from lpsched.measure.measurements_reading import measurements_from
 from tests.facilities import SOUND
 from tests.measured import measurements_of_seed
 

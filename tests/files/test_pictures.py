@@ -7,8 +7,8 @@ import matplotlib as mpl
 import pytest
 
 from lpsched.errors import MissingExtraError, OutputError
-from lpsched.files.pictures import ENDINGS, drawing_style, inline_svg, picture_bytes, write_picture
-from lpsched.reports.pictures import blank_picture
+from lpsched.io.pictures import ENDINGS, drawing_style, inline_svg, picture_bytes, write_picture
+from lpsched.report.figures.style import blank_picture
 
 
 def small_picture(text="text"):

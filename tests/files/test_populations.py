@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.populations import read_population, write_population
-from lpsched.schedule.population import Population
+from lpsched.facility.genes import read_population, write_population
+from lpsched.facility.schedule import Population
 from tests.paper_facility import paper_facility
 
 PAPER = paper_facility()

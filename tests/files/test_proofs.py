@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
-from lpsched.certificate.facility import Prices
 from lpsched.errors import InstanceError
-from lpsched.files.proofs import as_dict, proof_from_dict, read_proof, write_proof
+from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
+from lpsched.facility.certificate.facility import Prices
+from lpsched.facility.certificate.files import as_dict, proof_from_dict, read_proof, write_proof
 
 PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)
 PROOF = FacilityCertificate(

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.sample_lines import (
+from lpsched.measure.bench import Application, Bench, EnergyChoice
+from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.samples import (
     SampleLines,
     SamplesOnFile,
     _from_line,
     _to_line,
+    head_from,
+    head_of,
     read_samples,
     samples_beside,
 )
-from lpsched.instance.bench import Application, Bench, EnergyChoice
-from lpsched.instance.bench_head import head_from, head_of
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import MeasuredMachine, Meters
-from lpsched.instance.setting import Sample, Setting
+from lpsched.model.fields import FrozenDict
 from tests.measured import sample_of_seed
 
 BENCH = Bench(

@@ -6,9 +6,9 @@ import json
 
 from hypothesis import HealthCheck, given, settings
 
-from lpsched.files.schedules import read_schedule, schedule_as_dict, write_schedule
-from lpsched.pipeline import solve
-from lpsched.schedule.bag import NOTHING
+from lpsched.bag.files import read_schedule, schedule_as_dict, write_schedule
+from lpsched.bag.schedule import NOTHING
+from lpsched.bag.solve import solve
 from tests.support import bags, simple_bag
 
 BAG = simple_bag([[1.0]], [3], [2])

@@ -7,16 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.sacct_cells import (
+from lpsched.traces.sacct import (
     joules_of,
     moment_of,
     nodes_of,
     raw_minutes_of,
     raw_seconds_of,
+    read_sacct,
     seconds_of,
     state_of,
+    write_sacct,
 )
-from lpsched.files.slurm import read_sacct, write_sacct
 
 DATA = Path(__file__).parent.parent / "data"
 STEPS = DATA / "sacct_with_steps.txt"

@@ -7,9 +7,8 @@ import os
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.study_lines import RunLines, lines_of, read_runs
-from lpsched.instance.frozen import FrozenDict
-from lpsched.result.study_run import StudyRun
+from lpsched.model.fields import FrozenDict
+from lpsched.studies.lines import RunLines, StudyRun, lines_of, read_runs
 
 
 def run_of(key, **changes):

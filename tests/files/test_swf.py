@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files import line_blocks, swf
-from lpsched.files.swf import FIELDS, read_swf, write_swf
-from lpsched.files.swf_lines import WHOLE, read_lines
+from lpsched.traces import lines as line_blocks
+from lpsched.traces import swf
+from lpsched.traces.swf import FIELDS, WHOLE, read_lines, read_swf, write_swf
 
 SMALL = Path(__file__).parent.parent / "data" / "small.swf"
 LINE = "1 0 5 100 4 -1 -1 4 200 -1 1 1 1 7 0 1 -1 -1"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.populations import read_population
-from lpsched.files.task_populations import read_task_population, write_task_population
-from lpsched.schedule.genes import Genes, TaskPopulation
+from lpsched.evolve.genes import Genes, TaskPopulation
+from lpsched.facility.genes import read_population
+from lpsched.io.populations import read_task_population, write_task_population
 from tests.days import decaying, simple_day
 from tests.paper_facility import paper_facility
 from tests.support import simple_bag

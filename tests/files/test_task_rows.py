@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lpsched.bag import files as task_rows
+from lpsched.bag.files import read_rows, write_rows
+from lpsched.bag.schedule import TaskRow
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
-from lpsched.files import task_rows
-from lpsched.files.task_rows import read_rows, write_rows
-from lpsched.schedule.tasks import TaskRow
 
 ROWS = [
     TaskRow("a, b", "cpu", 1, None, 0.0),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.errors import OutputError
-from lpsched.files.writing import write_files
+from lpsched.io.content import write_files
 
 
 def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.instance import Bag, Table
+from lpsched.model.table import Table
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
 
 
 def middling(

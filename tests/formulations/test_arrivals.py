@@ -7,17 +7,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations import arrival_choices, arrival_cut_runs, arrival_softening, arrival_takes
-from lpsched.formulations.arrival_looks import Looker
-from lpsched.formulations.arrival_offers import offers_of
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.formulations.arrival_slots import even_slots, on_slots
-from lpsched.formulations.arrival_softening import NearList, SoftBound
-from lpsched.formulations.arrivals import arrival_prices, best_choices, proved_by
-from lpsched.formulations.naive_arrivals import naive_utility
-from lpsched.instance.period import Period
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.online.bound import choices as arrival_choices
+from lpsched.online.bound import choices as arrival_cut_runs
+from lpsched.online.bound import choices as arrival_takes
+from lpsched.online.bound import prices as arrival_softening
+from lpsched.online.bound.no_waiting import naive_utility
+from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.prices import (
+    ArrivalPrices,
+    Looker,
+    NearList,
+    SoftBound,
+    arrival_prices,
+    best_choices,
+    even_slots,
+    on_slots,
+    proved_by,
+)
+from lpsched.online.period import Period
+from lpsched.online.utility import Interval, UtilityFunction
 from models.arrivals import most_utility
 from tests.days import decaying, simple_day
 
@@ -217,9 +226,7 @@ def test_compiled_loops_do_what_is_written(monkeypatch, period):
     compiled, looker = Looker(offers, edges).best(at), Looker(offers, edges)
     near = looker.near(at, compiled.best - 0.5)
     soft = SoftBound(offers, edges, NearList().with_more(near)).at(at.per_second, at.per_joule, 0.1)
-    monkeypatch.setattr(
-        "lpsched.formulations.arrival_looks.look", in_python(monkeypatch, arrival_choices).look
-    )
+    monkeypatch.setattr("lpsched.online.bound.prices.look", in_python(monkeypatch, arrival_choices).look)
     for module in (arrival_cut_runs, arrival_takes, arrival_softening):
         in_python(monkeypatch, module)
     plain = looker.best(at)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.formulations import front
-from lpsched.formulations.choices import ChoiceOracle, Pairs
+from lpsched.bag import front
+from lpsched.bag.column_generation import ChoiceOracle, Pairs, pairs_of
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import with_columns
-from lpsched.search.choosing import pairs_of
 from tests.formulations.middling import middling
 
 BAGS = {

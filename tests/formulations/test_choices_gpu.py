@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.bag.column_generation import Pairs
+from lpsched.cancellation import Watch
 from lpsched.errors import LpschedError
-from lpsched.formulations.choices import Pairs
-from lpsched.lp.devices import Device, array_module
+from lpsched.lp.program import Device, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, climb
-from lpsched.watch import Watch
 
 
 def gpu():

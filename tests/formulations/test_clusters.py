@@ -5,23 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.formulations import (
-    arrival_choices,
-    arrival_costs,
-    arrival_cut_runs,
-    arrival_softening,
-    arrival_takes,
-    arrival_worths,
+from lpsched.online.bound import choices as arrival_choices
+from lpsched.online.bound import choices as arrival_costs
+from lpsched.online.bound import choices as arrival_cut_runs
+from lpsched.online.bound import choices as arrival_takes
+from lpsched.online.bound import choices as arrival_worths
+from lpsched.online.bound import prices as arrival_softening
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.prices import (
+    ArrivalPrices,
+    Looker,
+    NearList,
+    SoftBound,
+    arrival_prices,
+    crowded_slots,
+    even_slots,
+    proved_by,
 )
-from lpsched.formulations.arrival_looks import Looker
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.formulations.arrival_slots import crowded_slots, even_slots
-from lpsched.formulations.arrival_softening import NearList, SoftBound
-from lpsched.formulations.arrivals import arrival_prices, proved_by
-from lpsched.formulations.cluster_offers import offers_of_clusters
-from lpsched.formulations.naive_arrivals import naive_of
-from lpsched.instance.period import WHOLE, Period
-from lpsched.instance.waiting import WaitingCost
+from lpsched.online.period import WHOLE, Period
+from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned
 from tests.days import decaying
 from tests.formulations.test_arrivals import in_python
@@ -176,7 +179,7 @@ def test_compiled_loops_do_what_is_written(monkeypatch, waiting):
         arrival_costs, arrival_worths, arrival_takes, arrival_cut_runs, arrival_softening, arrival_choices,
     ):  # fmt: skip
         in_python(monkeypatch, module)
-    monkeypatch.setattr("lpsched.formulations.arrival_looks.look", arrival_choices.look)
+    monkeypatch.setattr("lpsched.online.bound.prices.look", arrival_choices.look)
     plain = looker.best(at)
     assert plain.best.tolist() == pytest.approx(compiled.best.tolist(), rel=1e-12)
     again = looker.near(at, compiled.best - 0.5)

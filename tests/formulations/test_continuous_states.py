@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations.continuous_states import compile_program, read_solution, reward_rate
-from lpsched.formulations.state_hulls import core_states, count_variables
-from lpsched.heat import crac_inlets, heat_map, inlets, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
+from lpsched.facility.air import crac_inlets, heat_map, inlets, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.continuous_states import compile_program, read_solution, reward_rate
+from lpsched.facility.nlp import core_states, count_variables
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.verify import measure
 from lpsched.lp.smooth import SmoothSolution, SmoothStatus
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
-from lpsched.verify.facility import measure
+from lpsched.model.table import Table
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import state_of, tiny_facility
 from tests.verify.small_facility import SMALL

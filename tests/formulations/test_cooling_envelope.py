@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.formulations.cooling_envelope import CoolingCurve, Ranges, planes
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.lp.builder import LpBuilder
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.envelope import CoolingCurve, Ranges, planes
 from lpsched.lp.highs import HighsSolver
+from lpsched.lp.program import LpBuilder
 from tests.paper_facility import paper_facility
 
 COPS = np.array([[0.458, 0.0008, 0.0068], [0.0, 0.1, 0.0], [3.0, 0.0, 0.0], [6.0, 0.0, -0.004]])

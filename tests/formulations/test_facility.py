@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.formulations.facility import FixedOutlets
-from lpsched.formulations.node_market import KILO, NodeMarket, Run
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.fixed import FixedOutlets, best_at, coarsened
+from lpsched.facility.patterns import KILO, NodeMarket, Run
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import with_columns
-from lpsched.search.alike_nodes import coarsened
-from lpsched.search.fixed_outlets import best_at
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, some_outlets, tiny_facility, watts
 

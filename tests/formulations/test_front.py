@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.bags import read_bag
-from lpsched.formulations.front import ENERGY, MAKESPAN, Weights, longest_useful
-from lpsched.formulations.scales import scales_of
-from lpsched.instance import Site
+from lpsched.bag.files import read_bag
+from lpsched.bag.front import ENERGY, MAKESPAN, Weights, longest_useful
+from lpsched.bag.model import Site
+from lpsched.bag.relaxation import scales_of
 from tests.support import simple_bag
 
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched.formulations.no_waiting import NoWaitingFront, no_waiting_front
-from lpsched.formulations.task_hulls import MARGIN, hull
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.day import measure
+from lpsched.online.bound.no_waiting import MARGIN, NoWaitingFront, hull, no_waiting_front
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.verify.day import measure
 from models.no_waiting import most_utility
 from tests.days import decaying, simple_day
 from tests.property.days import days, schedules_of

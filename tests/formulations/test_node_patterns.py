@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.formulations.node_patterns import NodeKind, alike, upper_lines
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.patterns import NodeKind, alike, upper_lines
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.formulations.cooling_envelope import Ranges
-from lpsched.formulations.node_market import KILO, NodeMarket
-from lpsched.formulations.outlet_box import Goal
-from lpsched.heat import heat_map, heat_removed
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import heat_map, heat_removed
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.box import Goal
+from lpsched.facility.outlets.envelope import Ranges
+from lpsched.facility.outlets.fixed import best_at, node_watts
+from lpsched.facility.outlets.search import BoxSolver
+from lpsched.facility.patterns import KILO, NodeMarket
 from lpsched.lp.highs import HighsSolver
-from lpsched.search.fixed_outlets import best_at, node_watts
-from lpsched.search.outlet_boxes import BoxSolver
 from tests.property.tiny_facilities import some_outlets, tiny_facility
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.formulations.packing import PackingOracle
-from lpsched.instance.items import Items
+from lpsched.bag.arrays import Items
+from lpsched.bag.packing import PackingOracle
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import with_columns

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations.shorter import shorter_deadlines
-from lpsched.instance import Site
-from lpsched.pipeline.solvers import default_solver
+from lpsched.bag.model import Site
+from lpsched.bag.recovery.deadline import shorter_deadlines
+from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
 
 # Four tasks: 1 s and 300 J on the fast machine, 3 s and 30 J on the thrifty one.

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations.state_hulls import core_states, corners
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.nlp import core_states, corners
 from tests.verify.small_facility import SMALL
 
 

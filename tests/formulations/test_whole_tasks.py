@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.formulations import whole_tasks
-from lpsched.formulations.scales import scales_of
-from lpsched.formulations.whole_tasks import is_redundant, least_makespan
-from lpsched.instance import Bag, MachineType, Site, Table, TaskType
-from lpsched.instance.arrays import arrays_of, usable_arrays, usable_bag
+from lpsched.bag import relaxation as whole_tasks
+from lpsched.bag.arrays import arrays_of, usable_arrays, usable_bag
+from lpsched.bag.model import Bag, MachineType, Site, TaskType
+from lpsched.bag.relaxation import is_redundant, least_makespan, scales_of
+from lpsched.model.table import Table
 from models.whole_tasks import shortest
 from tests.support import half_full, simple_bag
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.cli.generate_day import AffinityOption
-from lpsched.generate.affinity import SLOWEST_SHARE, Affinity, high_affinity, low_affinity, with_affinity
+from lpsched.bag.overview import affinity, homogeneity
+from lpsched.cli.generate import AffinityOption
 from lpsched.generate.cov import CovOptions, cov_tables
-from lpsched.instance.heterogeneity import affinity, homogeneity
+from lpsched.generate.day import SLOWEST_SHARE, Affinity, high_affinity, low_affinity, with_affinity
 
 SPECIAL = 4
 TRIALS = 12

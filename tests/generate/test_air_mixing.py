@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.facility.arrays import dense
 from lpsched.generate.air_mixing import air_mixing, balanced, layout
-from lpsched.instance.facility_arrays import dense
 
 
 def shares(nodes, units, recirculation=0.2, rack=25, seed=0):

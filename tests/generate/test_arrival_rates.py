@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.generate.arrival_rates import Bursts, Waves, draw_arrivals, draw_bursts, draw_waves
+from lpsched.generate.arrivals import Bursts, Waves, draw_arrivals, draw_bursts, draw_waves
 
 DAY = 86_400.0
 HOUR = 3_600.0

@@ -5,7 +5,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.generate.cluster_options import RANGES, MachovecOptions
-from lpsched.generate.cluster_types import draw_types
+from lpsched.generate.clusters import draw_types
 
 NAN = float("nan")
 

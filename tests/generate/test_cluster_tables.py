@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.generate.cluster_tables import (
+from lpsched.generate.clusters import (
+    TypeDraws,
     draw_curves,
     draw_single,
     draw_states,
+    draw_types,
     seconds_curves,
     watts_curves,
 )
-from lpsched.generate.cluster_types import TypeDraws, draw_types
-from lpsched.instance.clusters import Cluster
+from lpsched.online.clusters import Cluster
 
 MANY = MachovecOptions(general_task_types=2_400, special_task_types=800)
 

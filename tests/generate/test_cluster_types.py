@@ -3,10 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.generate.arrivals import UTILITY_RANGES
 from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.generate.cluster_types import draw_types
-from lpsched.generate.downey import speed_up
-from lpsched.generate.utilities import UTILITY_RANGES
+from lpsched.generate.clusters import draw_types, speed_up
 
 TYPES = 10_000
 MANY = MachovecOptions(general_task_types=6_000, special_task_types=2_000, p_states=1)

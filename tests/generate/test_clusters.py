@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from lpsched.generate import clusters as generator
-from lpsched.generate.arrival_rates import Bursts, Waves
+from lpsched.generate.arrivals import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES, Bursts, Waves
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters, work_hours
-from lpsched.generate.utilities import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES
-from lpsched.instance.cluster_arrays import cluster_arrays
-from lpsched.instance.period import Period
+from lpsched.online.arrays import cluster_arrays
+from lpsched.online.period import Period
 
 HOUR = 3_600.0
 DAY = 86_400.0

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.overview import heterogeneity
 from lpsched.errors import InstanceError
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.instance.arrays import arrays_of
-from lpsched.instance.heterogeneity import heterogeneity
 
 
 def make(seed=1, **options):

@@ -5,16 +5,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lpsched.generate.data_sets import (
+from lpsched.bag.arrays import arrays_of
+from lpsched.online.arrays import day_arrays
+from scripts.figures.data_sets import (
     chapter_5,
     chapter_6_first,
     chapter_6_second,
     chapter_7,
     grown_desktop,
 )
-from lpsched.generate.desktop import desktop_bag
-from lpsched.instance.arrays import arrays_of
-from lpsched.instance.day_arrays import day_arrays
+from scripts.figures.desktop import desktop_bag
 
 
 def test_the_first_investigation_has_the_thesis_sizes_and_means():

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.generate.desktop import PROCESSORS, PROGRAMS, Processor, Program, desktop_bag
-from lpsched.instance.arrays import arrays_of
+from lpsched.bag.arrays import arrays_of
+from scripts.figures.desktop import PROCESSORS, PROGRAMS, Processor, Program, desktop_bag
 
 ARRAYS = arrays_of(desktop_bag())
 NAMES = list(PROCESSORS)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.generate.downey import speed_up
+from lpsched.generate.clusters import speed_up
 
 
 @pytest.mark.parametrize(

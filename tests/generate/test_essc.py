@@ -5,14 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from lpsched.bag.overview import affinity
 from lpsched.errors import InstanceError
-from lpsched.generate import essc
-from lpsched.generate.arrival_rates import Bursts, Waves
-from lpsched.generate.essc import essc_day, mean_numbers
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.heterogeneity import affinity
-from lpsched.instance.period import Period
+from lpsched.generate import day as essc
+from lpsched.generate.arrivals import Bursts, Waves
+from lpsched.generate.day import EsscOptions, essc_day, mean_numbers
+from lpsched.online.arrays import day_arrays
+from lpsched.online.period import Period
 from tests.naive import naive_utility
 
 pytestmark = pytest.mark.rotate_tests(8)

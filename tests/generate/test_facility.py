@@ -10,11 +10,18 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.facilities import read_facility, write_facility
-from lpsched.generate.facility import PLATFORMS, FacilityOptions, facility_of, full_power, generate_facility
-from lpsched.generate.heat_tables import BENCHMARKS, SERVERS
-from lpsched.heat import crac_inlets, heat_map, hottest_common_outlet, inlets, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import crac_inlets, heat_map, hottest_common_outlet, inlets, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.files import read_facility, write_facility
+from lpsched.generate.facility import (
+    BENCHMARKS,
+    PLATFORMS,
+    SERVERS,
+    FacilityOptions,
+    facility_of,
+    full_power,
+    generate_facility,
+)
 
 
 def small(seed=1, **options):

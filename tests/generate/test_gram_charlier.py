@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lpsched.generate.gram_charlier import gram_charlier
-from lpsched.generate.moments import Moments, moments
+from lpsched.generate.gram_charlier import Moments, gram_charlier, moments
 
 
 def drawn(wanted, *, floor=0.0, number=100_000, seed=1):

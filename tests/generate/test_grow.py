@@ -5,13 +5,13 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
 from lpsched.errors import InstanceError
-from lpsched.generate.desktop import desktop_bag
-from lpsched.generate.grow import grow
-from lpsched.generate.grow_options import GrowOptions
-from lpsched.generate.moments import moments
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.arrays import arrays_of
+from lpsched.generate.gram_charlier import moments
+from lpsched.generate.grow import GrowOptions, grow
+from lpsched.model.table import Table
+from scripts.figures.desktop import desktop_bag
 
 DESKTOP = desktop_bag()
 STATES = ("P0", "P1", "P2")

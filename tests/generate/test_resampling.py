@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices
 from lpsched.errors import InstanceError
-from lpsched.files.bags import read_bag
-from lpsched.generate.resampling import resampled
-from lpsched.instance import Prices
+from lpsched.generate.trials import resampled
 from tests.support import simple_bag
 
 PROFIT = read_bag(Path(__file__).parents[2] / "instances" / "profit-30x9.yaml")

@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.clusters import read_clusters, write_clusters
-from lpsched.files.days import read_day, write_day
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.generate.trials import another_day
-from lpsched.instance.day import DayTaskType
+from lpsched.online.day import DayTaskType
+from lpsched.online.files import read_clusters, read_day, write_clusters, write_day
 from tests.days import decaying, simple_day
 
 

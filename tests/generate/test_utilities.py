@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.errors import InstanceError
-from lpsched.generate.arrivals import even_arrivals
+from lpsched.generate.arrivals import CHANCES, THESIS_LEVELS, draw_levels, even_arrivals
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.generate.day import day_of
-from lpsched.generate.utilities import CHANCES, THESIS_LEVELS, draw_levels
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.day_tasks import Levels
+from lpsched.model.table import Table
+from lpsched.online.tasks import Levels
 
 
 def test_the_chances_sum_to_one_and_4_percent_are_critical():

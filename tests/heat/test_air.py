@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.heat import rooms
+from lpsched.facility.air import rooms
 
 
 def test_nodes_are_in_one_room_if_air_goes_between_them_by_any_way():

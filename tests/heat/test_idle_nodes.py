@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.evolve.breeding import Breeder
-from lpsched.pipeline.facilities import facility as solve_facility
+from lpsched.facility.genetic import Breeder
+from lpsched.facility.solve import facility as solve_facility
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
 

@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.heat import (
-    cooling_watts,
-    crac_inlets,
-    heat_map,
-    heat_removed,
-    inlets,
-    outlet_steps,
-)
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.air import cooling_watts, crac_inlets, heat_map, heat_removed, inlets, outlet_steps
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.reading import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
-    from lpsched.schedule.bag import Schedule
+    from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import Schedule
 
 Loads = Counter[tuple[int, Fraction]]
 

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.heuristics.facility_greedy import greedy, pairs_by_efficiency
-from lpsched.instance.facility import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.schedule.facility import CoreFraction
-from lpsched.verify.facility import examine, measure
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.greedy import greedy, pairs_by_efficiency
+from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.facility.schedule import CoreFraction
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.facility.verify import examine, measure
+from lpsched.model.table import Table
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility

@@ -10,13 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lpsched.bag import heuristics as random_mapping
+from lpsched.bag import heuristics as steps
+from lpsched.bag.heuristics import heuristic, k_percent_best
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.ready_machines import PairTimes, shift_of
+from lpsched.bag.schedule import MachineGroup, Run
+from lpsched.bag.verify import measure, violations
 from lpsched.errors import InstanceError
-from lpsched.heuristics import heuristic, random_mapping, steps
-from lpsched.heuristics.k_percent_best import k_percent_best
-from lpsched.heuristics.pair_times import PairTimes, shift_of
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.schedule.bag import MachineGroup, Run
-from lpsched.verify.bag import measure, violations
+from lpsched.model.table import Table
 from tests.heuristics.one_by_one import REFERENCES, loads_of
 from tests.support import simple_bag
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.heuristics.lowest_times import Lowest, Stream, lowest
+from lpsched.bag.ready_machines import Lowest, Stream, lowest
 
 STREAMS = st.builds(
     Stream, st.integers(0, 30), st.integers(1, 9) | st.sampled_from([100, 10**6]), st.integers(1, 4)

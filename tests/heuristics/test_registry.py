@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from lpsched import named
+from lpsched import plugins as named
+from lpsched.bag import heuristics as registry
+from lpsched.bag.heuristics import forget, heuristic, names, register
+from lpsched.bag.schedule import NOTHING
 from lpsched.errors import InstanceError
-from lpsched.heuristics import forget, heuristic, names, register, registry
-from lpsched.schedule.bag import NOTHING
 
 
 @pytest.fixture(autouse=True)

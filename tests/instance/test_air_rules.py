@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
-from lpsched.heat import heat_map
-from lpsched.instance.air_rules import inlet_shares
-from lpsched.instance.facility import Mixing
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.air import heat_map
+from lpsched.facility.model import Mixing
+from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.rules import inlet_shares
 from tests.facilities import ALPHA, INLET_MIX, SOUND, facilities, sound_facility, sparse
 
 

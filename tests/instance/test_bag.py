@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.model import Bag, TaskType
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError
-from lpsched.instance import Bag, Table, TaskType, bag_from_dict
-from lpsched.instance.arrays import arrays_of
-from lpsched.pipeline import solve
+from lpsched.model.table import Table
 from tests.support import SOUND, bags, simple_bag, sound
 
 

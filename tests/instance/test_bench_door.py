@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.instance.bench import Application, Bench, EnergyChoice, Repeats
-from lpsched.instance.bench_door import KEYS, bench_from
-from lpsched.instance.bench_parts import APPLICATION_KEYS, ENERGY_KEYS, REPEATS_KEYS
-from lpsched.instance.bench_schema import bench_schema
+from lpsched.measure.bench import Application, Bench, EnergyChoice, Repeats
+from lpsched.measure.bench_reading import APPLICATION_KEYS, ENERGY_KEYS, KEYS, REPEATS_KEYS, bench_from
+from lpsched.measure.schemas import bench_schema
 from tests.benches import asked
 
 ZIP = {"name": "zip", "command": ["xz"]}

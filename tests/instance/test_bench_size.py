@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.instance.bench_door import bench_from
-from lpsched.instance.bench_size import size_of
+from lpsched.measure.bench import size_of
+from lpsched.measure.bench_reading import bench_from
 from lpsched.measure.plan import programs_of, settings_of
 from tests.benches import asked
 

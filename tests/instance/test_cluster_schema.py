@@ -9,9 +9,9 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.clusters import clusters_as_dict
-from lpsched.files.templates import CLUSTERS
-from lpsched.instance.cluster_schema import clusters_schema
+from lpsched.io.templates import CLUSTERS
+from lpsched.online.cluster_reading import clusters_schema
+from lpsched.online.files import clusters_as_dict
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
 

@@ -14,14 +14,12 @@ import pytest
 from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
-from lpsched.instance.cluster_arrays import cluster_arrays
-from lpsched.instance.cluster_door import clusters_from_dict
-from lpsched.instance.clusters import Cluster, Clusters, DayTaskType, Kind, ParallelTasks, Run
-from lpsched.instance.day_tasks import Levels
-from lpsched.instance.node_curves import NodeCurves
-from lpsched.instance.period import Period
-from lpsched.instance.utility_levels import UtilityLevels
-from lpsched.instance.waiting import WaitingCost
+from lpsched.online.arrays import cluster_arrays
+from lpsched.online.cluster_reading import clusters_from_dict
+from lpsched.online.clusters import Cluster, Clusters, DayTaskType, Kind, NodeCurves, ParallelTasks, Run
+from lpsched.online.period import Period
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import UtilityLevels, WaitingCost
 from tests.days import decaying
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
@@ -282,7 +280,7 @@ def test_what_is_worth_a_second_look_is_remarked_on():
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.instance.cluster_rules.MOST_TASKS", 3)
+    monkeypatch.setattr("lpsched.online.cluster_rules.MOST_TASKS", 3)
     tasks = tasks_of([0.0] * 4)
     assert faults_of(arriving=tasks) == ["tasks: found 4 of them, needs at most 3; divide the instance"]
     assert replace(ONE, arriving=tasks_of([0.0] * 3)).tasks == 3

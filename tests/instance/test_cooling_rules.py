@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.heat import crac_inlets, heat_map, inlets
-from lpsched.instance.cooling_rules import coldest_inlets, warmest_inlet
-from lpsched.instance.facility import Mixing
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.air import crac_inlets, heat_map, inlets
+from lpsched.facility.cooling_rules import coldest_inlets, warmest_inlet
+from lpsched.facility.model import Mixing
+from lpsched.facility.reading import facility_from_dict
 from tests.facilities import SOUND, facilities, sound_facility, sparse, within
 
 

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.instance.utility_levels import ClassInterval, Urgency, UtilityLevels
+from lpsched.model.table import Table
+from lpsched.online.arrays import day_arrays
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction, UtilityLevels
 from tests.days import SOUND, decaying, simple_day, sound_day
 from tests.property.days import days
 

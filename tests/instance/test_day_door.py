@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance import arrival_rules
-from lpsched.instance.day import Levels
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.utility import Interval, UtilityFunction
+from lpsched.online import day_rules as arrival_rules
+from lpsched.online.day import Levels
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import SOUND, sound_day
 from tests.documents import replaced
 
@@ -101,19 +101,19 @@ def test_a_list_of_junk_costs_no_more_than_its_first_faults():
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.instance.arriving_rows.MOST_TASKS", 3)
+    monkeypatch.setattr("lpsched.online.arriving_rows.MOST_TASKS", 3)
     assert faults_of(tasks(*[TASK] * 4)) == ["tasks: found 4 of them, needs at most 3; divide the instance"]
     assert day_from_dict(tasks(*[TASK] * 3)).tasks == 3
 
 
 def test_more_names_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.instance.utility_door.MOST_NAMES", 1)
+    monkeypatch.setattr("lpsched.online.reading.MOST_NAMES", 1)
     assert "priorities: found 2 of them, needs at most 1; divide the instance" in faults_of(SOUND)
     assert arrival_rules.MOST_NAMES > 1
 
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
-    monkeypatch.setattr("lpsched.instance.tasks_door.PIECE", 1)
+    monkeypatch.setattr("lpsched.online.reading.PIECE", 1)
     assert day_from_dict(SOUND).arriving.told[1] == "deadline"
     assert list(day_from_dict(SOUND).arriving.utility_numbers) == [0, 1, 2, 3]
     falling = tasks(TASK | {"arrival_seconds": 2}, TASK)

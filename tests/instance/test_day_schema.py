@@ -7,10 +7,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.days import day_as_dict
-from lpsched.files.instance_files import TableForm
-from lpsched.files.templates import DAY
-from lpsched.instance.day_schema import day_schema
+from lpsched.io.instance_files import TableForm
+from lpsched.io.templates import DAY
+from lpsched.online.day_reading import day_schema
+from lpsched.online.files import day_as_dict
 from tests.days import SOUND, sound_day
 from tests.property.days import days, periods
 

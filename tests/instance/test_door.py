@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from lpsched.bag.reading import bag_from_dict
 from lpsched.errors import InstanceError
-from lpsched.instance import bag_from_dict
 from tests.support import SOUND, sound
 
 CPU = {"name": "cpu", "count": 2}

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
-from lpsched.instance import Table
-from lpsched.instance.facility import Air, ArrivingType, Facility, Mixing, NodeType
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.model import Air, ArrivingType, Facility, Mixing, NodeType
+from lpsched.facility.reading import facility_from_dict
+from lpsched.model.table import Table
 from tests.facilities import ALPHA, SOUND, facilities, sound_facility, sparse, within
 
 

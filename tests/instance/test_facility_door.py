@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.facility_door import facility_from_dict
+from lpsched.facility.reading import facility_from_dict
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, within
 
 

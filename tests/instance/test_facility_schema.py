@@ -5,10 +5,10 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.files.facilities import as_dict
-from lpsched.files.instance_files import TableForm
-from lpsched.files.templates import FACILITY
-from lpsched.instance.facility_schema import facility_schema
+from lpsched.facility.files import as_dict
+from lpsched.facility.reading import facility_schema
+from lpsched.io.instance_files import TableForm
+from lpsched.io.templates import FACILITY
 from tests.facilities import SOUND, facilities, sound_facility, within
 
 VALIDATOR = jsonschema.Draft202012Validator(facility_schema())

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.instance import bag_from_dict
-from lpsched.instance.heterogeneity import affinity, heterogeneity
+from lpsched.bag.overview import affinity, heterogeneity
+from lpsched.bag.reading import bag_from_dict
 from tests.support import simple_bag, sound
 
 

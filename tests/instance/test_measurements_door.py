@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.files.measurements import as_dict
-from lpsched.instance.measurements import (
+from lpsched.measure.files import as_dict
+from lpsched.measure.measurements import (
     NOT_TOLD,
     AdditiveCheck,
     MeasuredApplication,
     MeasuredMachine,
     Meters,
     Saving,
+    Setting,
 )
-from lpsched.instance.measurements_door import KEYS, measurements_from
-from lpsched.instance.measurements_schema import measurements_schema
-from lpsched.instance.setting import Setting
+from lpsched.measure.measurements_reading import KEYS, measurements_from
+from lpsched.measure.schemas import measurements_schema
 from tests.measured import measurements_of_seed
 
 BY_HAND = {

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.curve_rules import broken_cell
-from lpsched.instance.fields import check_seconds
-from lpsched.instance.node_curves import NodeCurves
+from lpsched.model.fields import check_seconds
+from lpsched.online.cluster_rules import broken_cell
+from lpsched.online.clusters import NodeCurves
 
 FIGURE_2 = ((1, 100.0), (2, 70.0), (4, 50.0), (16, 25.0), (32, 30.0))  # the paper's first task type
 

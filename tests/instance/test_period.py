@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.period import Period, require_whole
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.period import Period, require_whole
 from tests.days import SOUND, sound_day
 
 NOTE = {"generator": "essc", "seed": 3}

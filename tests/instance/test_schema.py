@@ -4,9 +4,9 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from lpsched.files.bags import as_dict
-from lpsched.files.instance_files import TableForm
-from lpsched.instance.schema import bag_schema
+from lpsched.bag.files import as_dict
+from lpsched.bag.reading import bag_schema
+from lpsched.io.instance_files import TableForm
 from tests.support import SOUND, bags, sound
 
 VALIDATOR = jsonschema.Draft202012Validator(bag_schema())

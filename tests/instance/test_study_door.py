@@ -4,9 +4,7 @@ import jsonschema
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.study import InstanceSource, MethodChoice
-from lpsched.instance.study_door import study_from
-from lpsched.instance.study_schema import study_schema
+from lpsched.studies.study import InstanceSource, MethodChoice, study_from, study_schema
 from tests.studies.declared import declared
 
 

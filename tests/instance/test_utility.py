@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.day_arrays import day_arrays, utility
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.day_tasks import Levels
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.instance.utility_levels import ClassInterval, Urgency, UtilityLevels
-from lpsched.instance.utility_rules import broken_class, broken_function
+from lpsched.online.arrays import day_arrays, utility
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import (
+    ClassInterval,
+    Interval,
+    Urgency,
+    UtilityFunction,
+    UtilityLevels,
+    broken_class,
+    broken_function,
+)
 from tests.days import sound_day
 from tests.property.days import days, utility_functions
 

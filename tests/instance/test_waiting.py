@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from lpsched.instance.waiting import WaitingCost, broken_waiting
+from lpsched.online.utility import WaitingCost, broken_waiting
 from tests.property.parallel import waiting_costs
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsched.lp.builder import LpBuilder
-from lpsched.lp.integer import whole_point
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.lp.highs import whole_point
+from lpsched.lp.program import LpBuilder
 
 
 def knapsack(limit: float = 7.5):

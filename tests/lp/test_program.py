@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.cancellation import Watch
 from lpsched.errors import SolverError
-from lpsched.lp.builder import LpBuilder
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.program import LpStatus, require_optimal
-from lpsched.watch import Watch
+from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
 from tests.support import hard_program
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.lp.projected_descent import descend
-from lpsched.watch import Watch
 
 
 def bowl(seed, size=12):

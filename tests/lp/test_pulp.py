@@ -12,13 +12,15 @@ import numpy as np
 import pulp
 import pytest
 
+from lpsched.bag.certify import export
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError, MissingExtraError, SolverError
-from lpsched.files.bags import read_bag
-from lpsched.lp.builder import LpBuilder
-from lpsched.lp.program import LpStatus
+from lpsched.facility.solve import facility
+from lpsched.lp.program import LpBuilder, LpStatus
 from lpsched.lp.pulp import PulpSolver
-from lpsched.pipeline import export, facility, front, solve, solver_named
-from lpsched.pipeline.solvers import default_solver
+from lpsched.lp.solvers import default_solver, solver_named
 from tests.paper_facility import paper_facility
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"

@@ -10,10 +10,10 @@ import casadi
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError, SolverError
-from lpsched.lp import smooth_steps
+from lpsched.lp import smooth as smooth_steps
 from lpsched.lp.smooth import SmoothProgram, SmoothStatus
-from lpsched.watch import Watch
 
 
 def valley() -> SmoothProgram:

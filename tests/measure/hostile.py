@@ -7,9 +7,8 @@ import time
 import uuid
 from pathlib import Path
 
-from lpsched.measure.corun import corun
-from lpsched.measure.processes import Program
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.measure.corun import Program, corun
 
 HANG_SECONDS = 60.0  # nothing here takes so long, on any machine
 PROCESSORS = sorted(os.sched_getaffinity(0))

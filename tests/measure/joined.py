@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import MeasuredApplication, MeasuredMachine, Measurements, Meters
+from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine, Measurements, Meters
+from lpsched.model.fields import FrozenDict
 
 
 def table(rows):

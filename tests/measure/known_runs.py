@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lpsched.instance.bench import COMPUTE_COMPANION, MEMORY_COMPANION, Application, Bench
-from lpsched.instance.measurements import MeasuredMachine, Meters
-from lpsched.instance.setting import Sample, Setting
+from lpsched.measure.bench import COMPUTE_COMPANION, MEMORY_COMPANION, Application, Bench
+from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
 from lpsched.measure.summary import measurements_of
 
 M, C = MEMORY_COMPANION, COMPUTE_COMPANION

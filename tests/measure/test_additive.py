@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.instance.measurements import AdditiveCheck
-from lpsched.instance.setting import Setting
-from lpsched.measure.additive import additive_error
+from lpsched.measure.degradation import additive_error
+from lpsched.measure.measurements import AdditiveCheck, Setting
 from tests.measure.known_runs import bench_of, runs, summed_up
 
 

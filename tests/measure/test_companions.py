@@ -25,7 +25,7 @@ from lpsched.measure.companions import (
     main,
     memory,
 )
-from lpsched.measure.meters.machine_facts import physical_cores
+from lpsched.measure.meters.machine import physical_cores
 from tests.measure.hostile import wait_until
 
 CLEAR = 7  # more pairs for one side than for the other

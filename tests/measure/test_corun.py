@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
-from lpsched.measure.processes import Program
-from lpsched.watch import Watch
+from lpsched.measure.corun import Program
 from tests.measure.hostile import PLACES, PROCESSORS, alive, keepers_of, new_token, run, shell, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a bench runs on Linux")

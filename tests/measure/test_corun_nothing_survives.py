@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
-from lpsched.measure.corun import corun
-from lpsched.measure.orphans import _parents, children
-from lpsched.measure.processes import Program
-from lpsched.watch import Watch
+from lpsched.measure.children import _parents, children
+from lpsched.measure.corun import Program, corun
 from tests.measure.hostile import (
     HANG_SECONDS,
     PLACES,
@@ -44,8 +43,8 @@ BENCH = """
 import os, sys
 from pathlib import Path
 from lpsched.measure.corun import corun
-from lpsched.measure.processes import Program
-from lpsched.watch import Watch
+from lpsched.measure.corun import Program
+from lpsched.cancellation import Watch
 
 def on_start():
     pass

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import MeasuredApplication, Meters
 from lpsched.measure.bags import bag_of
 from lpsched.measure.joining import Joined
+from lpsched.measure.measurements import MeasuredApplication, Meters
+from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old
 from tests.measured import measurements_of_seed
 

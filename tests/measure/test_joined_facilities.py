@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.instances import read_instance, write_instance
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import MeasuredApplication, MeasuredMachine
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.instances import read_instance, write_instance
 from lpsched.measure.facilities import facility_of
 from lpsched.measure.joining import Joined
-from lpsched.pipeline.facilities import facility as solve_facility
+from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine
+from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old, table
 from tests.measured import measurements_of_seed
 

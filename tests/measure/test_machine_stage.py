@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
-from lpsched.instance.bench import Application, Bench, EnergyChoice
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.setting import Setting
-from lpsched.measure import machine_stage
-from lpsched.measure.machine_stage import MachineStage, faults_here, programs_on
+from lpsched.measure import machine as machine_stage
+from lpsched.measure.bench import Application, Bench, EnergyChoice
+from lpsched.measure.machine import MachineStage, faults_here, programs_on
+from lpsched.measure.measurements import Setting
 from lpsched.measure.meters.choosing import Chosen
 from lpsched.measure.meters.perf_counters import Counts
-from lpsched.watch import Watch
+from lpsched.model.fields import FrozenDict
 
 FIRST = min(os.sched_getaffinity(0))
 TWO_PLACES = ((FIRST,), (FIRST,))  # on a machine of one core, too

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.instance.bench import Application, Bench
-from lpsched.measure.places import choose_places, faults_of_places, shared_cores
+from lpsched.measure.bench import Application, Bench
+from lpsched.measure.machine import choose_places, faults_of_places, shared_cores
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.instance.bench import Repeats
-from lpsched.instance.bench_size import size_of
-from lpsched.instance.setting import Setting
+from lpsched.measure.bench import Repeats, size_of
+from lpsched.measure.measurements import Setting
 from lpsched.measure.plan import left_out, programs_of, run_counts, settings_of
 from tests.measure.known_runs import C, M, bench_of
 

@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.measure.processes import (
-    Program,
-    end_group,
-    how_it_ended,
-    last_line,
-    not_started,
-    why_not_startable,
-)
+from lpsched.measure.corun import Program, end_group, how_it_ended, last_line, not_started, why_not_startable
 from tests.measure.hostile import alive, new_token, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a bench runs on Linux")

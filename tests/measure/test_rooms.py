@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.measurements import MeasuredMachine
-from lpsched.measure.rooms import facility_in
-from lpsched.pipeline.facilities import facility as solve_facility
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.measure.facilities import facility_in
+from lpsched.measure.measurements import MeasuredMachine
 from tests.measure.joined import new, old
 
 ROOM: dict[str, Any] = {

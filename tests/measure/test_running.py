@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from lpsched.instance.bench import Application, Bench, Repeats
-from lpsched.instance.measurements import MeasuredMachine, Meters
-from lpsched.instance.setting import Sample, Setting
-from lpsched.measure.plan import settings_of
-from lpsched.measure.running import run_bench
-from lpsched.watch import Progress, Watch
+from lpsched.cancellation import Progress, Watch
+from lpsched.measure.bench import Application, Bench, Repeats
+from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.plan import run_bench, settings_of
 
 BENCH = Bench(
     "node",

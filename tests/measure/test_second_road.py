@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched.files.measurements import read_measurements, write_measurements
-from lpsched.instance.setting import Sample
+from lpsched.measure.files import read_measurements, write_measurements
+from lpsched.measure.measurements import Sample
 from lpsched.measure.plan import settings_of
 from models.colocation import Runs
 from tests.measure.known_runs import C, M, bench_of, summed_up

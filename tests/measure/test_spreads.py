@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from lpsched.instance.bench import Repeats
-from lpsched.instance.measurements import Spread
-from lpsched.measure.spreads import enough, is_narrow, spread_of, student
+from lpsched.measure.bench import Repeats
+from lpsched.measure.measurements import Spread
+from lpsched.measure.summary import enough, is_narrow, spread_of, student
 
 times = st.lists(st.integers(1, 10**6).map(lambda number: number / 1000), min_size=2, max_size=12)
 cheap = settings(max_examples=50, deadline=None)

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from lpsched.instance.bench import Repeats
-from lpsched.instance.measurements import Failed, Spread
-from lpsched.instance.setting import Sample, Setting
+from lpsched.measure.bench import Repeats
+from lpsched.measure.measurements import Failed, Sample, Setting, Spread
 from tests.measure.known_runs import MACHINE, C, M, bench_of, runs, summed_up
 
 

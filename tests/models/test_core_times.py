@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.formulations.core_times import CoreTimes, compile_lp, read_solution
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.core_times import CoreTimes, compile_lp, read_solution
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpStatus
 from models.core_times import best_reward

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.fixed import best_at
 from lpsched.lp.highs import HighsSolver
-from lpsched.search.fixed_outlets import best_at
 from models.facility import best_reward
 from tests.property.tiny_facilities import some_outlets, tiny_facility
 from tests.verify.small_facility import SMALL

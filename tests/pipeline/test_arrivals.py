@@ -7,15 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.certificate.arrivals import check
+from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError
-from lpsched.formulations.arrival_offers import offers_of
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.formulations.arrivals import proved_by
-from lpsched.instance.period import Period
-from lpsched.pipeline import arrivals
-from lpsched.pipeline.arrivals import ArrivalBound, arrival_bound, certificate_of, shortened
-from lpsched.watch import Watch
+from lpsched.online.bound import solve as arrivals
+from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.prices import ArrivalPrices, proved_by
+from lpsched.online.bound.solve import ArrivalBound, arrival_bound, certificate_of, shortened
+from lpsched.online.certificate.claim import check
+from lpsched.online.period import Period
 from tests.days import decaying, simple_day
 
 
@@ -110,6 +109,6 @@ def test_odd_days_have_a_bound(day, most):
 
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(monkeypatch):
-    monkeypatch.setattr("lpsched.compiled.numba", None)
+    monkeypatch.setattr("lpsched.jit.numba", None)
     with pytest.raises(MissingExtraError, match=r"the bound of a day.*lpsched\[simulate\]"):
         arrival_bound(busy_day())

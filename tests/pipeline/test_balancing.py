@@ -11,21 +11,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lpsched import pipeline
-from lpsched.files.bags import read_bag
-from lpsched.generate.resampling import resampled
-from lpsched.pipeline import balancing, recovering
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.recovering import Recovered
-from lpsched.pipeline.solvers import default_solver
-from lpsched.relaxation import Regime
-from lpsched.result.solve import Effort
-from lpsched.verify.bag import violations
-from lpsched.watch import Watch
+import lpsched
+from lpsched.bag.files import read_bag
+from lpsched.bag.questions import ask
+from lpsched.bag.recovery import balance as balancing
+from lpsched.bag.recovery import stages as recovering
+from lpsched.bag.recovery.stages import Recovered
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.result import Effort
+from lpsched.bag.verify import violations
+from lpsched.cancellation import Watch
+from lpsched.generate.trials import resampled
+from lpsched.lp.solvers import default_solver
 from tests.support import bags
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-solve = partial(pipeline.solve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 PROFIT = read_bag(Path(__file__).parents[2] / "instances" / "profit-30x9.yaml")
 FEW = resampled(PROFIT, 3600, np.random.default_rng(1))  # ten tasks a machine

@@ -5,17 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.certificate.arrivals import check
-from lpsched.certificate.fixed_point import rounded_up
+from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError
-from lpsched.formulations.arrival_slots import crowded_slots
-from lpsched.formulations.arrivals import proved_by
-from lpsched.formulations.cluster_offers import offers_of_clusters
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
-from lpsched.pipeline.arrivals import certificate_of, cluster_bound
-from lpsched.pipeline.day_certificates import certify_clusters
-from lpsched.watch import Watch
+from lpsched.model.fixed_point import rounded_up
+from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.prices import crowded_slots, proved_by
+from lpsched.online.bound.solve import certificate_of, certify_clusters, cluster_bound
+from lpsched.online.certificate.claim import check
+from lpsched.online.period import Period
+from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
@@ -116,6 +114,6 @@ def test_a_certificate_of_clusters_claims_the_bound():
 
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(monkeypatch):
-    monkeypatch.setattr("lpsched.compiled.numba", None)
+    monkeypatch.setattr("lpsched.jit.numba", None)
     with pytest.raises(MissingExtraError, match=r"the bound of clusters.*lpsched\[simulate\]"):
         cluster_bound(busy())

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.instance import Prices, Site
-from lpsched.pipeline.counting import fits_counting, recount
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.recovering import examined_schedule, recover
-from lpsched.pipeline.solvers import default_solver
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.schedule.task_counts import task_counts
-from lpsched.verify.bag import violations
-from lpsched.watch import Watch
+from lpsched.bag.model import Prices, Site
+from lpsched.bag.questions import ask
+from lpsched.bag.recovery.counts import fits_counting, recount
+from lpsched.bag.recovery.stages import examined_schedule, recover
+from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts
+from lpsched.bag.verify import violations
+from lpsched.cancellation import Watch
+from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
 
 SOLVER = default_solver()

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices, Site
+from lpsched.bag.recovery import deadline as within_deadline
+from lpsched.bag.recovery import stages as recovering
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.solve import solve
+from lpsched.bag.verify import violations
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Prices, Site
-from lpsched.pipeline import front, recovering, solve
-from lpsched.recovery import within_deadline
-from lpsched.relaxation import Regime
-from lpsched.verify.bag import violations
 from scripts.bench_deadlines import OBJECTIVES, binding_deadlines, tiny_cases
 from scripts.bench_tight import paper_bag
 from tests.support import simple_bag

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lpsched.pipeline.facilities as stages
-from lpsched.certificate.boxes import check
+import lpsched.facility.solve as stages
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.certificate.boxes import check
+from lpsched.facility.outlets.ascent import Tightening
+from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.solve import facility
+from lpsched.facility.verify import examine
 from lpsched.generate.facility import generate_facility
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.pipeline import facility
-from lpsched.result.status import Status
-from lpsched.schedule.facility import GangAllocation
-from lpsched.search.outlet_ranges import Tightening
-from lpsched.verify.facility import examine
-from lpsched.watch import Watch
+from lpsched.model.status import Status
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

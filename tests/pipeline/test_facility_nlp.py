@@ -7,17 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import lpsched.pipeline.facility_nlp as stages
+import lpsched.facility.nlp as stages
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.formulations import continuous_states
-from lpsched.formulations.continuous_states import ContinuousPoint
-from lpsched.instance.table import Table
-from lpsched.pipeline.facilities import facility as bounded
-from lpsched.pipeline.facility_nlp import three_stages
-from lpsched.recovery.p_states import OneState
-from lpsched.schedule.facility import CoreFraction
-from lpsched.verify.facility import examine, measure
-from lpsched.watch import Watch
+from lpsched.facility import continuous_states
+from lpsched.facility.continuous_states import ContinuousPoint
+from lpsched.facility.nlp import OneState, three_stages
+from lpsched.facility.schedule import CoreFraction
+from lpsched.facility.solve import facility as bounded
+from lpsched.facility.verify import examine, measure
+from lpsched.model.table import Table
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility

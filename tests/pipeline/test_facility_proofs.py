@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.certificate.boxes import HEAT, Cut, check
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.cancellation import Watch
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.certificate.boxes import HEAT, Cut, check
+from lpsched.facility.outlets.ascent import RecordedBox, Tightening
+from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.proofs import proof_of
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.facility_proofs import proof_of
-from lpsched.search.outlet_ranges import Tightening
-from lpsched.search.outlet_record import RecordedBox
-from lpsched.search.outlet_temperatures import best_outlets
-from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.bags import read_bag
-from lpsched.formulations import profit
-from lpsched.formulations.machine_counts import longest_task
-from lpsched.formulations.scales import scales_of
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.terms import Terms
+from lpsched.bag import profit
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing import marginals
+from lpsched.bag.relaxation import scales_of
+from lpsched.bag.search.machine_counts import longest_task
+from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline import marginals, solve
-from lpsched.watch import Watch
+from lpsched.model.table import Table
 
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 MANY = 10**7  # times as many of everything: one more is then a tiny step

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from lpsched import pipeline
+import lpsched
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices, Site
+from lpsched.bag.pricing.stretches import price_stretches
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.terms import Terms
+from lpsched.bag.verify import examine
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Prices, Site
-from lpsched.instance.terms import Terms
-from lpsched.pipeline.price_stretches import price_stretches
-from lpsched.relaxation import Regime
-from lpsched.verify.bag import examine
 from tests.property.bags import ORDINARY, priced_bags
 from tests.support import half_full
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-price_curve = partial(pipeline.price_curve, effort="fast")
-solve = partial(pipeline.solve, effort="fast")
+price_curve = partial(lpsched.price_curve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")

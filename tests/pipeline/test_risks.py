@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import solve
-from lpsched.pipeline.risks import risk_of
-from lpsched.risk.options import RiskOptions
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.schedule.day import DaySchedule, PlacedTask
+from lpsched.instances import risk_of
+from lpsched.model.risk import RiskOptions
+from lpsched.model.table import Table
+from lpsched.online.schedule import DaySchedule, PlacedTask
 from tests.days import decaying, simple_day
 
 

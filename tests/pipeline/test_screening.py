@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.certificate.bounds import Multipliers, Prover
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.arrays import arrays_of
-from lpsched.pipeline import screening, solve
-from lpsched.pipeline.screening import PairScreen, screen_of
+from lpsched.bag import proving as screening
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.certificate.bounds import Multipliers, Prover
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.proving import PairScreen, screen_of
+from lpsched.bag.solve import solve
+from lpsched.model.table import Table
 from tests.formulations.middling import middling
 from tests.property.bags import ORDINARY, UNEQUAL, plain_bags
 

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing import sensitivity as sensitivities
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.pricing.sensitivity import MOST_PAIRS, NO_PRICE, sensitivity
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms, with_machines
 from lpsched.errors import InfeasibleError, InstanceError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.machine_sets import with_machines
-from lpsched.instance.terms import Terms
-from lpsched.pipeline import price_curve, sensitivities, sensitivity, solve
-from lpsched.pipeline.sensitivities import MOST_PAIRS, NO_PRICE
-from lpsched.relaxation import Regime
+from lpsched.model.table import Table
 from tests.support import half_full, simple_bag
 
 pytestmark = pytest.mark.rotate_tests(4)
@@ -459,7 +461,7 @@ def test_a_bag_with_too_many_pairs_is_told_so(monkeypatch):
 
 def test_a_large_bag_has_the_same_best_numbers_without_pieces(monkeypatch):
     whole = sensitivity(TINY)
-    monkeypatch.setattr("lpsched.pipeline.machine_needs.MANY", 3)
+    monkeypatch.setattr("lpsched.bag.pricing.machines.MANY", 3)
     found = sensitivity(TINY)
     for one, two in zip(found.machines, whole.machines, strict=True):
         assert one.pieces == ()

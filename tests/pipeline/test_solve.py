@@ -15,22 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpsched
-from lpsched import pipeline
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.proving import prover_of
+from lpsched.bag.questions import Makespan
+from lpsched.bag.recovery import stages as recovering
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.schedule import Schedule
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, SolverError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
-from lpsched.pipeline import recovering
-from lpsched.pipeline.objectives import Makespan
-from lpsched.pipeline.proving import prover_of
-from lpsched.relaxation import Regime
-from lpsched.result.status import relative_gap
-from lpsched.schedule.bag import Schedule
+from lpsched.model.status import relative_gap
+from lpsched.model.table import Table
 from tests.support import bags, half_full, simple_bag
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-solve = partial(pipeline.solve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
 TINY = read_bag(INSTANCES / "tiny.yaml")

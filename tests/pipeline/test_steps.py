@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import solve, what_if
-from lpsched.pipeline.steps import with_one_more
-from lpsched.watch import Watch
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.pricing.what_if import what_if
+from lpsched.bag.solve import solve
+from lpsched.cancellation import Watch
+from lpsched.model.table import Table
 
 HOUR = 3600.0
 

@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.proving import prove
+from lpsched.bag.questions import ask
+from lpsched.bag.recovery.stages import recover, waiting
+from lpsched.bag.recovery.tighten import tighten
+from lpsched.bag.verify import examine
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.pipeline.proving import prove
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.recovering import recover, waiting
-from lpsched.pipeline.solvers import default_solver
-from lpsched.pipeline.tightening import tighten
-from lpsched.verify.bag import examine
-from lpsched.watch import Watch
+from lpsched.lp.solvers import default_solver
+from lpsched.model.table import Table
 from scripts import bench_tight
 from tests.property.tiny import Case, Ledger, cases
 from tests.support import half_full, simple_bag

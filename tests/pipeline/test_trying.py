@@ -7,14 +7,13 @@ import threading
 import numpy as np
 import pytest
 
+from lpsched.bag import solve as trying
+from lpsched.bag.questions import ask
+from lpsched.bag.result import Effort
+from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline import solve, trying
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.solving import Best, find
-from lpsched.pipeline.trying import effort_named, is_worthwhile
-from lpsched.result.solve import Effort
-from lpsched.result.status import Status
-from lpsched.watch import Watch
+from lpsched.model.status import Status
 from tests.formulations.middling import middling
 from tests.pipeline.test_tightening import medium
 from tests.support import half_full, simple_bag

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched import InfeasibleError, InstanceError, bag_from_dict, solve, what_if
-from lpsched.instance.machine_sets import with_machines
+from lpsched.bag.terms import with_machines
 from tests.property.tiny import case_of
 from tests.support import simple_bag, sound
 

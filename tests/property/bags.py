@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.model.table import Table
 from models.front import least_cost, thriftiest
 from models.profit import break_even_price, idle_floor, least_running_cost
 

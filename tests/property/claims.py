@@ -10,19 +10,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.pricing.sensitivity import sensitivity
+from lpsched.bag.solve import solve
+from lpsched.bag.terms import with_machines
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.machine_sets import with_machines
-from lpsched.pipeline import price_curve, sensitivity, solve
-from lpsched.pipeline.steps import with_one_more
+from lpsched.model.table import Table
 from tests.property.tiny import Case, Ledger, case_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.result.marginals import Between
-    from lpsched.result.price_curve import PricePiece
-    from lpsched.result.sensitivity import ElectricityNeed
+    from lpsched.bag.pricing.marginals import Between
+    from lpsched.bag.pricing.result import ElectricityNeed, PricePiece
 
 HOUR = 3600
 ROUNDING = 1e-6  # of money an hour: pieces are cut in doubles

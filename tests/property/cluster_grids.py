@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.instance.clusters import Clusters, Kind
+    from lpsched.online.clusters import Clusters, Kind
 
 
 class Choice(NamedTuple):
@@ -61,7 +61,7 @@ def utility(clusters: Clusters, task: int, seconds: Fraction) -> float:
 
 
 def waiting_cost(clusters: Clusters, task: int, waited: Fraction) -> Fraction:
-    """Return what a task costs that waited so long: the formulas of `instance/waiting.py`."""
+    """Return what a task costs that waited so long: the formulas of `online/utility.py`."""
     waiting, kind = clusters.waiting, kind_of(clusters, task)
     f, b = Fraction(clusters.fastest_seconds(kind)), Fraction(waiting.at_least_seconds)
     weight = {"task": Fraction(1), "cores": Fraction(kind.cores), "core-seconds": kind.cores * f}

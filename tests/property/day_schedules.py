@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lpsched.instance.day import Day
+    from lpsched.online.day import Day
 
 
 class Choice(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
-from lpsched.instance.period import EDGES, PRORATED, Period
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.instance.utility_levels import ClassInterval, Urgency, UtilityLevels
-from lpsched.schedule.day import DaySchedule, PlacedTask
+from lpsched.model.table import Table
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
+from lpsched.online.period import EDGES, PRORATED, Period
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction, UtilityLevels
 
 SECONDS = st.integers(1, 20).map(float) | st.floats(0.01, 100.0)
 WATTS = st.integers(0, 20).map(float) | st.floats(0.01, 500.0)

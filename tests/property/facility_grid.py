@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.heat import crac_inlets, heat_map, inlets
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.schedule.facility import GangAllocation
+from lpsched.facility.air import crac_inlets, heat_map, inlets
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.schedule import GangAllocation
 from tests.property.tiny_facilities import Item, patterns, rates, share_of, watts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.instance.facility import Facility
+    from lpsched.facility.model import Facility
 
 STEPS = {1: 4, 2: 2, 3: 1}  # parts of a node's time, by the number of nodes
 MOST_MIXES = 40_000  # of all nodes together; where there are more, as many are drawn

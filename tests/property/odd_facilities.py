@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.heat import crac_inlets, heat_map, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
+from lpsched.facility.air import crac_inlets, heat_map, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.model.table import Table
 from tests.property.tiny_facilities import COOL, tiny_facility
 
 if TYPE_CHECKING:
-    from lpsched.instance.facility import Facility
+    from lpsched.facility.model import Facility
 
 
 def odd_facility(rng: np.random.Generator) -> Facility:

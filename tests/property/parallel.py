@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from lpsched.instance.clusters import NO_LEVELS, Cluster, Clusters, DayTaskType, ParallelTasks
-from lpsched.instance.day_tasks import Levels
-from lpsched.instance.node_curves import NodeCurves
-from lpsched.instance.period import WHOLE
-from lpsched.instance.waiting import BOUNDED, MEASURES, POINTS, WEIGHTS, WaitingCost
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
+from lpsched.online.clusters import NO_LEVELS, Cluster, Clusters, DayTaskType, NodeCurves, ParallelTasks
+from lpsched.online.period import WHOLE
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import BOUNDED, MEASURES, POINTS, WEIGHTS, WaitingCost
 from tests.property.days import GAPS, SECONDS, WATTS, periods, utility_functions, utility_levels
 
 if TYPE_CHECKING:
-    from lpsched.instance.node_curves import Points
+    from lpsched.online.clusters import Points
 
 UTILITY = "utility"
 WAITING = "waiting"

@@ -12,12 +12,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.bag.exact_front import front
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.relaxation import least_makespan
+from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.formulations.whole_tasks import least_makespan
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.terms import Terms
-from lpsched.pipeline import front, price_curve, solve
+from lpsched.model.table import Table
 from models.whole_tasks import shortest
 from tests.property.tiny import BAGS, Case, Ledger, Way, all_ways
 

@@ -11,12 +11,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.certificate.arrivals import check
-from lpsched.formulations.arrival_looks import Looker
-from lpsched.formulations.arrival_offers import offers_of
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.formulations.arrivals import proved_by
-from lpsched.pipeline.arrivals import certificate_of
+from lpsched.online.bound.offers import offers_of
+from lpsched.online.bound.prices import ArrivalPrices, Looker, proved_by
+from lpsched.online.bound.solve import certificate_of
+from lpsched.online.certificate.claim import check
 from models.arrivals import most_utility
 from tests.property.day_schedules import most_earned, share, starts_of, utility
 from tests.property.days import days, periods

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import currently_in_test_context, event, given, settings
 from hypothesis import strategies as st
 
-from lpsched import pipeline
+import lpsched
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.relaxation import Regime
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.relaxation import Regime
+from lpsched.model.table import Table
 from tests.property.tiny import Case, Ledger, case_of, cases
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-solve = partial(pipeline.solve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 
 @dataclass(frozen=True)

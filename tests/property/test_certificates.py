@@ -16,25 +16,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched import pipeline
-from lpsched.certificate.bounds import Multipliers, Prover
-from lpsched.certificate.claim import Certificate, check
-from lpsched.certificate.fixed_point import rounded_down, rounded_up
+import lpsched
+from lpsched.bag.certificate.bounds import Multipliers, Prover
+from lpsched.bag.certificate.claim import Certificate, check
+from lpsched.bag.certificate.files import as_dict, certificate_from_dict, read_certificate, write_certificate
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.files.certificates import as_dict, certificate_from_dict, read_certificate, write_certificate
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.terms import Terms
+from lpsched.model.fields import FrozenDict
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.table import Table
 from tests.property.tiny import AMOUNTS, Case, Ledger, case_of, cases
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-certify = partial(pipeline.certify, effort="fast")
-solve = partial(pipeline.solve, effort="fast")
+certify = partial(lpsched.certify, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.certificate.fixed_point import Verdict
+    from lpsched.model.fixed_point import Verdict
 
 PRICES = st.just(0.0) | AMOUNTS | st.floats(0.0, 1e-6) | st.floats(0.0, 1e9)
 OBJECTIVES = ("makespan", "energy", "profit")

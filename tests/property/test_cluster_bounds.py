@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.certificate import arrival_gains
-from lpsched.certificate.arrivals import check
-from lpsched.formulations import arrival_tables
-from lpsched.formulations.arrival_looks import Looker
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.formulations.arrivals import proved_by
-from lpsched.formulations.cluster_offers import offers_of_clusters
-from lpsched.pipeline.arrivals import certificate_of
+from lpsched.online.bound import tables as arrival_tables
+from lpsched.online.bound.offers import offers_of_clusters
+from lpsched.online.bound.prices import ArrivalPrices, Looker, proved_by
+from lpsched.online.bound.solve import certificate_of
+from lpsched.online.certificate import claim as arrival_gains
+from lpsched.online.certificate.claim import check
 from models.clusters import most_earned
 from tests.property.cluster_grids import columns_of, most_on_grid, share, starts_of, utility, waiting_cost
 from tests.property.parallel import UTILITY, WAITING, parallel_clusters

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.period import EDGES, PRORATED, Period
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.verify.clusters import ClustersAccount
+from lpsched.online.period import EDGES, PRORATED, Period
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.verify.clusters import ClustersAccount
 from models.cluster_schedule import look
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters

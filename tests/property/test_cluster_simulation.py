@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, StalledError
-from lpsched.simulation.clusters import Draft, cluster_policy
-from lpsched.simulation.clusters.engine import Fate, simulate_clusters
-from lpsched.simulation.clusters.options import ClusterOptions
-from lpsched.simulation.clusters.policy import ClusterPolicy
-from lpsched.verify.clusters import examine
+from lpsched.online.cluster_policies import cluster_policy
+from lpsched.online.nodes.engine import Fate, simulate_clusters
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.verify.clusters import examine
 from models.cluster_first_come import POLICIES
 from models.cluster_simulation import simulate
 from tests.property.parallel import UTILITY, parallel_clusters

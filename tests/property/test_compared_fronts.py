@@ -8,9 +8,9 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.compare.fronts import compare_fronts
-from lpsched.evolve.evolving import Evolving
-from lpsched.heuristics.registry import OF_BAGS
+from lpsched.bag.compare.fronts import compare_fronts
+from lpsched.bag.heuristics import OF_BAGS
+from lpsched.evolve.running import Evolving
 from tests.support import bags
 
 AMOUNTS = st.floats(1e-3, 1e6) | st.integers(1, 20).map(float)

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.evolve.breeding import Breeder
-from lpsched.evolve.core_genes import to_allocation
-from lpsched.evolve.facility import evolve_facility
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.verify.facility import examine
+from lpsched.facility.genes import to_allocation
+from lpsched.facility.genetic import Breeder, evolve_facility
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.facility.verify import examine
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 

@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.evolve.bag_problem import BagProblem
-from lpsched.evolve.bag_scores import BagScorer
-from lpsched.evolve.day_scores import DayScorer
-from lpsched.evolve.task_breeding import crossover, mutated, random_genes
-from lpsched.evolve.task_front import evolve_front
-from lpsched.evolve.task_resuming import fits
-from lpsched.pipeline import front
-from lpsched.schedule.bag_genes import genes_of, to_schedule
-from lpsched.schedule.day_genes import genes_of_day, to_day_schedule
-from lpsched.verify import bag as verify_bag
-from lpsched.verify import day as verify_day
+from lpsched.bag import verify as verify_bag
+from lpsched.bag.evolve import BagProblem, BagScorer, genes_of, to_schedule
+from lpsched.bag.exact_front import front
+from lpsched.evolve.breeding import crossover, fits, mutated, random_genes
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.online.evolve import DayScorer, genes_of_day, to_day_schedule
+from lpsched.online.verify import day as verify_day
 from tests.problems import pairs_in
 from tests.property.bags import Ranges, hundredths, plain_bags
 from tests.property.days import days, schedules_of

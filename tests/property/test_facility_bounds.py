@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.recovery import core_by_core
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.facility.verify import examine, measure, violations
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.recovery.cores import core_by_core
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
-from lpsched.search.fixed_outlets import best_at
-from lpsched.verify.facility import examine, measure, violations
+from lpsched.model.table import Table
 from tests.property.facility_grid import best_on_grid
 from tests.property.tiny_facilities import gang_of, items, some_outlets, state_of, tiny_facility
 

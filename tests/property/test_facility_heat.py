@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.heat import cooling_watts, crac_inlets, heat_map, heat_removed, inlets, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.schedule.facility import GangAllocation
-from lpsched.verify.facility import measure
+from lpsched.facility.air import cooling_watts, crac_inlets, heat_map, heat_removed, inlets, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.schedule import GangAllocation
+from lpsched.facility.verify import measure
 from tests.property.tiny_facilities import FORMS, patterns, share_of, tiny_facility
 
 EXACT = 1e-9

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError, InstanceError
-from lpsched.instance.table import Table
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.verify.facility import measure, violations
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.facility.verify import measure, violations
+from lpsched.model.table import Table
 from tests.paper_facility import paper_facility
 from tests.property.facility_grid import best_on_grid
 from tests.property.odd_facilities import odd_facility

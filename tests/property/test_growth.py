@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.generate.grow import grow
-from lpsched.generate.grow_options import GrowOptions
-from lpsched.instance.arrays import arrays_of
+from lpsched.bag.arrays import arrays_of
+from lpsched.generate.grow import GrowOptions, grow
 from tests.property.bags import ORDINARY, UNEQUAL, plain_bags
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.heuristics import heuristic
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.verify.bag import violations
+from lpsched.bag.heuristics import heuristic
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.verify import violations
+from lpsched.model.table import Table
 from tests.heuristics.one_by_one import REFERENCES, loads_of
 
 SECONDS = st.integers(1, 6).map(float) | st.sampled_from([0.5, 1.5, 12.0, 40.0])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError, InstanceError
-from lpsched.pipeline.facilities import facility as solve_facility
-from lpsched.reports.room_page import room_page
+from lpsched.facility.solve import facility as solve_facility
+from lpsched.report.html.facility import room_page
 from tests.property.odd_facilities import odd_facility
 from tests.reports.html_reader import Reader
 

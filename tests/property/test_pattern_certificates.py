@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.certificate.claim import check
-from lpsched.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
+from lpsched.bag.certificate.claim import check
+from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
+from lpsched.bag.certify import certificate_of
+from lpsched.bag.proving import prove
+from lpsched.bag.questions import ask
+from lpsched.bag.search.makespan_intervals import IntervalSearch
+from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.instance.frozen import FrozenDict
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.certifying import certificate_of
-from lpsched.pipeline.proving import prove
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
-from lpsched.search.makespan_intervals import IntervalSearch
-from lpsched.watch import Watch
+from lpsched.model.fields import FrozenDict
 from tests.property.tiny import Case, Ledger, cases
 
 if TYPE_CHECKING:
-    from lpsched.instance import Bag
-    from lpsched.pipeline.proving import Proved
-    from lpsched.pipeline.questions import Question
-    from lpsched.search.makespan_intervals import Leaf
+    from lpsched.bag.model import Bag
+    from lpsched.bag.proving import Proved
+    from lpsched.bag.questions import Question
+    from lpsched.bag.search.makespan_intervals import Leaf
 
 OBJECTIVES = ("makespan", "energy", "profit")
 SHARES = st.sampled_from([0.0, 0.0, 0.1, 0.5, 1.0, 2.0, 50.0]) | st.floats(0.0, 3.0)

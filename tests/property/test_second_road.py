@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched import pipeline
+import lpsched
+from lpsched.bag.packing import PackingOracle
+from lpsched.bag.questions import ask
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.search.packing_proofs import scoring_of
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.formulations.packing import PackingOracle
 from lpsched.lp.columns import ColumnGeneration
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
-from lpsched.pipeline.solvers import default_solver
-from lpsched.relaxation import Regime
+from lpsched.lp.solvers import default_solver
 from models.front import least_cost, least_energy_then_makespan, least_makespan_then_energy
 from models.makespan import least_makespan
 from models.packing import best_rate_between
@@ -32,10 +32,10 @@ from tests.property.tiny import cases
 pytestmark = pytest.mark.rotate_tests(3)
 
 # The papers' method: what is tested here is about the relaxation, not about how hard is searched.
-certify = partial(pipeline.certify, effort="fast")
-front = partial(pipeline.front, effort="fast")
-price_curve = partial(pipeline.price_curve, effort="fast")
-solve = partial(pipeline.solve, effort="fast")
+certify = partial(lpsched.certify, effort="fast")
+front = partial(lpsched.front, effort="fast")
+price_curve = partial(lpsched.price_curve, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 CLOSE = 1e-7
 WEIGHTS = {

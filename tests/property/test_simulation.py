@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, StalledError
-from lpsched.instance.period import Period
-from lpsched.simulation import registry
-from lpsched.simulation.engine import Fate, simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.policy import Policy
-from lpsched.simulation.state import Assignment
-from lpsched.verify.day import examine
+from lpsched.online import policies as registry
+from lpsched.online.period import Period
+from lpsched.online.simulate.engine import Fate, simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.state import Assignment, Policy
+from lpsched.online.verify.day import examine
 from models.day_mapping import pieces_of
 from models.day_simulation import simulate
 from tests.property.days import days

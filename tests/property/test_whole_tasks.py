@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.certificate.bounds import Prover, Shortest
-from lpsched.formulations.whole_tasks import least_makespan
-from lpsched.instance.arrays import usable_arrays
-from lpsched.pipeline.screening import PairScreen
+from lpsched.bag.arrays import usable_arrays
+from lpsched.bag.certificate.bounds import Prover, Shortest
+from lpsched.bag.proving import PairScreen
+from lpsched.bag.relaxation import least_makespan
 from models.whole_tasks import on_energy_grid, on_grid
 from tests.property.rows import OBJECTIVES, claims, curve_claims, drawn_case, drawn_prices, solved_claims
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.instance.fields import LARGEST, SMALLEST
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.model.fields import LARGEST, SMALLEST
+from lpsched.model.table import Table
 
 BAGS = [(1,), (2,), (1, 1), (3,), (2, 1), (1, 1, 1), (4,), (1, 3), (2, 1, 1), (5,), (2, 3), (1, 2, 2)]
 MOST_WAYS = 1500  # before those that are alike are joined

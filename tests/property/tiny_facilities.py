@@ -12,23 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.heat import heat_map, hottest_common_outlet, inlets, total_watts
-from lpsched.instance.facility import (
-    ArrivingType,
-    CracUnit,
-    Facility,
-    Mixing,
-    NodeType,
-    SparseMatrix,
-)
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
-from lpsched.schedule.facility import CoreRun, GangAllocation, PatternShare
+from lpsched.facility.air import heat_map, hottest_common_outlet, inlets, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.facility.schedule import CoreRun, GangAllocation, PatternShare
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.formulations.facility_relaxation import FacilityRelaxation
+    from lpsched.facility.patterns import FacilityRelaxation
 
 COOL, WARM = 12.0, 22.0  # celsius of outlets at which everybody may idle, and at which nobody need be idle
 FORMS = ("inlet_mix", "alpha", "recirculation")

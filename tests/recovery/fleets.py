@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpsched.bag.questions import Makespan
+from lpsched.bag.recovery.makespan import Fleet, fleet_of
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.objectives import Makespan
-from lpsched.recovery.assignment import Fleet, fleet_of
 from tests.support import simple_bag
 
 if TYPE_CHECKING:
-    from lpsched.instance.array_types import Integers
+    from lpsched.model.arrays import Integers
 
 
 def random_bag(seed, *, types=(1, 5), tasks=3, machines=3, absent=0.2):

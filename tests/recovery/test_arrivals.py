@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.formulations.arrival_prices import ArrivalPrices
-from lpsched.instance.period import Period
-from lpsched.recovery import arrival_lines, arrivals
-from lpsched.recovery.arrivals import schedule_from_prices
-from lpsched.verify.day import examine, measure
-from lpsched.watch import Watch
+from lpsched.cancellation import Watch
+from lpsched.online import recovery as arrival_lines
+from lpsched.online import recovery as arrivals
+from lpsched.online.bound.prices import ArrivalPrices
+from lpsched.online.period import Period
+from lpsched.online.recovery import schedule_from_prices
+from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.property.days import days, periods, schedules_of
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.recovery.assignment import counts_of, fleet_of, schedule_of
-from lpsched.recovery.lpt import place
-from lpsched.recovery.rounding import round_shares
-from lpsched.recovery.waiting import largest_load
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import examine
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.recovery.makespan import counts_of, fleet_of, schedule_of
+from lpsched.bag.recovery.plans import largest_load
+from lpsched.bag.recovery.rounding import place, round_shares
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.verify import examine
+from lpsched.model.table import Table
 from tests.recovery.fleets import first_fit, is_state, laid_out, random_bag, relaxed
 from tests.support import simple_bag
 

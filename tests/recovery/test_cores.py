@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.recovery import core_by_core
+from lpsched.facility.schedule import CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.verify import examine, measure
 from lpsched.generate.facility import generate_facility
-from lpsched.heat import heat_map
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
 from lpsched.lp.highs import HighsSolver
-from lpsched.recovery.cores import core_by_core
-from lpsched.schedule.facility import CoreFraction, CoreRun, GangAllocation, PatternShare
-from lpsched.search.fixed_outlets import best_at
-from lpsched.verify.facility import examine, measure
+from lpsched.model.table import Table
 from tests.property.tiny_facilities import gang_of, patterns, share_of, tiny_facility
 from tests.verify.small_facility import SMALL, small
 

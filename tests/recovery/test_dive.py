@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.items import items_of
+from lpsched.bag.arrays import items_of
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.recovery.patterns import Cover, choose, dive
+from lpsched.bag.recovery.plans import plan_of
+from lpsched.bag.verify import measure, violations
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.recovery.dive import Cover, choose, dive
-from lpsched.recovery.plans import plan_of
-from lpsched.verify.bag import measure, violations
-from lpsched.watch import Watch
+from lpsched.model.table import Table
 from tests.support import bags, simple_bag
 
 
@@ -97,6 +98,6 @@ def test_a_watch_that_is_over_gives_no_plan(way):
 
 def test_the_last_machines_are_settled_by_an_integer_program(monkeypatch):
     # 6 + 3 + 3 and 4 + 4 + 4 fill two machines of 12 s; longest first would begin with 6 + 4, and be late.
-    monkeypatch.setattr("lpsched.recovery.dive._next_kept", lambda _: {})
+    monkeypatch.setattr("lpsched.bag.recovery.patterns._next_kept", lambda _: {})
     plan = dive(cover_of(simple_bag([[6.0], [4.0], [3.0]], [1, 3, 2], [2]), 12.0), rng())
     assert plan.loads.tolist() == [12.0, 12.0]

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.items import items_of
-from lpsched.recovery.exchange import Exchange
-from lpsched.recovery.plans import Plan, plan_of
-from lpsched.recovery.polish import polish
-from lpsched.verify.bag import violations
-from lpsched.watch import Watch
+from lpsched.bag.arrays import items_of
+from lpsched.bag.recovery.exchange import Exchange, polish
+from lpsched.bag.recovery.plans import Plan, plan_of
+from lpsched.bag.verify import violations
+from lpsched.cancellation import Watch
 from tests.support import bags, simple_bag
 
 WEIGHT = 1000.0

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations.facility_relaxation import FacilityPrices, FacilityRelaxation, NodePattern
-from lpsched.heat import heat_map, inlets, total_watts
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.recovery.gangs import gang
-from lpsched.schedule.facility import CoreRun
+from lpsched.facility.air import heat_map, inlets, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation, NodePattern
+from lpsched.facility.recovery import gang
+from lpsched.facility.schedule import CoreRun
 from tests.paper_facility import paper_facility
 
 ONE = NodePattern(0, ((0, 0, 1),), np.array([1.0]), 50.0)

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.recovery import levelling
-from lpsched.recovery.levelling import levelled
-from lpsched.recovery.lpt import place
-from lpsched.recovery.waiting import largest_load
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import measure, violations
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.recovery import levelling
+from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.plans import largest_load
+from lpsched.bag.recovery.rounding import place
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.verify import measure, violations
+from lpsched.model.table import Table
 from tests.support import bags, simple_bag
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.instance import bag_from_dict
-from lpsched.recovery.lpt import place
-from lpsched.schedule.bag import MachineGroup, Run
-from lpsched.verify.bag import violations
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.recovery.rounding import place
+from lpsched.bag.schedule import MachineGroup, Run
+from lpsched.bag.verify import violations
 from tests.support import SOUND, simple_bag
 
 

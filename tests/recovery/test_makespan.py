@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from lpsched.bag.model import Bag, MachineType, Site, TaskType
+from lpsched.bag.recovery import makespan
+from lpsched.bag.recovery import makespan as neighbourhoods
+from lpsched.bag.recovery.makespan import schedule_of, shorten
+from lpsched.bag.recovery.plans import largest_load
+from lpsched.bag.recovery.rounding import place, round_shares
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.verify import examine
+from lpsched.cancellation import Watch
 from lpsched.errors import SolverError
-from lpsched.instance import Bag, MachineType, Site, Table, TaskType
-from lpsched.recovery import makespan, neighbourhoods
-from lpsched.recovery.assignment import schedule_of
-from lpsched.recovery.lpt import place
-from lpsched.recovery.makespan import shorten
-from lpsched.recovery.rounding import round_shares
-from lpsched.recovery.waiting import largest_load
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import examine
-from lpsched.watch import Watch
+from lpsched.model.table import Table
 from tests.recovery.fleets import first_fit, laid_out, least_makespan, random_bag, relaxed
 from tests.support import bags, simple_bag
 

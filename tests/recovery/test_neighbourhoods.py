@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.recovery import neighbourhoods
-from lpsched.recovery.neighbourhoods import around_the_longest, cheapest, resolved
-from lpsched.watch import Watch
+from lpsched.bag.recovery import makespan as neighbourhoods
+from lpsched.bag.recovery.makespan import around_the_longest, cheapest, resolved
+from lpsched.cancellation import Watch
 from tests.recovery.fleets import first_fit, is_state, laid_out, least_makespan, random_bag
 from tests.support import simple_bag
 

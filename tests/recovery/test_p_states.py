@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.formulations.state_hulls import core_states
-from lpsched.instance.facility_arrays import facility_arrays
-from lpsched.instance.table import Table
-from lpsched.recovery.p_states import one_state_each
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.nlp import core_states, one_state_each
+from lpsched.model.table import Table
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility
 from tests.verify.small_facility import SMALL, small

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from lpsched.recovery.pair_search import PairSearch, chosen, trade_offs
-from lpsched.watch import Watch
+from lpsched.bag.recovery.makespan import PairSearch, chosen, trade_offs
+from lpsched.cancellation import Watch
 from tests.recovery.fleets import first_fit, is_state, laid_out, least_makespan, random_bag
 from tests.support import simple_bag
 

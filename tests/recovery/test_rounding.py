@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpsched.bag.recovery.rounding import Takes, ease, moves_of, round_shares
 from lpsched.errors import SolverError
-from lpsched.recovery.rounding import Takes, ease, moves_of, round_shares
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.instance import Site, Table
-from lpsched.recovery.lpt import place
-from lpsched.recovery.waiting import ended
-from lpsched.verify.bag import violations
+from lpsched.bag.model import Site
+from lpsched.bag.recovery.plans import ended
+from lpsched.bag.recovery.rounding import place
+from lpsched.bag.verify import violations
+from lpsched.model.table import Table
 from tests.support import simple_bag
 
 # Four tasks of 3 s at 100 W on two machines that idle at 20 W: 6 s, 4 x 3 x 80 = 960 J above idle.

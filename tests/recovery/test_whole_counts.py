@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.instance import Site
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
-from lpsched.pipeline.solvers import default_solver
-from lpsched.recovery.whole_counts import WholeCounts
-from lpsched.watch import Watch
+from lpsched.bag.model import Site
+from lpsched.bag.questions import ask
+from lpsched.bag.recovery.counts import WholeCounts
+from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.cancellation import Watch
+from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
 
 SECONDS = [[3.0, 4.7], [5.1, 2.3], [2.9, 2.1]]

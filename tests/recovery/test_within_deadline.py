@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.instance import Site
-from lpsched.recovery import within_deadline
-from lpsched.recovery.waiting import ended
-from lpsched.recovery.within_deadline import search
-from lpsched.schedule.task_counts import task_counts
-from lpsched.verify.bag import examine
+from lpsched.bag.model import Site
+from lpsched.bag.recovery import deadline as within_deadline
+from lpsched.bag.recovery.deadline import search
+from lpsched.bag.recovery.plans import ended
+from lpsched.bag.schedule import task_counts
+from lpsched.bag.verify import examine
 from tests.support import simple_bag
 
 

@@ -36,7 +36,7 @@ import typer
 
 import lpsched
 from lpsched.cli.main import app, run
-from lpsched.files.instances import read_instance
+from lpsched.instances import read_instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

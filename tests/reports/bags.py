@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.instance.frozen import FrozenDict
-from lpsched.relaxation import Regime
-from lpsched.result.price_curve import PriceCurve, PricePiece, PricePoint
-from lpsched.result.provenance import Provenance
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import Provenance
+from lpsched.model.table import Table
 
 PROVENANCE = Provenance("0", "highs", "small", "abc")
 BAG = Bag(

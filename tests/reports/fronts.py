@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.result.front import FrontResult, Point
-from lpsched.result.front_comparison import FrontComparison
-from lpsched.result.front_entry import FrontEntry
-from lpsched.result.provenance import Provenance
-from lpsched.schedule.bag import Schedule
+from lpsched.bag.compare.front_result import FrontComparison
+from lpsched.bag.exact_front import FrontResult, Point
+from lpsched.bag.schedule import Schedule
+from lpsched.evolve.fronts import FrontEntry
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import Provenance
 
 EXACT = FrontResult(
     vertices=(Point(2e6, 600.0), Point(4e6, 240.0)),

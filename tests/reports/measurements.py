@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import (
+from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,
     AdditiveCheck,
@@ -16,9 +15,10 @@ from lpsched.instance.measurements import (
     Measurements,
     Meters,
     Saving,
+    Setting,
     Spread,
 )
-from lpsched.instance.setting import Setting
+from lpsched.model.fields import FrozenDict
 
 IDLE_WATTS = 44.0
 FASTEST_MHZ = 3400.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lpsched.instance.facility import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.instance.table import Table
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
+from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.model.table import Table
 
 AWKWARD_NAMES = (
     "$x_1$",

@@ -8,24 +8,30 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from lpsched.display import lower_text, number
-from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import front, price_curve, sensitivity, solve
-from lpsched.pipeline import overview as pipeline
-from lpsched.pipeline.overview import overview
-from lpsched.reports.answers import front_tables
-from lpsched.reports.bag_lead import front_lead, price_lead, result_lead
-from lpsched.reports.bag_page import front_page, price_page, solve_page
-from lpsched.reports.bag_sections import (
+from lpsched.bag import overview as pipeline
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.overview import overview
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.pricing.sensitivity import sensitivity
+from lpsched.bag.solve import solve
+from lpsched.model.risk import RiskOptions
+from lpsched.model.table import Table
+from lpsched.report.answers import front_tables
+from lpsched.report.html.bag import front_page, price_page, solve_page
+from lpsched.report.html.bag_sections import (
     APART,
     answer_section,
+    front_lead,
+    price_lead,
+    result_lead,
     risk_section,
     schedule_sections,
 )
-from lpsched.reports.page import Paragraph
-from lpsched.reports.price_parts import price_sections
-from lpsched.risk.options import RiskOptions
+from lpsched.report.html.page import Paragraph
+from lpsched.report.html.prices import price_sections
+from lpsched.units import lower_text, number
 from tests.reports.html_reader import Reader
 from tests.support import half_full, simple_bag
 

@@ -8,27 +8,31 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.compare.simulations import simulate
-from lpsched.files.pictures import picture_bytes
-from lpsched.instance.clusters import Cluster
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
-from lpsched.reports import node_times as module
-from lpsched.reports.node_looks import MOST_LOOKS, looks_of
-from lpsched.reports.node_picture import HATCHES, node_picture
-from lpsched.reports.node_times import BUSY_COLUMNS, COLUMNS, MOST_CLUSTERS, ROWS, node_times
-from lpsched.reports.simulation import cost_words, in_words, lead_of, notes, simulation_tables
-from lpsched.reports.simulation_page import simulation_page
-from lpsched.reports.simulation_picture import simulation_picture
-from lpsched.reports.simulation_times import times_picture
-from lpsched.reports.simulation_traces import traces_picture
-from lpsched.reports.simulation_waits import wait_rows, waits_picture
-from lpsched.result.policy_columns import Judged, headers_of
-from lpsched.result.policy_entry import PolicyEntry
-from lpsched.result.policy_run import PolicyRun
-from lpsched.result.simulation import TrialBounds
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.simulation.clusters.options import ClusterOptions
+from lpsched.io.pictures import picture_bytes
+from lpsched.online.clusters import Cluster
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.period import Period
+from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun, headers_of
+from lpsched.online.result.simulation import TrialBounds
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.utility import WaitingCost
+from lpsched.report.figures import nodes as module
+from lpsched.report.figures.nodes import (
+    BUSY_COLUMNS,
+    COLUMNS,
+    HATCHES,
+    MOST_CLUSTERS,
+    MOST_LOOKS,
+    ROWS,
+    looks_of,
+    node_picture,
+    node_times,
+)
+from lpsched.report.figures.simulation import simulation_picture, traces_picture, wait_rows, waits_picture
+from lpsched.report.figures.timeline import times_picture
+from lpsched.report.html.days import simulation_page
+from lpsched.report.online_answers import cost_words, in_words, lead_of, notes, simulation_tables
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.reports.html_reader import Reader

@@ -3,9 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from lpsched.reports.core_shares import core_shares_picture
-from lpsched.reports.shown_nodes import shown_nodes
-from lpsched.schedule.facility import CoreAllocation, CoreFraction
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
+from lpsched.report.figures.cores import core_shares_picture, shown_nodes
 from tests.reports.rooms import plain_room, small_room
 
 

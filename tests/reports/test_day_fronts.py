@@ -3,14 +3,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.files.pictures import picture_bytes
-from lpsched.reports.day_front_page import day_front_page
-from lpsched.reports.day_fronts import NamedFront, Panel, day_front_picture, peak_picture, populations_picture
-from lpsched.result.day_front import DayFront, UtilityPoint
-from lpsched.result.front_entry import FrontEntry
-from lpsched.result.provenance import Provenance
-from lpsched.schedule.day import DaySchedule
-from lpsched.verify.violation import Violation
+from lpsched.evolve.fronts import FrontEntry
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.provenance import Provenance
+from lpsched.model.violation import Violation
+from lpsched.online.result.fronts import DayFront, UtilityPoint
+from lpsched.online.schedule import DaySchedule
+from lpsched.report.figures.day_fronts import (
+    NamedFront,
+    Panel,
+    day_front_picture,
+    peak_picture,
+    populations_picture,
+)
+from lpsched.report.html.days import day_front_page
 from tests.reports.html_reader import Reader
 
 pytestmark = pytest.mark.rotate_tests(2)

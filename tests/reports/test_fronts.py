@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from lpsched.bag.exact_front import Point
 from lpsched.errors import MissingExtraError
-from lpsched.files.pictures import picture_bytes
-from lpsched.reports.front_marks import JOULES, SECONDS, fitting
-from lpsched.reports.fronts import front_picture, front_spots
-from lpsched.result.front import Point
-from lpsched.result.front_entry import FrontEntry
+from lpsched.evolve.fronts import FrontEntry
+from lpsched.io.pictures import picture_bytes
+from lpsched.report.figures.fronts import front_picture, front_spots
+from lpsched.report.figures.style import JOULES, SECONDS, fitting
 from tests.reports.fronts import EVOLVED, EXACT, compared
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.files.pictures import picture_bytes
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.reports.loads_picture import bag_loads, loads_picture, loads_spots
-from lpsched.schedule.bag import NOTHING, MachineGroup, Run, Schedule
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.table import Table
+from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
 from tests.reports.bags import BAG, SCHEDULE
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.files.pictures import picture_bytes
-from lpsched.reports.machine_bars import machine_picture
-from lpsched.result.front import Point
-from lpsched.result.machine_point import MachineLoad, MachinePoint, along
+from lpsched.bag.compare.front_result import MachineLoad, MachinePoint, along
+from lpsched.bag.exact_front import Point
+from lpsched.io.pictures import picture_bytes
+from lpsched.report.figures.machine_bars import machine_picture
 from tests.reports.fronts import EVOLVED, EXACT, compared
 
 POINTS = (

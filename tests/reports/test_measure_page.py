@@ -4,10 +4,9 @@ import dataclasses
 
 import pytest
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import Failed, MeasuredApplication
-from lpsched.instance.setting import Setting
-from lpsched.reports.measure_page import MOST_ROWS, measure_page
+from lpsched.measure.measurements import Failed, MeasuredApplication, Setting
+from lpsched.model.fields import FrozenDict
+from lpsched.report.html.measurements import MOST_ROWS, measure_page
 from tests.reports.html_reader import Reader
 from tests.reports.measurements import APPLICATIONS, made_measurements
 from tests.reports.test_measure_tables import BARE

@@ -4,26 +4,22 @@ import dataclasses
 
 import pytest
 
-from lpsched.instance.bench import MEMORY_COMPANION
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import Measured, Saving, Spread
-from lpsched.instance.setting import Setting
-from lpsched.reports.degradation_map import degradation_map, degradation_spots, has_gaps, mapped
-from lpsched.reports.measure_picture import (
+from lpsched.measure.bench import MEMORY_COMPANION
+from lpsched.measure.measurements import Measured, Saving, Setting, Spread
+from lpsched.model.fields import FrozenDict
+from lpsched.report.figures.degradation import degradation_map, degradation_spots, has_gaps, mapped
+from lpsched.report.figures.measured import (
+    LEVELS,
     MOST_APPLICATIONS,
+    MOST_SERIES,
     drawn_applications,
+    labels_of,
     measure_picture,
     measure_spots,
+    quantities_of,
+    series_of,
 )
-from lpsched.reports.measured_panels import LEVELS
-from lpsched.reports.measured_series import MOST_SERIES, labels_of, quantities_of, series_of
-from lpsched.reports.savings_picture import (
-    MOST,
-    drawn_savings,
-    savings_picture,
-    savings_spots,
-    static_joules,
-)
+from lpsched.report.figures.savings import MOST, drawn_savings, savings_picture, savings_spots, static_joules
 from tests.reports.measurements import APPLICATIONS, IDLE_WATTS, made_measurements, many_applications
 from tests.reports.test_measure_tables import BARE
 

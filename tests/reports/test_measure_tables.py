@@ -4,8 +4,7 @@ import dataclasses
 
 from rich.console import Console
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.instance.measurements import (
+from lpsched.measure.measurements import (
     AdditiveCheck,
     Failed,
     Measured,
@@ -14,23 +13,25 @@ from lpsched.instance.measurements import (
     Measurements,
     Meters,
     Saving,
+    Setting,
     Spread,
 )
-from lpsched.instance.setting import Setting
-from lpsched.reports.measure_lead import lead_of
-from lpsched.reports.measure_rows import (
+from lpsched.model.fields import FrozenDict
+from lpsched.report.html.measurements import lead_of
+from lpsched.report.measured_tables import (
+    MOST_APPLICATIONS,
     additive_in_words,
     additive_table,
     class_degradation_table,
     classes_table,
     degradation_table,
     failures_table,
+    measure_tables,
     meters_table,
     savings_table,
     settings_table,
     times_table,
 )
-from lpsched.reports.measure_tables import MOST_APPLICATIONS, measure_tables
 from tests.reports.measurements import made_measurements, many_applications
 
 BARE = Measurements(

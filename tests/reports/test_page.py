@@ -5,9 +5,9 @@ import hashlib
 
 import pytest
 
-from lpsched.reports.page import Paragraph, Picture, Section, Table, page, style
-from lpsched.reports.pictures import blank_picture
-from lpsched.reports.room_page import room_in_words, room_page
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.facility import room_in_words, room_page
+from lpsched.report.html.page import Paragraph, Picture, Section, Table, page, style
 from tests.reports.html_reader import Reader
 from tests.reports.rooms import AWKWARD_NAMES, awkward_room, small_room
 

@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from lpsched.files.pictures import drawing_style
-from lpsched.reports.page import Picture, Section, Spot, page
-from lpsched.reports.page_picture import place_of
-from lpsched.reports.pictures import blank_picture
+from lpsched.io.pictures import drawing_style
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.page import Picture, Section, Spot, page
+from lpsched.report.html.picture import place_of
 from tests.reports.html_reader import Reader
 
 

@@ -5,9 +5,18 @@ import re
 
 import pytest
 
-from lpsched.reports.page import Picture, Section, page
-from lpsched.reports.pictures import blank_picture
-from lpsched.reports.slider import FollowingTable, Mark, Reading, Slider, Stretch, written
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.page import (
+    FollowingTable,
+    Mark,
+    Picture,
+    Reading,
+    Section,
+    Slider,
+    Stretch,
+    page,
+    written,
+)
 from tests.reports.html_reader import Reader
 
 HOSTILE = "</script><!--&\u2028"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.files.pictures import drawing_style
-from lpsched.reports import pictures
-from lpsched.reports.pictures import blank_picture, tick_text, write_numbers
+from lpsched.io.pictures import drawing_style
+from lpsched.report.figures import style as pictures
+from lpsched.report.figures.style import blank_picture, tick_text, write_numbers
 
 COLOURS = ("BLUE", "VERMILION", "GREEN", "PURPLE", "ORANGE", "SKY", "YELLOW", "INK")
 FOLDER = Path(pictures.__file__).parent

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from lpsched.bag.relaxation import Regime
 from lpsched.errors import MissingExtraError
-from lpsched.files.pictures import picture_bytes
-from lpsched.relaxation import Regime
-from lpsched.reports.price_picture import price_picture, price_spots
+from lpsched.io.pictures import picture_bytes
+from lpsched.report.figures.prices import price_picture, price_spots
 from tests.reports.bags import curve, piece, usual
 
 BOUND = "no schedule earns more, proved"

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.display import number
-from lpsched.files.bags import read_bag
-from lpsched.instance import Prices, Site
-from lpsched.pipeline import front, price_curve, solve
-from lpsched.pipeline.price_stretches import price_stretches
-from lpsched.reports import price_slider as module
-from lpsched.reports.fronts import frame_of
-from lpsched.reports.price_slider import busy_shares, price_slider
-from lpsched.reports.slider import written
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices, Site
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.pricing.stretches import price_stretches
+from lpsched.bag.solve import solve
+from lpsched.report.figures.fronts import frame_of
+from lpsched.report.html import price_slider as module
+from lpsched.report.html.page import written
+from lpsched.report.html.price_slider import busy_shares, price_slider
+from lpsched.units import number
 
 pytestmark = pytest.mark.rotate_tests(3)
 

@@ -5,14 +5,14 @@ import sys
 import pytest
 
 from lpsched.errors import MissingExtraError
-from lpsched.files.pictures import picture_bytes
-from lpsched.reports.rewards import (
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.status import Estimate
+from lpsched.report.figures.rewards import (
     MethodReward,
     RewardCurve,
     reward_bars_picture,
     reward_over_time_picture,
 )
-from lpsched.result.confidence import Estimate
 
 METHODS = (
     MethodReward("greedy", Estimate(0.4, 0.02), Estimate(0.5, 0.01)),

@@ -7,10 +7,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from lpsched.errors import MissingExtraError
-from lpsched.files.pictures import drawing_style, picture_bytes
-from lpsched.pipeline.facilities import facility as solve
-from lpsched.reports.room import room_picture
-from lpsched.reports.room_power import PowerRow, power_rows
+from lpsched.facility.solve import facility as solve
+from lpsched.io.pictures import drawing_style, picture_bytes
+from lpsched.report.figures.room import PowerRow, power_rows, room_picture
 from tests.paper_facility import paper_facility
 from tests.reports.rooms import awkward_room, plain_room, small_room
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lpsched.reports.pricing_picture import pricing_picture
-from lpsched.reports.schedule_picture import schedule_picture
+from lpsched.report.figures.pricing import pricing_picture
+from lpsched.report.figures.shares import schedule_picture
 from tests.reports.bags import BAG, SCHEDULE, usual
 from tests.reports.test_sensitivity_picture import ALL
 

@@ -4,10 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.relaxation import Regime
-from lpsched.reports.sensitivity_picture import sensitivity_picture, sensitivity_spots, shown_machines
-from lpsched.result.sensitivity import (
+from lpsched.bag.pricing.result import (
     ElectricityNeed,
     ElectricityPiece,
     MachineNeed,
@@ -15,6 +12,9 @@ from lpsched.result.sensitivity import (
     PriceNeed,
     Sensitivity,
 )
+from lpsched.bag.relaxation import Regime
+from lpsched.model.fields import FrozenDict
+from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots, shown_machines
 from tests.reports.bags import PROVENANCE
 
 BOUND = "no schedule earns more, proved"

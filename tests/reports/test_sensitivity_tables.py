@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lpsched.files.bags import read_bag
-from lpsched.instance import Prices
-from lpsched.pipeline import sensitivity
-from lpsched.reports.sensitivity_tables import MOST_ROWS, sensitivity_tables
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Prices
+from lpsched.bag.pricing.sensitivity import sensitivity
+from lpsched.report.answers import MOST_ROWS, sensitivity_tables
 
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.files.pictures import picture_bytes
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.reports.share_map import share_map, share_spots, shares_of
-from lpsched.schedule.bag import NOTHING, MachineGroup, Run, Schedule
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.table import Table
+from lpsched.report.figures.shares import share_map, share_spots, shares_of
 from tests.reports.bags import BAG, SCHEDULE
 
 

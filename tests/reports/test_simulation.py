@@ -10,22 +10,25 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lpsched.compare.simulations import simulate
-from lpsched.files.pictures import picture_bytes
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.instance.period import Period
-from lpsched.reports.simulation import in_words, lead_of, simulation_tables
-from lpsched.reports.simulation_page import simulation_page
-from lpsched.reports.simulation_picture import simulation_picture
-from lpsched.reports.simulation_priorities import priorities_of, priorities_picture, priority_rows
-from lpsched.reports.simulation_traces import drawn_policies, traces_picture
-from lpsched.reports.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_of, timeline_picture
-from lpsched.result.policy_columns import Judged, headers_of
-from lpsched.result.policy_entry import PolicyEntry
-from lpsched.result.policy_run import Earned, PolicyRun
-from lpsched.result.simulation import TrialBounds
-from lpsched.schedule.day import DaySchedule, PlacedTask
+from lpsched.io.pictures import picture_bytes
+from lpsched.model.table import Table
+from lpsched.online.compare.simulations import simulate
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.period import Period
+from lpsched.online.result.policy import Earned, Judged, PolicyEntry, PolicyRun, headers_of
+from lpsched.online.result.simulation import TrialBounds
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.report.figures.simulation import (
+    drawn_policies,
+    priorities_of,
+    priorities_picture,
+    priority_rows,
+    simulation_picture,
+    traces_picture,
+)
+from lpsched.report.figures.timeline import COLUMNS, MOST_MACHINES, Bar, timeline_of, timeline_picture
+from lpsched.report.html.days import simulation_page
+from lpsched.report.online_answers import in_words, lead_of, simulation_tables
 from tests.days import decaying, simple_day
 from tests.reports.html_reader import Reader
 from tests.result.test_simulation import run, simulation

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.study_reports import QUESTION, study_report
-from lpsched.instance.frozen import FrozenDict
-from lpsched.reports.study_page import lead_of, study_page
-from lpsched.reports.study_picture import described, study_picture, study_spots, swept
-from lpsched.reports.study_tables import csv_text, detail_rows, failure_rows, overview_headers, overview_rows
-from lpsched.studies import bag_methods
+from lpsched.model.fields import FrozenDict
+from lpsched.report.figures.studies import described, study_picture, study_spots, swept
+from lpsched.report.html.studies import lead_of, study_page
+from lpsched.report.studies import csv_text, detail_rows, failure_rows, overview_headers, overview_rows
+from lpsched.studies import methods as bag_methods
+from lpsched.studies.report import QUESTION, study_report
 from tests.files.test_study_lines import run_of
 
 FILE = FrozenDict({"file": "bag.yaml", "hash": "0"})

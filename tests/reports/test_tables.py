@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from lpsched.display import number, percent
-from lpsched.instance import bag_from_dict
-from lpsched.instance.heterogeneity import heterogeneity
-from lpsched.reports.bag import bag_tables
-from lpsched.reports.tables import FoldingTable, table
+from lpsched.bag.overview import heterogeneity
+from lpsched.bag.reading import bag_from_dict
+from lpsched.report.files import bag_tables
+from lpsched.report.tables import FoldingTable, table
+from lpsched.units import number, percent
 from tests.support import SOUND, sound
 
 

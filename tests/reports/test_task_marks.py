@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from lpsched.instance.table import Table
-from lpsched.reports.pictures import lettered
-from lpsched.reports.task_marks import HATCHES, by_memory_intensity, task_marks
+from lpsched.model.table import Table
+from lpsched.report.figures.style import HATCHES, by_memory_intensity, lettered, task_marks
 from tests.reports.rooms import plain_room, small_room
 
 

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.reports.validation_picture import validation_picture, validation_spots
-from lpsched.reports.verdicts import verdicts_of
-from lpsched.result.clusters_validation import ClustersEntry, ClustersValidation
-from lpsched.result.day_validation import DayEntry, DayValidation
-from lpsched.result.facility_validation import FacilityValidation
-from lpsched.result.facility_validation import Judged as FacilityEntry
-from lpsched.result.validation import Entry, Validation
-from lpsched.verify.bag import Measurement
-from lpsched.verify.violation import Violation
+from lpsched.bag.compare.schedules import Entry, Validation
+from lpsched.bag.verify import Measurement
+from lpsched.facility.result import FacilityValidation
+from lpsched.facility.result import Judged as FacilityEntry
+from lpsched.model.violation import Violation
+from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation
+from lpsched.online.result.day_validation import DayEntry, DayValidation
+from lpsched.report.figures.validation import validation_picture, validation_spots, verdicts_of
 from tests.reports.bags import PROVENANCE
 
 LATE = Violation("after-deadline", "too late")

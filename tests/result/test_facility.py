@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rich.text import Text
 
+from lpsched.facility.solve import facility
 from lpsched.generate.facility import FacilityOptions, facility_of
-from lpsched.pipeline import facility
-from lpsched.reports.facility import facility_tables
+from lpsched.report.facility import facility_tables
 from tests.paper_facility import paper_facility
 
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.result.day_front import DayFront, UtilityPoint, evolved_or_first, peak_of
-from lpsched.result.front import Point
-from lpsched.result.front_comparison import shown_front
-from lpsched.result.front_entry import FrontEntry
-from lpsched.result.provenance import Provenance
-from lpsched.schedule.bag import Schedule
-from lpsched.verify.violation import Violation
+from lpsched.bag.compare.front_result import shown_front
+from lpsched.bag.exact_front import Point
+from lpsched.bag.schedule import Schedule
+from lpsched.evolve.fronts import FrontEntry
+from lpsched.model.provenance import Provenance
+from lpsched.model.violation import Violation
+from lpsched.online.result.fronts import DayFront, UtilityPoint, evolved_or_first, peak_of
 from tests.reports.fronts import EVOLVED, EXACT, compared
 
 if TYPE_CHECKING:
-    from lpsched.schedule.day import DaySchedule
+    from lpsched.online.schedule import DaySchedule
 
 BROKEN: FrontEntry[Point, Schedule] = FrontEntry(
     "my.csv", refused=2, violations=(Violation("wrong-count", "one is missing"),)

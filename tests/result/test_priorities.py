@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.instance.day_tasks import Levels
-from lpsched.instance.utility_levels import UtilityLevels
-from lpsched.result.priorities import kinds_by_worth, kinds_of
+from lpsched.online.result.simulation import kinds_by_worth, kinds_of
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import UtilityLevels
 from tests.days import decaying, simple_day
 
 

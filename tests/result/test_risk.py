@@ -5,8 +5,8 @@ import json
 import pytest
 from scipy.stats import binomtest
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.result.risk import Chance, Distribution, Risk
+from lpsched.model.fields import FrozenDict
+from lpsched.model.risk import Chance, Distribution, Risk
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.result.policy_entry import OFFLINE, PolicyEntry
-from lpsched.result.policy_run import Earned, PolicyRun, Traces
-from lpsched.result.provenance import Provenance
-from lpsched.result.simulation import Simulation, TrialBounds
-from lpsched.verify.day import DayMeasurement
+from lpsched.model.provenance import Provenance
+from lpsched.online.result.policy import OFFLINE, Earned, PolicyEntry, PolicyRun, Traces
+from lpsched.online.result.simulation import Simulation, TrialBounds
+from lpsched.online.verify.day import DayMeasurement
 
 OPTIONS = {
     "machines": "queued", "every_seconds": 60.0, "every_arrivals": None, "drop_below": 0.0,

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.risk import sample_bag
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.solve import solve
+from lpsched.bag.verify import measure
 from lpsched.errors import InstanceError
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import solve
-from lpsched.risk.bag_samples import sample_bag
-from lpsched.risk.spreads import Spread
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import measure
+from lpsched.model.draws import Spread
+from lpsched.model.table import Table
 from tests.property.bags import ORDINARY, plain_bags
 
 SURE = 5.0  # standard errors; with a fixed seed a test passes always or never
@@ -219,7 +220,7 @@ def test_a_billion_tasks_of_certain_times_on_10_to_the_12_machines_take_one_draw
 
 def test_many_machines_in_several_blocks_are_all_counted(monkeypatch):
     # 7 machines in blocks of 2: each runs one task of 2 s at 50 W.
-    monkeypatch.setattr("lpsched.risk.bag_samples.CELLS", 2 * 4000)
+    monkeypatch.setattr("lpsched.bag.risk.CELLS", 2 * 4000)
     bag, schedule = huge(7)
     drawn = sample_bag(bag, schedule, even(bag, 0.5, 0.5), samples=4000, seed=8)
     assert close(drawn.energy_joules, 7 * 3 * 100.0)

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.risk.day_samples import sample_day
-from lpsched.risk.dropping import too_late
-from lpsched.risk.options import RiskOptions
-from lpsched.risk.task_draws import task_draws
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.day import examine
+from lpsched.model.draws import task_draws
+from lpsched.model.risk import RiskOptions
+from lpsched.online.arrays import day_arrays
+from lpsched.online.risk import sample_day, too_late
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.verify.day import examine
 from tests.days import decaying, simple_day
 from tests.property.days import days, schedules_of, utility_functions
 

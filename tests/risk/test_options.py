@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.risk.options import RiskOptions, written
+from lpsched.model.risk import RiskOptions, written
 
 
 def test_a_text_is_read_and_what_it_leaves_out_has_its_default():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.risk.options import RiskOptions
-from lpsched.risk.spreads import LEVELS, spread_of
-from lpsched.risk.task_draws import task_draws
+from lpsched.model.draws import LEVELS, spread_of, task_draws
+from lpsched.model.risk import RiskOptions
 
 SECONDS = np.array([[10.0, 20.0], [1.0, 3.0]])
 WATTS = np.array([[100.0, 50.0], [70.0, 0.0]])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.instance import bag_from_dict
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.schedule.bag_genes import genes_of, to_schedule
-from lpsched.schedule.genes import Genes
-from lpsched.verify.bag import violations
+from lpsched.bag.evolve import genes_of, to_schedule
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.verify import violations
+from lpsched.evolve.genes import Genes
 from tests.support import simple_bag, sound
 
 BAG = bag_from_dict(sound())  # 2 cpu, 1 gpu with P0 and P1; 40 render, 5 zip

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.instance.day_door import day_from_dict
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.schedule.day_genes import genes_of_day, to_day_schedule
-from lpsched.verify.day import violations
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.evolve import genes_of_day, to_day_schedule
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.verify.day import violations
 from tests.days import decaying, simple_day, sound_day
 
 DAY = day_from_dict(sound_day())  # tasks render, zip, zip, render; 2 cpu, 1 gpu with P0 and P1

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.certificate.bounds import Multipliers, Prover
-from lpsched.formulations import front
+from lpsched.bag import column_generation as choosing
+from lpsched.bag import front
+from lpsched.bag.certificate.bounds import Multipliers, Prover
+from lpsched.bag.column_generation import least_by_columns, rate_by_columns
+from lpsched.bag.search.objectives import best_rate, least_cost
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.search import choosing
-from lpsched.search.choosing import least_by_columns, rate_by_columns
-from lpsched.search.profit_rate import best_rate
-from lpsched.search.weighted_cost import least_cost
-from lpsched.watch import Watch
 from tests.formulations.middling import middling
 
 KINDS = [

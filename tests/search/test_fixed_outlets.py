@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.formulations.node_market import NodeMarket
-from lpsched.heat import heat_map
-from lpsched.instance.facility import CracUnit, Mixing, SparseMatrix
-from lpsched.instance.facility_arrays import facility_arrays
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.model import CracUnit, Mixing, SparseMatrix
+from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
+from lpsched.facility.patterns import NodeMarket
 from lpsched.lp.highs import HighsSolver
-from lpsched.search.fixed_outlets import Pool, best_at, node_watts
-from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
 
 

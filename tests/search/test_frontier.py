@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lpsched.bag import front as formulation
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.search.frontier import frontier
+from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, InstanceError, SolverError
-from lpsched.files.bags import read_bag
-from lpsched.formulations import front as formulation
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline import front, solve
-from lpsched.search.frontier import frontier
 from tests.support import half_full, simple_bag
 
 pytestmark = pytest.mark.rotate_tests(4)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance import Prices
+from lpsched.bag.model import Prices
+from lpsched.bag.questions import ask
+from lpsched.bag.search.makespan_intervals import IntervalSearch
+from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.pipeline.questions import ask
-from lpsched.pipeline.scoring import scoring_of
-from lpsched.search.makespan_intervals import IntervalSearch
-from lpsched.watch import Watch
 from tests.property.tiny import Ledger, cases
 from tests.support import simple_bag
 

@@ -8,19 +8,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError
-from lpsched.formulations.node_market import KILO, NodeMarket
+from lpsched.facility.air import even_outlets, heat_map, heat_removed
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.outlets.ascent import Ascent, RecordedBox, Tightening
+from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
+from lpsched.facility.outlets.search import BoxSolver, best_outlets
+from lpsched.facility.patterns import KILO, NodeMarket
 from lpsched.generate.facility import generate_facility
-from lpsched.heat import even_outlets, heat_map, heat_removed
-from lpsched.instance.facility_arrays import facility_arrays
 from lpsched.lp.highs import HighsSolver
-from lpsched.search.fixed_outlets import Pool, best_at, node_watts
-from lpsched.search.outlet_ascent import Ascent
-from lpsched.search.outlet_boxes import BoxSolver
-from lpsched.search.outlet_ranges import Tightening
-from lpsched.search.outlet_record import RecordedBox
-from lpsched.search.outlet_temperatures import best_outlets
-from lpsched.watch import Watch
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

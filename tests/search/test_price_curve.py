@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lpsched import pipeline
+import lpsched
+from lpsched.bag.files import read_bag
+from lpsched.bag.model import Bag, Prices, Site
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.verify import examine
 from lpsched.errors import InfeasibleError, InstanceError
-from lpsched.files.bags import read_bag
-from lpsched.instance import Bag, Prices, Site
-from lpsched.relaxation import Regime
-from lpsched.verify.bag import examine
 from tests.support import half_full, simple_bag
 
 pytestmark = pytest.mark.rotate_tests(3)
 
 # What a curve says of the relaxation: without searches, which look at some prices harder than at others.
-price_curve = partial(pipeline.price_curve, effort="fast")
-front = partial(pipeline.front, effort="fast")
-solve = partial(pipeline.solve, effort="fast")
+price_curve = partial(lpsched.price_curve, effort="fast")
+front = partial(lpsched.front, effort="fast")
+solve = partial(lpsched.solve, effort="fast")
 
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
@@ -245,7 +245,7 @@ def few_tasks() -> Bag:
 
 def test_at_its_own_price_the_curve_says_what_solve_says():
     bag = few_tasks()
-    curve, answer = pipeline.price_curve(bag), pipeline.solve(bag)
+    curve, answer = lpsched.price_curve(bag), lpsched.solve(bag)
     (piece,) = [each for each in curve.pieces if each.from_price == 5e-4]
     assert (piece.bound_at_from, piece.value_at_from) == (answer.bound, answer.value)
     assert answer.bound < solve(bag).bound * (1 - 1e-3)  # a search has made it better
@@ -255,11 +255,11 @@ def test_at_its_own_price_the_curve_says_what_solve_says():
 @pytest.mark.slow
 def test_what_a_search_proves_at_one_price_holds_at_all():
     bag = few_tasks()
-    curve, lines = pipeline.price_curve(bag, points=30), price_curve(bag, points=30)
+    curve, lines = lpsched.price_curve(bag, points=30), price_curve(bag, points=30)
     for point, line in zip(curve.points, lines.points, strict=True):
         assert point.bound <= line.bound * (1 + 1e-12) + 1e-12
         assert point.value >= line.value - 1e-12
         if point.price > 1e-4:
-            tight = pipeline.solve(bag, price=point.price)
+            tight = lpsched.solve(bag, price=point.price)
             assert tight.value <= point.bound
             assert point.value <= tight.bound

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.instance import Bag, MachineType, Prices, Site, Table, TaskType
-from lpsched.pipeline import price_curve, solve
-from lpsched.pipeline.price_stretches import price_stretches
-from lpsched.relaxation import Regime
-from lpsched.reports.price_slider import EXPLANATION
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.pricing.stretches import price_stretches
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.solve import solve
+from lpsched.model.table import Table
+from lpsched.report.html.price_slider import EXPLANATION
 
 pytestmark = pytest.mark.rotate_tests(2)
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.exact_front import feasible_region, front
+from lpsched.bag.files import read_bag
+from lpsched.bag.search.frontier import region
+from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError
-from lpsched.files.bags import read_bag
-from lpsched.instance.arrays import arrays_of
-from lpsched.pipeline import front, solve
-from lpsched.pipeline.regions import feasible_region
-from lpsched.pipeline.solvers import default_solver
-from lpsched.search.region import region
+from lpsched.lp.solvers import default_solver
 from models.region import support
 from tests.property.bags import ORDINARY, plain_bags
 from tests.support import simple_bag

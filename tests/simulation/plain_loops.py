@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from lpsched.simulation import choosing
-from lpsched.simulation.mapping import board, fastest_types, pairs, sufferage, turns
+from lpsched.online.simulate import choosing
+from lpsched.online.simulate.mapping import board, pairs, turns
+from lpsched.online.simulate.mapping import pairs as sufferage
+from lpsched.online.simulate.mapping import present as fastest_types
 
 MODULES = (board, fastest_types, pairs, sufferage, turns, choosing)
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from lpsched.instance.period import WHOLE
-from lpsched.simulation import answers, charging, dropping, machines, permuting
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.policy import Policy
-from lpsched.simulation.state import Assignment
+from lpsched.online.period import WHOLE
+from lpsched.online.simulate import filters as dropping
+from lpsched.online.simulate import filters as permuting
+from lpsched.online.simulate import machines
+from lpsched.online.simulate import machines as charging
+from lpsched.online.simulate import state as answers
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.state import Assignment, Policy
 from tests.days import decaying, simple_day
 from tests.evolve.drawn import plain
 

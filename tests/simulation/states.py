@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lpsched.simulation.state import State, System
+from lpsched.online.simulate.state import State, System
 
 
 def read_only(values, dtype=float):

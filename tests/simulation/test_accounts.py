@@ -7,10 +7,10 @@ import math
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.period import Period
-from lpsched.simulation.accounts import accounts_of
-from lpsched.simulation.engine import Fate
-from lpsched.verify.day import examine
+from lpsched.online.period import Period
+from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.machines import accounts_of
+from lpsched.online.verify.day import examine
 from tests.selection import PLAIN
 from tests.simulation.small_days import Seen, flat_day, run, run_plainly, starts
 

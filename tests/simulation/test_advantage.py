@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.simulation.draft import Draft
-from lpsched.simulation.mapping import advantage
-from lpsched.simulation.mapping.advantage import Terms
-from lpsched.simulation.mapping.present import frozen, present_of
+from lpsched.online.simulate.mapping import advantage
+from lpsched.online.simulate.mapping.advantage import Terms
+from lpsched.online.simulate.mapping.present import frozen, present_of
+from lpsched.online.simulate.state import Draft
 from tests.simulation.plain_loops import run_plainly
 from tests.simulation.states import drawn_state
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.simulation.draft import Draft
+from lpsched.online.simulate.state import Draft
 from models.policies import Event
 from tests.simulation.states import drawn_state
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, MissingExtraError, PolicyError, StalledError
-from lpsched.instance.period import Period
-from lpsched.simulation.engine import Fate
-from lpsched.simulation.state import Assignment, Assignments
-from lpsched.verify.day import examine, measure
-from lpsched.watch import Watch
+from lpsched.online.period import Period
+from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.state import Assignment, Assignments
+from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.selection import PLAIN
 from tests.simulation.small_days import Seen, first_come, flat_day, run, run_plainly, starts

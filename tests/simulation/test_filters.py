@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError, PolicyError
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.period import Period
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.simulation.engine import Fate
-from lpsched.simulation.permuting import best_order, orders_of
+from lpsched.online.arrays import day_arrays
+from lpsched.online.period import Period
+from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.filters import best_order, orders_of
+from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import decaying, simple_day
 from tests.evolve.drawn import plain
 from tests.selection import PLAIN

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lpsched import compiled
+from lpsched import jit as compiled
 from lpsched.errors import InstanceError, MissingExtraError
-from lpsched.simulation import registry
-from lpsched.simulation.draft import Draft
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.registry import forget, names, policy, register
-from lpsched.simulation.state import Assignment
+from lpsched.online import policies as registry
+from lpsched.online.policies import forget, names, policy, register
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.state import Assignment, Draft
 from tests.days import decaying, simple_day
 from tests.simulation.states import drawn_state
 

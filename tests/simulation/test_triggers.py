@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.instance.period import Period
-from lpsched.simulation import running as running_module
-from lpsched.simulation import triggers as triggers_module
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.triggers import Triggers
+from lpsched.online.period import Period
+from lpsched.online.simulate import engine as running_module
+from lpsched.online.simulate import filters as triggers_module
+from lpsched.online.simulate.filters import Triggers
+from lpsched.online.simulate.options import SimulationOptions
 from tests.simulation.small_days import Seen, first_come, flat_day, run, starts
 
 

@@ -19,13 +19,14 @@ from tempfile import TemporaryDirectory
 import distributed
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError, WorkersError
-from lpsched.files.study_lines import read_runs
-from lpsched.studies import dask_client, dask_crew
+from lpsched.studies import dask_crew
+from lpsched.studies import dask_crew as dask_client
+from lpsched.studies.crews import installed, require_same
 from lpsched.studies.dask_crew import DaskCrew, _do, _given_up
-from lpsched.studies.packages import installed, require_same
+from lpsched.studies.lines import read_runs
 from lpsched.studies.running import run_study
-from lpsched.watch import Watch
 from tests.compare.test_workers import eventually
 from tests.studies.declared import TINY, study_file
 from tests.studies.toys import make, outcomes, tasks

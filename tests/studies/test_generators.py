@@ -5,11 +5,10 @@ import pytest
 
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
+from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.generate.facility import PLATFORMS, facility_of
 from lpsched.studies.generators import GENERATORS
-from lpsched.studies.making import _LAST, make_run
+from lpsched.studies.running import _LAST, make_run
 from tests.studies.test_making import made
 from tests.studies.test_plan import faults_of, tasks_of
 

@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError, WorkersError
 from lpsched.studies import local_crew
+from lpsched.studies.crews import LOOK_SECONDS, ONE_THREAD
 from lpsched.studies.local_crew import LocalCrew
-from lpsched.studies.serial_crew import SerialCrew
-from lpsched.studies.threads import ONE_THREAD
-from lpsched.studies.work import LOOK_SECONDS
-from lpsched.watch import Watch
+from lpsched.studies.running import SerialCrew
 from tests.compare.test_workers import eventually, is_running
 from tests.studies.toys import end_at_once, make, outcomes, surroundings, tasks
 

@@ -9,20 +9,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lpsched.compare.schedules import validate
-from lpsched.files.bags import read_bag
+from lpsched.bag.compare.schedules import validate
+from lpsched.bag.exact_front import front
+from lpsched.bag.files import read_bag
+from lpsched.bag.pricing.price_curve import price_curve
+from lpsched.bag.solve import solve
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.generate.grow import grow
-from lpsched.generate.grow_options import GrowOptions
-from lpsched.generate.resampling import resampled
-from lpsched.instance.study_door import study_from
-from lpsched.pipeline.fronts import front
-from lpsched.pipeline.pricing import price_curve
-from lpsched.pipeline.solving import solve
-from lpsched.result.study_run import run_from
-from lpsched.studies.gathering import gather
-from lpsched.studies.making import make_run
-from lpsched.studies.plan import plan
+from lpsched.generate.grow import GrowOptions, grow
+from lpsched.generate.trials import resampled
+from lpsched.studies.lines import run_from
+from lpsched.studies.plan import gather, plan
+from lpsched.studies.running import make_run
+from lpsched.studies.study import study_from
 from tests.studies.declared import TINY, declared, study_file
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -142,7 +140,7 @@ def test_whatever_goes_wrong_in_a_run_is_its_reason(tmp_path, monkeypatch, error
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr("lpsched.studies.bag_methods.solve", broken)
+    monkeypatch.setattr("lpsched.studies.methods.solve", broken)
     run = made(tmp_path, methods=["lp"])[0]
     assert (run.outcome, run.reason) == (None, reason)
 
@@ -151,7 +149,7 @@ def test_a_number_that_json_cannot_say_is_a_failure(tmp_path, monkeypatch):
     endless = SimpleNamespace(
         to_dict=lambda: {"value": math.inf}, provenance=SimpleNamespace(solver="s"), timings={}
     )
-    monkeypatch.setattr("lpsched.studies.bag_methods.front", lambda _bag: endless)
+    monkeypatch.setattr("lpsched.studies.methods.front", lambda _bag: endless)
     (run,) = made(tmp_path, instances=[{"file": "bag.json"}], methods=["front"], parameters={})
     assert "Out of range float values" in run.reason
 
@@ -197,16 +195,14 @@ def test_days_and_clusters_have_policies(tmp_path):
 
 def test_a_scheduler_that_finds_nothing_valid_is_a_failure(tmp_path, monkeypatch):
     entry = SimpleNamespace(violations=(SimpleNamespace(sentence="it broke a rule"),))
-    monkeypatch.setattr(
-        "lpsched.studies.bag_methods.validate", lambda *_, **__: SimpleNamespace(entries=[entry])
-    )
+    monkeypatch.setattr("lpsched.studies.methods.validate", lambda *_, **__: SimpleNamespace(entries=[entry]))
     assert made(tmp_path, methods=["min-min"])[0].reason == "it broke a rule"
 
 
 def test_a_policy_that_fails_is_a_failure(tmp_path, monkeypatch):
     entry = SimpleNamespace(reasons=((0, "it stalled"),))
     monkeypatch.setattr(
-        "lpsched.studies.policies.simulate", lambda *_, **__: SimpleNamespace(policies=[entry])
+        "lpsched.studies.methods.simulate", lambda *_, **__: SimpleNamespace(policies=[entry])
     )
     day = {"generate": "day", "seeds": [1], "from": "bag.json", "tasks": 6, "minutes": 2}
     (run,) = made(tmp_path, instances=[day], methods=["fcfs"], parameters={"every_arrivals": 3})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.templates import TEMPLATES
+from lpsched.io.templates import TEMPLATES
 from lpsched.studies.methods import KINDS, find_method, method_names
 from lpsched.studies.plan import plan
 from lpsched.studies.running import declare

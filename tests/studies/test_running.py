@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, OutputError
-from lpsched.files.study_lines import read_runs
-from lpsched.files.study_reports import study_report
-from lpsched.instance.study_door import study_from
+from lpsched.studies.lines import read_runs
+from lpsched.studies.report import study_report
 from lpsched.studies.running import run_study
-from lpsched.watch import Watch
+from lpsched.studies.study import study_from
 from tests.studies.declared import declared, study_file
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -92,7 +92,7 @@ def test_failed_runs_are_made_again_only_if_one_says_so(tmp_path, monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patched:
-        patched.setattr("lpsched.studies.bag_methods.solve", broken)
+        patched.setattr("lpsched.studies.methods.solve", broken)
         assert run_study(path, crew=Halting(3)).failed == 3
     second = run_study(path, retry_failed=True)
     assert (second.found, second.made, second.failed) == (0, 4, 0)

@@ -8,9 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from lpsched.instance.frozen import FrozenDict
-from lpsched.studies.threads import ONE_THREAD
-from lpsched.studies.work import Task, lost_run
+from lpsched.model.fields import FrozenDict
+from lpsched.studies.crews import ONE_THREAD, Task, lost_run
 
 
 def tasks(count, instance=None, **parameters):

@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.traces.bags import bag_of
-from lpsched.traces.cell_file import cells_as_csv
-from lpsched.traces.cells import cells_of
-from lpsched.traces.concurrent import most_at_once
-from lpsched.traces.filling import connected, estimates
+from lpsched.traces.bags import bag_of, cells_as_csv, cells_of, connected, estimates
 from lpsched.traces.jobs import Jobs
+from lpsched.traces.slurm_jobs import most_at_once
 
 NAN = float("nan")
 

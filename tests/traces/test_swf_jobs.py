@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.files.swf import read_swf
-from lpsched.instance.waiting import WaitingCost
-from lpsched.traces.classes import classes
-from lpsched.traces.swf import SystemSize, bag_of_swf, clusters_of_swf, name_of
-from lpsched.traces.swf_jobs import SwfChoice, swf_jobs
+from lpsched.online.utility import WaitingCost
+from lpsched.traces.jobs import classes
+from lpsched.traces.swf import read_swf
+from lpsched.traces.swf_jobs import SwfChoice, SystemSize, bag_of_swf, clusters_of_swf, name_of, swf_jobs
 
 SMALL = Path(__file__).parent.parent / "data" / "small.swf"
 HEADLESS = "1 0 5 100 4 -1 -1 4 200 -1 1 1 1 7 0 1 -1 -1\n"

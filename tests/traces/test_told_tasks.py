@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InvalidScheduleError, OutputError
-from lpsched.files.swf import read_swf
-from lpsched.instance.cluster_door import clusters_from_dict
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.traces.swf import clusters_of_swf
-from lpsched.traces.told_tasks import export_schedule
+from lpsched.online.cluster_reading import clusters_from_dict
+from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
+from lpsched.traces.export import export_schedule
+from lpsched.traces.swf import read_swf
+from lpsched.traces.swf_jobs import clusters_of_swf
 from tests.days import decaying, simple_day
 from tests.parallel import sound_clusters, waiting_clusters
 

@@ -13,16 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lpsched.instance.facility import (
-    Air,
-    ArrivingType,
-    CracUnit,
-    Facility,
-    Mixing,
-    NodeType,
-    SparseMatrix,
-)
-from lpsched.instance.table import Table
+from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.model.table import Table
 
 INLET_MIX = Mixing("inlet_mix", SparseMatrix.of([[(0, 0.2), (1, 0.8)], [(0, 0.8), (1, 0.2)]], 2))
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.instance import bag_from_dict
-from lpsched.schedule.bag import NOTHING, MachineGroup, Run, Schedule
-from lpsched.verify.bag import examine, measure, violations
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
+from lpsched.bag.verify import examine, measure, violations
 from tests.support import SOUND, simple_bag, sound
 
 CPU = MachineGroup("cpu", 1, (Run("render", 10), Run("zip", 5)))

@@ -9,11 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.verify.cluster_runs import ClusterRuns
-from lpsched.verify.clusters import ClustersAccount, examine, measure, violations
+from lpsched.online.period import Period
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.utility import WaitingCost
+from lpsched.online.verify.clusters import ClusterRuns, ClustersAccount, examine, measure, violations
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
@@ -391,7 +390,7 @@ def test_one_account_goes_through_the_schedule_once(monkeypatch):
         passes.append(given)
         return ClusterRuns(*given)
 
-    monkeypatch.setattr("lpsched.verify.clusters.ClusterRuns", counted)
+    monkeypatch.setattr("lpsched.online.verify.clusters.ClusterRuns", counted)
     account = ClustersAccount(CLUSTERS, ClustersSchedule(VALID))
     account.details()
     account.traces([1.0])

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lpsched.formulations.naive_arrivals import naive_utility
-from lpsched.instance.day import Levels
-from lpsched.instance.day_door import day_from_dict
-from lpsched.instance.period import Period
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.day import DayAccount, details, examine, measure, traces, violations
-from lpsched.verify.day_runs import Runs
+from lpsched.online.bound.no_waiting import naive_utility
+from lpsched.online.day import Levels
+from lpsched.online.day_reading import day_from_dict
+from lpsched.online.period import Period
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.verify.day import DayAccount, Runs, details, examine, measure, traces, violations
 from tests.days import decaying, simple_day, sound_day
 from tests.property.days import days, periods, schedules_of
 
@@ -352,7 +351,7 @@ def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
         passes.append(given)
         return Runs(*given)
 
-    monkeypatch.setattr("lpsched.verify.day.Runs", counted)
+    monkeypatch.setattr("lpsched.online.verify.day.Runs", counted)
     account = DayAccount(DAY, schedule)
     assert (account.violations, account.measured) == (expected[0].violations, expected[0].measured)
     assert (account.details(), account.traces([5.0, 16.0])) == expected[1:]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lpsched.facility.model import Mixing, SparseMatrix
+from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.verify import examine, measure, violations
 from lpsched.generate.facility import generate_facility
-from lpsched.instance.facility import Mixing, SparseMatrix
-from lpsched.instance.table import Table
-from lpsched.schedule.facility import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
-from lpsched.verify.facility import examine, measure, violations
+from lpsched.model.table import Table
 from tests.verify.small_facility import SMALL, small
 
 RENDER, ZIP = CoreRun("render", 1, "P0"), CoreRun("zip", 1, "P0")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.verify import held_nodes
-from lpsched.verify.held_nodes import NOBODY, HeldNodes, Piece
+from lpsched.online.verify import clusters as held_nodes
+from lpsched.online.verify.clusters import NOBODY, HeldNodes, Piece
 
 
 def test_a_range_in_the_middle_of_another_leaves_both_its_ends():

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.instance import Bag, MachineType, Table, TaskType
-from lpsched.schedule.bag import MachineGroup, Run, Schedule
-from lpsched.verify.bag import examine
-from lpsched.verify.machines import MachineLoad, machine_loads
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.verify import MachineLoad, examine, machine_loads
+from lpsched.model.table import Table
 from tests.support import simple_bag
 
 TWO = Bag(

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from lpsched.instance.period import Period
-from lpsched.schedule.clusters import ClustersSchedule, PlacedOnNodes
-from lpsched.schedule.day import DaySchedule, PlacedTask
-from lpsched.verify.clusters import ClustersAccount
-from lpsched.verify.day import DayAccount
+from lpsched.online.period import Period
+from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
+from lpsched.online.verify.clusters import ClustersAccount
+from lpsched.online.verify.day import DayAccount
 from tests.days import decaying, simple_day
 from tests.parallel import Task, simple_clusters
 

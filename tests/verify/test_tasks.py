@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.pipeline import solve
-from lpsched.schedule.bag import MachineGroup, Run
-from lpsched.schedule.tasks import TaskRow, expand
-from lpsched.verify.bag import examine
-from lpsched.verify.tasks import gather
+from lpsched.bag.schedule import MachineGroup, Run, TaskRow, expand
+from lpsched.bag.solve import solve
+from lpsched.bag.verify import examine, gather
 from tests.support import bags, simple_bag
 
 BAG = simple_bag([[2.0, 3.0], [5.0, None]], [3, 1], [2, 1])

@@ -13,9 +13,10 @@ import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.instance.measurements import Meters
-from lpsched.measure.meters import cpufreq, rapl
-from lpsched.measure.meters.machine_facts import (
+from lpsched.measure.measurements import Meters
+from lpsched.measure.meters import machine as cpufreq
+from lpsched.measure.meters import rapl
+from lpsched.measure.meters.machine import (
     CPUINFO,
     IS_LINUX,
     PROCESSORS,
@@ -24,14 +25,13 @@ from lpsched.measure.meters.machine_facts import (
     siblings_of,
 )
 from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
-from lpsched.measure.meters.watt_command import WattCommand
-from lpsched.measure.meters.watt_stream import WattStream
+from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from lpsched.instance.bench import Bench, EnergyChoice
+    from lpsched.measure.bench import Bench, EnergyChoice
     from lpsched.measure.meters.energy import EnergyMeter
 
 TIME: Final = "monotonic clock of the system"

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from lpsched.measure.meters.energy import Troubles
-from lpsched.measure.meters.own_thread import OwnThread
+from lpsched.measure.meters.energy import OwnThread, Troubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,12 +9,14 @@ import zipfile
 import numpy as np
 import pytest
 
+from lpsched.bag.files import read_bag, write_bag
+from lpsched.bag.reading import bag_from_dict
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
-from lpsched.files import instance_files as files_of_instances
-from lpsched.files.bags import read_bag, write_bag
-from lpsched.files.instance_files import TableForm
-from lpsched.files.tables import csv_file, parquet_file
-from lpsched.instance import Table, bag_from_dict
+from lpsched.io import csv_table as csv_file
+from lpsched.io import instance_files as files_of_instances
+from lpsched.io import parquet_table as parquet_file
+from lpsched.io.instance_files import TableForm
+from lpsched.model.table import Table
 from tests.support import SOUND, sound
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lpsched.instance.day import Day
-    from lpsched.schedule.day import DaySchedule
+    from lpsched.online.day import Day
+    from lpsched.online.schedule import DaySchedule
 
 
 @dataclass(frozen=True)

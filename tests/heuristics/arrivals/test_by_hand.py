@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from lpsched.heuristics.arrivals import heuristic_for_days
-from lpsched.instance import Table
-from lpsched.instance.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.verify.day import measure
+from lpsched.model.table import Table
+from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.heuristics import heuristic_for_days
+from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.verify.day import measure
 from tests.days import decaying, simple_day
 from tests.heuristics.arrivals.plain import read
 

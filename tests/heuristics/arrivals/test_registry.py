@@ -6,16 +6,16 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from lpsched import named
+from lpsched import plugins as named
 from lpsched.errors import InstanceError
-from lpsched.heuristics.arrivals import (
+from lpsched.online.heuristics import (
+    OF_DAYS,
     forget_for_days,
     heuristic_for_days,
     names_for_days,
     register_for_days,
 )
-from lpsched.heuristics.arrivals.registry import OF_DAYS
-from lpsched.schedule.day import DaySchedule
+from lpsched.online.schedule import DaySchedule
 
 
 def mine(day, rng, *, drop_below=None):  # noqa: ARG001
@@ -51,7 +51,7 @@ def test_a_mistaken_name_is_answered_with_the_nearest():
 @pytest.fixture
 def announced(monkeypatch):
     """Let a package announce one heuristic that there is, and one that there is not."""
-    here = "lpsched.heuristics.arrivals.min_min"
+    here = "lpsched.online.heuristics"
     group = "lpsched.day_heuristics"
     points = [
         EntryPoint("theirs", f"{here}:min_min", group),

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.instance.bench import Application, Bench, EnergyChoice
-from lpsched.instance.measurements import Meters
+from lpsched.measure.bench import Application, Bench, EnergyChoice
+from lpsched.measure.measurements import Meters
 from lpsched.measure.meters.choosing import ONLY_LINUX, Machine, choose
+from lpsched.measure.meters.power import WattCommand, WattStream
 from lpsched.measure.meters.rapl import RaplMeter, Zone
-from lpsched.measure.meters.watt_command import WattCommand
-from lpsched.measure.meters.watt_stream import WattStream
 
 
 def bench(energy: EnergyChoice | None = None, **options) -> Bench:

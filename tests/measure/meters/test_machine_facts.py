@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.measure.meters.machine_facts import (
+from lpsched.measure.meters.machine import (
     allowed_processors,
     missed_level,
     physical_cores,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.meters.power_samples import PowerSamples
+from lpsched.measure.meters.power import PowerSamples
 
 
 def samples(*pairs: tuple[float, float], longest_gap_seconds: float = 5.0) -> PowerSamples:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lpsched.cancellation import Watch
 from lpsched.measure.meters.asking import Answer
 from lpsched.measure.meters.energy import idle_watts
-from lpsched.measure.meters.watt_command import WattCommand
-from lpsched.measure.meters.watt_stream import WattStream
-from lpsched.watch import Watch
+from lpsched.measure.meters.power import WattCommand, WattStream
 
 if TYPE_CHECKING:
-    from lpsched.measure.meters.sampled_meter import SampledMeter
+    from lpsched.measure.meters.power import SampledMeter
 
 HANG_SECONDS = 20.0
 
@@ -209,14 +208,14 @@ def test_a_stream_whose_first_power_comes_with_a_heading_is_taken():
 
 def test_the_answer_of_a_command_counts_for_the_middle_of_the_call(monkeypatch):
     answer = Answer("50 W", "", begin=10.0, end=14.0)
-    monkeypatch.setattr("lpsched.measure.meters.watt_command.ask", lambda *_, **__: answer)
+    monkeypatch.setattr("lpsched.measure.meters.power.ask", lambda *_, **__: answer)
     meter = command("")
     meter.probe()
     assert meter.samples.within(0.0, 99.0) == [(12.0, 50.0)]
 
 
 def test_a_stream_that_keeps_its_lines_back_is_given_up(monkeypatch):
-    monkeypatch.setattr("lpsched.measure.meters.watt_stream.FIRST_SECONDS", 0.1)
+    monkeypatch.setattr("lpsched.measure.meters.power.FIRST_SECONDS", 0.1)
     assert stream("sleep 1000").probe() == "it printed no line within 0.11 s; stdbuf -oL before it may help"
 
 

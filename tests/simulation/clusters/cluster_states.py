@@ -6,12 +6,16 @@ import math
 
 import numpy as np
 
-from lpsched.instance.cluster_arrays import ClusterArrays, cluster_arrays
-from lpsched.simulation.clusters import profile
-from lpsched.simulation.clusters.mapping import board, choosing, greedy, heaps, openings, present
-from lpsched.simulation.clusters.policies import utility_aware
-from lpsched.simulation.clusters.profile import Profile
-from lpsched.simulation.clusters.state import ClusterState
+from lpsched.online import cluster_policies as utility_aware
+from lpsched.online.arrays import ClusterArrays, cluster_arrays
+from lpsched.online.nodes import book as profile
+from lpsched.online.nodes import greedy, openings
+from lpsched.online.nodes import greedy as board
+from lpsched.online.nodes import greedy as present
+from lpsched.online.nodes import openings as choosing
+from lpsched.online.nodes import openings as heaps
+from lpsched.online.nodes.book import Profile
+from lpsched.online.nodes.state import ClusterState
 from tests.simulation.states import drawn_system, read_only
 
 MODULES = (heaps, openings, choosing, present, board, greedy, profile, utility_aware)

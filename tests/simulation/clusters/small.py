@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsched.instance.period import WHOLE
-from lpsched.simulation.clusters import Draft
-from lpsched.simulation.clusters.engine import simulate_clusters
-from lpsched.simulation.clusters.options import ClusterOptions
-from lpsched.simulation.clusters.policy import ClusterPolicy
+from lpsched.online.nodes.engine import simulate_clusters
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.period import WHOLE
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 

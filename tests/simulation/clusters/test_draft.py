@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from lpsched.instance.period import Period
-from lpsched.simulation.clusters import Draft
+from lpsched.online.nodes.state import Draft
+from lpsched.online.period import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import flat, run, times

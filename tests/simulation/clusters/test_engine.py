@@ -7,14 +7,14 @@ import re
 import numpy as np
 import pytest
 
+from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError, PolicyError, StalledError
-from lpsched.instance.period import Period
-from lpsched.instance.waiting import WaitingCost
-from lpsched.simulation.clusters import Draft, Placement, running
-from lpsched.simulation.clusters.engine import Fate
-from lpsched.simulation.clusters.policy import ClusterPolicy
-from lpsched.verify.clusters import examine
-from lpsched.watch import Progress, Watch
+from lpsched.online.nodes import engine as running
+from lpsched.online.nodes.engine import Fate
+from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
+from lpsched.online.period import Period
+from lpsched.online.utility import WaitingCost
+from lpsched.online.verify.clusters import examine
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import Seen, first_come, flat, run, starts, times

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError, PolicyError
-from lpsched.instance.cluster_arrays import cluster_arrays
-from lpsched.instance.period import Period
-from lpsched.simulation.clusters import Placement
-from lpsched.simulation.clusters.filters import (
+from lpsched.online.arrays import cluster_arrays
+from lpsched.online.nodes.filters import (
     per_resource_budget,
     per_task_budget,
     resources,
     resources_left,
     tasks_left,
 )
+from lpsched.online.nodes.state import Placement
+from lpsched.online.period import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import Seen, first_come, flat, run

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.simulation.clusters.policies.utility_aware import max_upe, max_upr, max_upt, max_util
+from lpsched.online.cluster_policies import max_upe, max_upr, max_upt, max_util
 from models.cluster_policies import OBJECTIVES, highest_first
 from tests.simulation.clusters.cluster_states import drawn_state, run_plainly
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.simulation.clusters import cluster_policy, cluster_policy_names, forget, register
+from lpsched.online.cluster_policies import cluster_policy, cluster_policy_names, forget, register
 from tests.simulation.clusters.small import first_come, flat, run
 
 FOUR = ("max-util", "max-upt", "max-upr", "max-upe")

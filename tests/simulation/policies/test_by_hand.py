@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from lpsched.instance.utility import Interval, UtilityFunction
-from lpsched.simulation.registry import policy
-from lpsched.simulation.state import State, System
+from lpsched.online.policies import policy
+from lpsched.online.simulate.state import State, System
+from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import decaying
 from tests.simulation.states import read_only
 

@@ -8,17 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.compare.policies import find_policy, planned, policy_names
 from lpsched.errors import InstanceError
-from lpsched.generate.essc import essc_day
-from lpsched.generate.essc_options import EsscOptions
-from lpsched.instance.day import ArrivingTasks
-from lpsched.instance.day_arrays import day_arrays
-from lpsched.instance.period import Period
-from lpsched.simulation.engine import simulate_day
-from lpsched.simulation.options import SimulationOptions
-from lpsched.simulation.policies.prices import prices_policy
-from lpsched.verify.day import examine, measure
+from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.online.arrays import day_arrays
+from lpsched.online.compare.day_stage import find_policy, planned, policy_names
+from lpsched.online.day import ArrivingTasks
+from lpsched.online.period import Period
+from lpsched.online.price_policy import prices_policy
+from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day
 from tests.simulation.small_days import flat_day
 

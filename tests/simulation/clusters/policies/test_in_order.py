@@ -7,11 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lpsched.instance.cluster_arrays import cluster_arrays
-from lpsched.instance.period import Period
-from lpsched.simulation.clusters import cluster_policy
-from lpsched.simulation.clusters.policies.first_states import FirstStates
-from lpsched.simulation.clusters.policies.multiple_queues import queues_of_kinds
+from lpsched.online.arrays import cluster_arrays
+from lpsched.online.cluster_policies import FirstStates, cluster_policy, queues_of_kinds
+from lpsched.online.period import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import flat, run, starts, times

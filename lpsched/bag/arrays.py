@@ -1,0 +1,254 @@
+"""Array views of a bag for the numerics, and single tasks of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lpsched.bag.model import Bag
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.model.table import Table
+
+
+# Array views of a bag for the numerics: read-only, absent pairs masked and 0.
+#
+# Shapes: T task types, M machine types, C columns (machine type and P-state).
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class BagArrays:
+    """The numbers of a bag; an absent pair has `can_run` False and 0 elsewhere."""
+
+    task_counts: Floats  # T
+    machine_counts: Floats  # M
+    idle_watts: Floats  # M
+    machine_of: Integers  # C: the machine type of each column
+    can_run: Mask  # T x C
+    seconds: Floats  # T x C
+    watts: Floats | None  # T x C
+
+
+def arrays_of(bag: Bag) -> BagArrays:
+    """Return the views; counts are exact in a double, because a bag holds at most 10^15 of anything."""
+    seconds = _cells(bag.seconds)
+    can_run = ~np.isnan(seconds)
+    return BagArrays(
+        task_counts=_fixed(np.array([task.count for task in bag.task_types], dtype=float)),
+        machine_counts=_fixed(np.array([machine.count for machine in bag.machine_types], dtype=float)),
+        idle_watts=_fixed(np.array([machine.idle_watts for machine in bag.machine_types])),
+        machine_of=_fixed(np.array([j for j, _ in bag.modes], dtype=np.int64)),
+        can_run=_fixed(can_run),
+        seconds=_fixed(np.where(can_run, seconds, 0.0)),
+        watts=None if bag.watts is None else _fixed(np.where(can_run, _cells(bag.watts), 0.0)),
+    )
+
+
+def usable_arrays(bag: Bag) -> BagArrays:
+    """Return the views without the pairs that take longer than the deadline: no whole task can use them.
+
+    Where that would leave a task type without any pair, there is no schedule; then all pairs stay.
+    """
+    arrays, deadline = arrays_of(bag), bag.site.deadline_seconds
+    if deadline is None:
+        return arrays
+    usable = arrays.can_run & (arrays.seconds <= deadline)
+    if usable.all() or not usable.any(axis=1).all():
+        return arrays
+    return replace(
+        arrays,
+        can_run=_fixed(usable),
+        seconds=_fixed(np.where(usable, arrays.seconds, 0.0)),
+        watts=None if arrays.watts is None else _fixed(np.where(usable, arrays.watts, 0.0)),
+    )
+
+
+def usable_bag(bag: Bag) -> Bag:
+    """Return the bag without its deadline, and without the pairs that take longer than that."""
+    free, usable = bag.without_deadline(), usable_arrays(bag).can_run
+    if usable.sum() == arrays_of(bag).can_run.sum():
+        return free
+    watts = None if bag.watts is None else _only(bag.watts, usable)
+    return replace(free, seconds=_only(bag.seconds, usable), watts=watts)
+
+
+def _only(table: Table, usable: Mask) -> Table:
+    return replace(table, packed=np.where(usable, _cells(table), np.nan).tobytes())
+
+
+def _cells(table: Table) -> Floats:
+    return np.frombuffer(table.packed).reshape(table.rows, table.columns)
+
+
+def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    array.flags.writeable = False
+    return array
+
+
+# A bag as items to pack on machines, in doubles: what patterns are made of, and what they are worth.
+#
+# An *item* is a task type and the number of a P-state, i K + k with K the most P-states that any machine type
+# has. A *pattern* is what one machine may run: so many of each item. For a schedule of makespan t whose
+# patterns cost `cost` in all, above what the machines cost anyway, the score is
+#
+#     (N - cost) / t                where a bag brings an income N: money per second,
+#     -(cost + t per_second)        where none does: cost and makespan, to be small.
+#
+# The first is the profit rate less its constant, the second minus a weighted sum of energy and makespan: of a
+# cost of 0 and 1 a second, minus the makespan. More is always better.
+
+SECONDS_PER_HOUR: Final = 3600
+LITTLE: Final = 1e-6
+DEAR: Final = 30.0  # times what a task costs where it is cheapest
+DEAR_SHARE: Final = 10.0  # times its share of what the whole bag is about
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What one machine of a type runs: counts of all items, and what they take.
+
+    `reach` is the limit from which a bound has to count it: sizes rounded down may let it in too early.
+    """
+
+    machine: int
+    counts: Integers
+    seconds: float
+    cost: float
+    reach: float
+    joules: float = 0.0  # above idle, where there is a power cap
+
+
+@dataclass(frozen=True)
+class Items:
+    """Seconds and costs of each item on each machine type; infinite where it cannot run."""
+
+    tasks: Integers  # n_i
+    machines: Integers  # m_j
+    task_of: Integers  # the task type of each item
+    seconds: Floats  # items x machine types
+    costs: Floats  # likewise, above idle
+    income: float | None = None  # N
+    per_second: float = 0.0
+    latest: float = np.inf  # no makespan may be longer
+    joules: Floats | None = None  # items x machine types: above idle, where there is a power cap
+    headroom: float = 0.0  # P - I: watts that the cap leaves above the idle floor
+
+    @property
+    def states(self) -> int:
+        """K: how many items a task type has."""
+        return len(self.task_of) // len(self.tasks)
+
+    @property
+    def limits(self) -> Integers:
+        """How many of each item there are at most."""
+        return self.tasks[self.task_of]
+
+    @property
+    def cheapest(self) -> Floats:
+        """What a task of each type costs where that is nearest to nothing."""
+        cheapest: Floats = np.abs(self.costs).min(axis=1).reshape(len(self.tasks), -1).min(axis=1)
+        return cheapest
+
+    def size(self, seconds: float) -> float:
+        """Return an amount of the order of what the bag brings or costs in so many seconds."""
+        about = abs(self.income or 0.0) + self.per_second * seconds
+        return max(about, float(self.tasks @ self.cheapest)) or 1.0
+
+    def dear(self, seconds: float) -> Floats:
+        """Return what a program should pay for a task that is not run: more than any that is run costs."""
+        dear: Floats = np.maximum(
+            DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum())
+        )
+        return dear
+
+    def score(self, cost: float, seconds: float) -> float:
+        """Return what a schedule is worth; one that is too late, nothing at all."""
+        if seconds > self.latest:
+            return -np.inf
+        if self.income is not None:
+            return (self.income - cost) / seconds
+        return -(cost + seconds * self.per_second)
+
+    def second_worth(self, cost: float, seconds: float) -> float:
+        """Return what being done a second sooner is worth in money, or whatever is counted."""
+        least = LITTLE * self.size(seconds) / seconds
+        if self.income is not None:
+            return max((self.income - cost) / seconds, least)
+        return max(self.per_second, least)
+
+    def tasks_in(self, counts: Integers) -> Integers:
+        """Return how many tasks of each type these counts of items are, along the last axis."""
+        by_task: Integers = counts.reshape(*counts.shape[:-1], len(self.tasks), self.states).sum(axis=-1)
+        return by_task
+
+    def pattern(self, machine: int, counts: Integers, limit: float = np.inf) -> Pattern:
+        """Return a pattern that was found for a limit."""
+        use = counts > 0
+        seconds = float(counts[use] @ self.seconds[use, machine])
+        cost = float(counts[use] @ self.costs[use, machine])
+        joules = 0.0 if self.joules is None else float(counts[use] @ self.joules[use, machine])
+        return Pattern(machine, counts, seconds, cost, min(seconds, limit), joules)
+
+    def end(self, seconds: float, joules: float) -> float:
+        """Return when a schedule of these loads and joules may end: a power cap may ask it to wait."""
+        return (
+            max(seconds, joules / self.headroom) if self.joules is not None and self.headroom > 0 else seconds
+        )
+
+    def with_cap_price(self, price: float) -> Items:
+        """Return items that cost what their joules above idle are worth under the cap as well."""
+        if self.joules is None or price <= 0:
+            return self
+        return replace(self, costs=self.costs + price * np.where(np.isfinite(self.costs), self.joules, 0.0))
+
+
+def items_of(  # noqa: PLR0913 - what an objective counts
+    bag: Bag,
+    *,
+    per_joule: float,
+    wear: bool,
+    income: float | None = None,
+    per_second: float = 0.0,
+    headroom: float | None = None,
+) -> Items:
+    """Return the items of a bag; a task costs per_joule e (a - b), and what wears off, if that counts.
+
+    `headroom` is what a power cap leaves above the idle floor, in watts; `None` without a cap.
+    """
+    arrays = usable_arrays(bag)
+    own = np.where(arrays.can_run, arrays.seconds, np.inf)
+    costs = np.where(arrays.can_run, 0.0, np.inf)
+    if arrays.watts is not None:
+        above = arrays.watts - arrays.idle_watts[arrays.machine_of]
+        costs += per_joule * arrays.seconds * above
+    if wear:
+        worn = np.array([each.wear_per_busy_hour / SECONDS_PER_HOUR for each in bag.machine_types])
+        costs += arrays.seconds * worn[arrays.machine_of]
+    types, states = len(bag.task_types), max(each.modes for each in bag.machine_types)
+    seconds_by_item = np.full((types, states, len(bag.machine_types)), np.inf)
+    costs_by_item = seconds_by_item.copy()
+    above_by_item = np.zeros_like(seconds_by_item)
+    for column, (j, k) in enumerate(bag.modes):
+        seconds_by_item[:, k, j], costs_by_item[:, k, j] = own[:, column], costs[:, column]
+        if arrays.watts is not None:
+            above_by_item[:, k, j] = arrays.seconds[:, column] * (
+                arrays.watts[:, column] - arrays.idle_watts[j]
+            )
+    return Items(
+        tasks=arrays.task_counts.astype(np.int64),
+        machines=arrays.machine_counts.astype(np.int64),
+        task_of=np.repeat(np.arange(types), states),
+        seconds=seconds_by_item.reshape(types * states, -1),
+        costs=costs_by_item.reshape(types * states, -1),
+        income=income,
+        per_second=per_second,
+        latest=bag.site.deadline_seconds or np.inf,
+        joules=None if headroom is None else above_by_item.reshape(types * states, -1),
+        headroom=headroom or 0.0,
+    )

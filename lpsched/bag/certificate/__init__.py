@@ -1,0 +1,1 @@
+"""Certificates of bags: bounds derived again in exact arithmetic from prices alone. No solver, no NumPy."""

@@ -1,0 +1,385 @@
+"""From a question to a certificate; and to a file for other solvers."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lpsched.bag import front, profit
+from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.bag.certificate.claim import Certificate, check
+from lpsched.bag.certificate.patterns import (
+    MOST_CELLS,
+    MOST_STEPS,
+    Interval,
+    IntervalProver,
+    LeastMakespan,
+    Line,
+    TooManyStepsError,
+)
+from lpsched.bag.proving import prove, screen_of
+from lpsched.bag.questions import Makespan, ask
+from lpsched.bag.relaxation import least_makespan, scales_of
+from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
+from lpsched.cancellation import Watch
+from lpsched.errors import NotFoundError, SolverError
+from lpsched.lp.pulp import model_text
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.fixed_point import rounded_down, rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpsched.bag.certificate.bounds import Multipliers, Number
+    from lpsched.bag.model import Bag
+    from lpsched.bag.proving import Proved
+    from lpsched.bag.questions import Question
+    from lpsched.bag.search.makespan_intervals import Leaf
+    from lpsched.lp.program import LinearProgram, Solver
+
+
+# A certificate for a bag: the bound of a solve, and the prices that prove it, for anybody to check.
+#
+# Where the multipliers of the linear program do not prove the bound, the leaves of the search over intervals
+# of the makespan do (`bag/search/makespan_intervals.py`). There are many, each proved on its own; a
+# certificate needs few. They are chosen from the longest makespan down: of all prices at hand, those are
+# taken that prove the bound for the longest interval that ends where the one before begins. The prices of a
+# leaf prove it at least for that leaf, so the choice comes to an end; more often they reach over several
+# leaves.
+#
+# What is written is what the checker proves (`bag/certificate/patterns.py`). Its knapsacks are finer than
+# those of the search, so this is no less than the bound of the search; if it should be, the certificate
+# claims less.
+
+CELLS: Final = (MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
+NEAREST: Final = 6  # leaves below a makespan whose patterns are tried for it
+FURTHER: Final = 40  # leaves below and above whose plain proofs are tried for it
+ROUNDED_UP: Final = Fraction(1, 1 << 20)  # of a unit: from there the whole unit is proved
+
+
+def certify(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    effort: str = "auto",
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    seed: int = 0,
+    solver: Solver | None = None,
+) -> Certificate:
+    """Find a bound that no schedule can pass, and the prices that prove it; options as in `solve`.
+
+    Raises
+    ------
+    ValueError, InstanceError, InfeasibleError, NotFoundError, SolverError
+        As `solve` does.
+    """
+    solver = solver if solver is not None else default_solver()
+    watch, tried = watch or Watch(time_limit), effort_named(effort)
+    question = ask(
+        bag,
+        solver=solver,
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    try:
+        best = find(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
+    except NotFoundError:  # a bound needs no schedule
+        return certificate_of(question, prove(question, solver, watch=watch), ())
+    leaves = [] if best.search is None else best.search.all_leaves()
+    return certificate_of(question, best.proved, leaves, best.bound, solver)
+
+
+def certificate_of(
+    question: Question,
+    proved: Proved,
+    leaves: Sequence[Leaf],
+    bound: float | None = None,
+    solver: Solver | None = None,
+) -> Certificate:
+    """Return the certificate of a bound: that of `proved`, if not given, else one that leaves prove.
+
+    The leaves lie end to end, from a makespan that no schedule undercuts up to the deadline, or without end.
+    If the checker does not prove the bound from them, the certificate claims what it does prove.
+    """
+    bag, asked = question.given, question.objective
+    names = [machine.name for machine in bag.machine_types]
+    plain = Certificate(
+        instance_name=bag.name,
+        instance_hash=bag.content_hash,
+        objective=asked.name,
+        unit=asked.unit(bag),
+        bound=Fraction(proved.bound if bound is None else bound),
+        terms=question.terms,
+        machine_prices=_named(names, proved.prices.machines),
+        cap_price=Fraction(proved.prices.cap),
+    )
+    by_prices = asked.prove(Prover(question.bag, screen_of(question.bag)), proved.prices)
+    if not _is_tighter(plain, Fraction(by_prices)):
+        return plain
+    longest = replace(plain, least_makespan=_longest(question.bag))
+    by_whole = check(bag, longest)
+    if by_whole.accepted:
+        return longest
+    packed = _with_intervals(question, plain, proved, leaves, solver or default_solver()) if leaves else None
+    found = [replace(plain, bound=Fraction(by_prices))] + ([] if packed is None else [packed])
+    if by_whole.proved is not None:
+        stays_true = rounded_up if asked.maximise else rounded_down
+        found.append(replace(longest, bound=Fraction(stays_true(by_whole.proved))))
+    return (min if asked.maximise else max)(found, key=lambda made: made.bound)
+
+
+def _is_tighter(certificate: Certificate, proved: Fraction) -> bool:
+    profit = certificate.objective == "profit"
+    return certificate.bound < proved if profit else certificate.bound > proved
+
+
+def _with_intervals(
+    question: Question, plain: Certificate, proved: Proved, leaves: Sequence[Leaf], solver: Solver
+) -> Certificate | None:
+    """Return the certificate with intervals; `None` if they prove no more than the multipliers."""
+    bag, leaves = question.bag, sorted(leaves, key=lambda leaf: leaf.start)
+    least = _least(bag, leaves[0].start, solver)
+    choice = _Choice(IntervalProver(bag, plain.objective), proved.prices, leaves, plain.bound)
+    intervals = choice.intervals(least.seconds)
+    if intervals is None:
+        return None
+    made = replace(plain, least_makespan=least, intervals=intervals)
+    first = replace(intervals[0], start=Fraction(0))
+    from_0 = replace(plain, intervals=(first, *intervals[1:]))
+    if check(question.given, from_0).accepted:  # the least makespan is not needed
+        return from_0
+    verdict = check(question.given, made)
+    if verdict.accepted or verdict.proved is None:
+        return made if verdict.accepted else None
+    stays_true = rounded_up if question.objective.maximise else rounded_down
+    return replace(made, bound=Fraction(stays_true(verdict.proved)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prices:
+    """Prices of an interval; of tasks too where it is to be proved by patterns."""
+
+    machines: FrozenDict[str, Fraction]
+    cap: Fraction
+    tasks: FrozenDict[str, Fraction] | None = None
+
+    def over(self, start: Fraction, end: Fraction | None, cells: int = 0) -> Interval:
+        return Interval(start, end, self.tasks, self.machines, self.cap, cells)
+
+
+class _Choice:
+    """Chooses few intervals that prove a bound."""
+
+    def __init__(
+        self, prover: IntervalProver, multipliers: Multipliers, leaves: Sequence[Leaf], bound: Fraction
+    ) -> None:
+        self.prover, self.leaves = prover, leaves
+        self.score = _score_of(prover, bound)
+        machines = [machine.name for machine in prover.bag.machine_types]
+        tasks = [task.name for task in prover.bag.task_types]
+        self.whole = _Prices(_named(machines, multipliers.machines), Fraction(multipliers.cap))
+        self.plain: list[_Prices] = []
+        self.packed: list[_Prices | None] = []
+        for leaf in leaves:
+            prices, cap = leaf.proof.prices, Fraction(getattr(leaf.proof.prices, "cap", 0.0))
+            self.plain.append(_Prices(_named(machines, prices.machines.tolist()), cap))
+            by_patterns = replace(self.plain[-1], tasks=_named(tasks, prices.tasks.tolist()))
+            self.packed.append(by_patterns if leaf.proof.cells else None)
+        self.steps = MOST_STEPS // (4 + sum(each is not None for each in self.packed))
+
+    def intervals(self, low: Fraction) -> tuple[Interval, ...] | None:
+        """Return intervals from `low` on, by rising makespan; of a weaker bound, where the bound has none."""
+        for _ in range(len(self.leaves) + 1):
+            chosen: list[Interval] = []
+            end = self.prover.known.deadline
+            while not chosen or chosen[-1].start > low:
+                best = min(self._candidates(end, low), key=lambda each: each.start, default=None)
+                if best is None:
+                    break
+                chosen.append(best)
+                end = best.start
+            else:
+                return tuple(reversed(chosen))
+            weaker = self._weaker(end, low)
+            if weaker is None:
+                return None
+            self.score = weaker
+        return None
+
+    def _candidates(self, end: Fraction | None, low: Fraction) -> Iterator[Interval]:
+        """Yield intervals that end there and prove the bound, with the earliest start each."""
+        for prices, cells, line in self._lines(end):
+            start = self._earliest(line, low, end)
+            if start is not None:
+                yield prices.over(start, end, cells)
+
+    def _lines(self, end: Fraction | None) -> Iterator[tuple[_Prices, int, Line | None]]:
+        """Yield prices at hand, and what they say of all makespans up to an end."""
+        last = len(self.leaves) - 1
+        at = last if end is None else next((k for k, leaf in enumerate(self.leaves) if leaf.end >= end), last)
+        tried: list[_Prices] = []
+        for prices in (self.whole, *self.plain[max(0, at - FURTHER) : at + FURTHER + 1]):
+            if prices not in tried:
+                tried.append(prices)
+                yield prices, 0, self.prover.line(prices.over(Fraction(0), end), end)
+        for by_patterns in self.packed[max(0, at - NEAREST) : at + 2]:
+            if by_patterns is not None and end is not None:
+                yield from self._packed(by_patterns, end)
+
+    def _packed(self, prices: _Prices, end: Fraction) -> Iterator[tuple[_Prices, int, Line | None]]:
+        for cells in CELLS:
+            self.prover.steps_left = self.steps
+            with suppress(TooManyStepsError):
+                yield prices, cells, self.prover.line(prices.over(Fraction(0), end, cells), end)
+                return
+
+    def _earliest(self, line: Line | None, low: Fraction, end: Fraction | None) -> Fraction | None:
+        """Return from where on the bound is proved; `None` if it is nowhere."""
+        if line is None or self._holds(line, low, end):
+            return low
+        wanted = self._wanted(line)
+        starts = [self._below(end, low)] if wanted is None else [self._double(wanted), self._below(end, low)]
+        fitting = [each for each in starts if each > low and (end is None or each < end)]
+        return min((each for each in fitting if self._holds(line, each, end)), default=None)
+
+    def _wanted(self, line: Line) -> Fraction | None:
+        """Return from where on a line is good enough, if it gets better with the makespan."""
+        prover = self.prover
+        if prover.objective == "makespan":
+            return -self.score
+        if prover.objective == "energy":
+            slope = line.b - prover.per_second
+            return (self.score + line.a) / slope if slope < 0 else None
+        left = prover.income - line.a
+        return left / (self.score - line.b) if left > 0 and self.score > line.b else None
+
+    def _below(self, end: Fraction | None, low: Fraction) -> Fraction:
+        """Return where the leaf that is cut by an end begins."""
+        starts = [leaf.start for leaf in self.leaves if end is None or leaf.start < end]
+        return max(low, Fraction(max(starts))) if starts else low
+
+    def _double(self, seconds: Fraction) -> Fraction:
+        """Return a double after which schedules end no sooner than after so many seconds.
+
+        Where they end after whole units, that is the first one after the last unit before.
+        """
+        unit = self.prover.unit
+        if unit is not None:
+            units = math.ceil(seconds / unit)
+            after = Fraction(math.nextafter(rounded_up((units - 1) * unit), math.inf))
+            if after <= units * unit:
+                return after
+        return Fraction(rounded_up(seconds))
+
+    def _holds(self, line: Line, start: Fraction, end: Fraction | None) -> bool:
+        score = self.prover.score(line, start, end)
+        return score is None or score <= self.score
+
+    def _weaker(self, end: Fraction | None, low: Fraction) -> Fraction | None:
+        """Return the best score that can be proved for the leaf below an end; `None` if there is none."""
+        start = self._below(end, low)
+        scores = [self.prover.score(line, start, end) for _, _, line in self._lines(end) if line is not None]
+        known = [score for score in scores if score is not None and score > self.score]
+        return min(known, default=None)
+
+
+def _score_of(prover: IntervalProver, bound: Fraction) -> Fraction:
+    """Return the score to prove; of energy, just enough to be rounded up to the bound."""
+    if prover.objective == "profit":
+        return bound / SECONDS_PER_HOUR + prover.known.standing()
+    step = prover.joules
+    return -bound if step is None else -(math.ceil(bound / step) - 1 + ROUNDED_UP) * step
+
+
+def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
+    """Return a proof that no schedule is shorter than `low`, or than a little less."""
+    longest = _longest(bag)
+    if longest.seconds >= low:
+        return replace(longest, seconds=Fraction(low))
+    with suppress(SolverError):
+        free = bag.without_deadline()
+        prices = Makespan().relax(free, solver).multipliers
+        seconds = min(low, rounded_down(Prover(free).makespan(prices)))
+        if seconds > longest.seconds:
+            names = [machine.name for machine in bag.machine_types]
+            return LeastMakespan(
+                Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap)
+            )
+    return longest
+
+
+def _longest(bag: Bag) -> LeastMakespan:
+    """Return the makespan that some task types need, however they run."""
+    seconds, types = least_makespan(bag)
+    return LeastMakespan(seconds, tuple(bag.task_types[i].name for i in types))
+
+
+def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, Fraction]:
+    return FrozenDict(zip(names, (Fraction(each) for each in numbers), strict=True))
+
+
+# The linear program behind a question, for other solvers: its optimum is the objective in its own unit.
+#
+# Minimised, as the program is: the optimum of a profit program is the negative of the money per hour.
+
+KINDS: Final = ("lp", "mps")
+
+
+def export(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    kind: str,
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+) -> str:
+    """Return the linear program as the text of an `lp` or `mps` file; options as in `solve`.
+
+    Raises
+    ------
+    ValueError
+        If the kind or the objective is not known.
+    InstanceError
+        If an option is not sound, or the bag lacks what the objective needs.
+    MissingExtraError
+        If PuLP is not installed.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}, needs one of {', '.join(KINDS)}")
+    question = ask(
+        bag,
+        solver=default_solver(),
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    return model_text(_program(question.bag, question.objective.name), kind)
+
+
+def _program(bag: Bag, objective: str) -> LinearProgram:
+    scales = scales_of(bag)
+    if objective == "profit":
+        money = profit.money_of(scales)
+        program = profit.compile_lp(scales, money)
+        hourly = profit.SECONDS_PER_HOUR * money.unit / scales.seconds
+        return replace(program, costs=program.costs * hourly, offset=profit.SECONDS_PER_HOUR * money.standing)
+    weights = front.MAKESPAN if objective == "makespan" else front.ENERGY
+    program = front.compile_lp(scales, weights)
+    return replace(program, name=objective, costs=program.costs * front.unit_of(scales, weights))

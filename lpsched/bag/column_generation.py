@@ -1,0 +1,461 @@
+"""Bags with many pairs: columns are generated while prices find better ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from lpsched.bag import front, profit
+from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
+from lpsched.cancellation import Watch
+from lpsched.lp.columns import ColumnGeneration, Priced
+from lpsched.lp.master import Columns, with_columns
+from lpsched.lp.program import LinearProgram, LpStatus, array_module
+from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.bag.model import Bag
+    from lpsched.bag.relaxation import Scales
+    from lpsched.lp.columns import Generated
+    from lpsched.lp.program import Solver
+    from lpsched.model.arrays import Floats, Integers
+
+
+# Huge bags: every task type chooses its columns, and only prices tie the choices together.
+#
+# The program of `front.py` in the pure numbers of `relaxation.py`, for any costs c and any price L of T
+# seconds:
+#
+#     min   sum c_ic y_ic + L s
+#     s.t.  sum_c y_ic         =  1          for each task type i      (demand)
+#           sum l_ic y_ic      <= s          for each machine type j   (capacity)
+#           sum delta_ic y_ic  <= sigma s                              (cap)
+#           y >= 0,  0 <= s <= last
+#
+# c and L come from weights of energy and makespan, or from money: then c is what the tasks cost, and the L at
+# which the optimum is what the bag brings is its best rate (Dinkelbach). Prices p of capacity and q of the
+# cap with sum p + sigma q = L prove sum_i min_c (c_ic + p l_ic + q delta_ic). One price for each machine
+# type, however many task types there are: `lp/soft_prices.py` finds good ones, `lp/columns.py` finishes on
+# the few pairs that are nearly cheapest there. Both see the T x C pairs in passes over blocks of rows, so
+# memory stays bounded; the passes are written against the array interface that NumPy and CuPy share.
+
+NAME: Final = "choices"
+CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds
+ON_DEVICE: Final = 1 << 27  # the same on a GPU
+SMALLEST: Final = 1e-6  # of the mean: no block counts as smaller than that
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs, and the rows that tie them together; on the CPU in doubles, on a GPU in single precision.
+
+    Attributes
+    ----------
+    xp
+        The module of the arrays: numpy or cupy.
+    costs
+        c, infinite where a pair cannot run; `None` where all can and none costs anything.
+    firsts
+        The first column of each machine type; the columns of one are neighbours.
+    """
+
+    xp: Any
+    loads: Any
+    costs: Any | None
+    cap: Any | None  # delta
+    headroom: float  # sigma
+    firsts: Integers
+    cells: int = CACHED
+
+    @property
+    def size(self) -> int:
+        """How many task types there are."""
+        return int(self.loads.shape[0])
+
+    @property
+    def supply(self) -> Floats:
+        """What one T of time supplies: 1 of each machine type, sigma of the cap."""
+        ones = np.ones(len(self.firsts))
+        return ones if self.cap is None else np.append(ones, self.headroom)
+
+    def single(self, xp: Any = np) -> Pairs:  # noqa: ANN401 - numpy or cupy
+        """Return the same pairs in single precision, on the device of that module: enough for soft prices."""
+        loads, costs, cap = (
+            None if array is None else xp.asarray(array, dtype=np.float32)
+            for array in (self.loads, self.costs, self.cap)
+        )
+        return Pairs(xp, loads, costs, cap, self.headroom, self.firsts, CACHED if xp is np else ON_DEVICE)
+
+    def sample(self, number: int) -> Pairs:
+        """Return every so-manieth task type, heavier by as much."""
+        step = max(1, self.size // number)
+        share = self.size / len(range(0, self.size, step))
+        return Pairs(
+            self.xp,
+            self.loads[::step] * share,
+            None if self.costs is None else self.costs[::step] * share,
+            None if self.cap is None else self.cap[::step] * share,
+            self.headroom,
+            self.firsts,
+            self.cells,
+        )
+
+    def sizes(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
+        """Return how large the terms of each task type's cheapest pair are."""
+        xp = self.xp
+        sizes = xp.empty(self.size, dtype=self.loads.dtype)
+        for rows, totals in self._totals(prices):
+            best = totals.argmin(axis=1)[:, np.newaxis]
+            parts = xp.take_along_axis(self.loads[rows], best, axis=1) * self._each(prices)[best]
+            if self.costs is not None:
+                parts = parts + abs(xp.take_along_axis(self.costs[rows], best, axis=1))
+            if self.cap is not None:
+                parts = parts + abs(xp.take_along_axis(self.cap[rows], best, axis=1)) * prices[-1]
+            sizes[rows] = parts[:, 0]
+        return xp.maximum(sizes, SMALLEST * float(sizes.mean()) or 1.0)
+
+    def cheapest(self, prices: Floats) -> tuple[Floats, Integers]:
+        """Return for each task type the least total, and the column that has it."""
+        least, columns = np.empty(self.size), np.empty(self.size, dtype=np.int64)
+        for rows, totals in self._totals(prices):
+            best = totals.argmin(axis=1)
+            columns[rows] = self._home(best)
+            least[rows] = self._home(self.xp.take_along_axis(totals, best[:, np.newaxis], axis=1)[:, 0])
+        return least, columns
+
+    def near(self, prices: Floats, number: int) -> tuple[Integers, Integers]:
+        """Return the pairs that are cheapest for their task type, and the `number` nearest to that."""
+        sizes = self.sizes(prices)
+        far = self._far(prices, sizes, number)
+        rows, columns = [], []
+        for part, totals in self._totals(prices):
+            limit = (totals.min(axis=1) + far * sizes[part])[:, np.newaxis]
+            row, column = self.xp.nonzero(totals <= limit)
+            rows.append(self._home(row) + part.start)
+            columns.append(self._home(column))
+        return np.concatenate(rows), np.concatenate(columns)
+
+    def _far(self, prices: Floats, sizes: Any, number: int) -> float:  # noqa: ANN401 - an array of either module
+        """Return how far from the cheapest, relative to its size, some `number` further pairs are."""
+        nearest = []
+        for rows, totals in self._totals(prices):
+            least = totals.min(axis=1)[:, np.newaxis]
+            away = ((totals - least) / sizes[rows][:, np.newaxis]).ravel()
+            last = min(number + len(least), away.size - 1)
+            nearest.append(self._home(self.xp.partition(away, last)[: last + 1]))
+        ranked = np.sort(np.concatenate(nearest))
+        return float(ranked[min(self.size + number, len(ranked) - 1)])
+
+    def soften(self, prices: Floats, temperatures: Any) -> Soft:  # noqa: ANN401 - an array of either module
+        """Return the soft sum of minima, what the soft choices use, and how that changes with prices.
+
+        With y the soft choices of a task type, its part of the curvature is (sum_c y a a' - u u') / tau,
+        where u = sum_c y a is what it uses. The first term is diagonal, but for the cap.
+        """
+        xp, width, machines = self.xp, len(self.supply), len(self.firsts)
+        value, slope, curvature = 0.0, xp.zeros(width), xp.zeros((width, width))
+        own, across, drawn_own = xp.zeros(machines), xp.zeros(machines), 0.0
+        for rows, totals in self._totals(prices):
+            loads, cap = self.loads[rows], None if self.cap is None else self.cap[rows]
+            colder = 1.0 / temperatures[rows]
+            least = totals.min(axis=1)
+            chosen = xp.exp((least[:, np.newaxis] - totals) * colder[:, np.newaxis])
+            weight = chosen.sum(axis=1)
+            value += float((least - xp.log(weight) / colder).sum(dtype=float))
+            chosen *= (1.0 / weight)[:, np.newaxis]
+            drawn = None if cap is None else chosen * cap
+            chosen *= loads
+            uses = self._by_machine(chosen)
+            if drawn is not None:
+                across += self._by_machine(colder @ (drawn * loads))
+                drawn_own += float(colder @ (drawn * cap).sum(axis=1))
+                uses = xp.concatenate((uses, drawn.sum(axis=1)[:, np.newaxis]), axis=1)
+            own += self._by_machine(colder @ (chosen * loads))
+            slope += uses.sum(axis=0, dtype=float)
+            uses = uses * xp.sqrt(colder)[:, np.newaxis]
+            curvature -= uses.T @ uses
+        diagonal = xp.arange(machines)
+        curvature[diagonal, diagonal] += own
+        if self.cap is not None:
+            curvature[-1, :-1] += across
+            curvature[:-1, -1] += across
+            curvature[-1, -1] += drawn_own
+        return Soft(value, self._home(slope), self._home(curvature))
+
+    def shares(self, prices: Floats, temperature: float) -> Floats:
+        """Return the soft choices themselves: nearly feasible shares, on the CPU."""
+        local = temperature * self.sizes(prices)
+        shares = np.empty(self.loads.shape)
+        for rows, totals in self._totals(prices):
+            least = totals.min(axis=1)[:, np.newaxis]
+            chosen = self.xp.exp((least - totals) / local[rows][:, np.newaxis])
+            shares[rows] = self._home(chosen / chosen.sum(axis=1)[:, np.newaxis])
+        return shares
+
+    def _totals(self, prices: Floats) -> Iterator[tuple[slice, Any]]:
+        """Yield block after block of rows, and what their pairs cost at these prices."""
+        each = self._each(prices)
+        height = max(1, self.cells // self.loads.shape[1])
+        for start in range(0, self.size, height):
+            rows = slice(start, min(self.size, start + height))
+            totals = self.loads[rows] * each
+            if self.costs is not None:
+                totals += self.costs[rows]
+            if self.cap is not None:
+                totals += self.cap[rows] * self.loads.dtype.type(prices[-1])
+            yield rows, totals
+
+    def _each(self, prices: Floats) -> Any:  # noqa: ANN401 - an array of either module
+        lengths = np.diff(np.append(self.firsts, self.loads.shape[1]))
+        each = np.repeat(prices[: len(self.firsts)], lengths)
+        return self.xp.asarray(each, dtype=self.loads.dtype)
+
+    def _by_machine(self, columns: Any) -> Any:  # noqa: ANN401 - an array of either module
+        """Return sums over the columns of each machine type, along the last axis."""
+        if len(self.firsts) == self.loads.shape[1]:
+            return columns
+        return self.xp.add.reduceat(columns, self.xp.asarray(self.firsts), axis=-1)
+
+    def _home(self, array: Any) -> Any:  # noqa: ANN401 - an array of either module
+        return array if self.xp is np else self.xp.asnumpy(array)
+
+
+@dataclass(slots=True)
+class ChoiceOracle:
+    """Prices all pairs in one pass; a column is one pair, its label the number i C + c."""
+
+    pairs: Pairs
+    budget: float  # L
+
+    def price(self, multipliers: Floats) -> Priced[int]:
+        """Return the cheapest pair of every task type, and what the prices prove."""
+        prices = self.within_budget(multipliers)
+        least, columns = self.pairs.cheapest(prices)
+        rows = np.arange(self.pairs.size)
+        return Priced(self.columns(rows, columns), self.labels(rows, columns), float(least.sum()))
+
+    def within_budget(self, multipliers: Floats) -> Floats:
+        """Return the prices of capacity and cap, scaled to what T seconds may cost."""
+        prices = np.maximum(-multipliers[self.pairs.size :], 0.0)
+        paid = float(self.pairs.supply @ prices)
+        scaled: Floats = prices * (self.budget / paid) if paid > 0 else prices
+        return scaled
+
+    def labels(self, rows: Integers, columns: Integers) -> list[int]:
+        """Return what these pairs are called."""
+        named: list[int] = (rows * self.pairs.loads.shape[1] + columns).tolist()
+        return named
+
+    def columns(self, rows: Integers, columns: Integers) -> Columns:
+        """Return these pairs as columns of the master."""
+        pairs = self.pairs
+        machine = np.searchsorted(pairs.firsts, columns, side="right") - 1
+        loads = pairs.loads[rows, columns]
+        costs = np.zeros(len(rows)) if pairs.costs is None else pairs.costs[rows, columns]
+        cells = [(rows, np.ones(len(rows))), (pairs.size + machine, loads)]
+        if pairs.cap is not None:
+            cells.append((np.full(len(rows), pairs.size + len(pairs.firsts)), pairs.cap[rows, columns]))
+        return Columns(
+            costs=costs,
+            upper=np.full(len(rows), 2.0),
+            starts=(len(cells) * np.arange(len(rows) + 1)).astype(np.int32),
+            rows=np.stack([row for row, _ in cells], axis=1).ravel().astype(np.int32),
+            values=np.stack([value for _, value in cells], axis=1).ravel(),
+        )
+
+    def master(self, last: float) -> LinearProgram:
+        """Return the program with s alone; `last` is the largest s that can be of use."""
+        pairs, width = self.pairs, len(self.pairs.supply)
+        demands = tuple(f"demand[{i}]" for i in range(pairs.size))
+        capacities = tuple(f"capacity[{j}]" for j in range(len(pairs.firsts)))
+        starts = np.concatenate((np.zeros(pairs.size, dtype=int), np.arange(width + 1)))
+        return LinearProgram(
+            name=NAME,
+            costs=np.array([self.budget]),
+            offset=0.0,
+            upper=np.array([last]),
+            row_names=(*demands, *capacities, *(("cap",) if pairs.cap is not None else ())),
+            row_lower=np.append(np.ones(pairs.size), np.full(width, -np.inf)),
+            row_upper=np.append(np.ones(pairs.size), np.zeros(width)),
+            starts=starts.astype(np.int32),
+            columns=np.zeros(width, dtype=np.int32),
+            values=-pairs.supply,
+            blocks={"s": np.zeros(1, dtype=np.int32)},
+        )
+
+
+# Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
+#
+# `bag/column_generation.py` is the program, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The
+# answer is that of the whole program, to the same accuracy, after some twenty passes over all pairs.
+#
+# For profit, the program has the tasks' costs and a price L of T seconds; its optimum G(L) rises with L, with
+# slope t, and the rate at which G(L) is what the bag brings is the best: L + (N - G(L)) / t is a better L,
+# and only the cost of one variable changes from one L to the next.
+
+MANY: Final = 30_000  # pairs: from here on, prices and columns are faster than the whole program
+FEW_PRICES: Final = 2  # task types for each machine type, at least: with fewer, prices are not the short way
+MOST_EXACT: Final = 50_000_000  # pairs: beyond, soft prices are the answer, to some 1e-4
+FURTHER: Final = 20  # columns in the first master, for each price, beyond the cheapest of each task type
+GAP: Final = 1e-10
+MOST_RATES: Final = 30
+LAST: Final = 4.0  # times the makespan of the soft choices: no better way is slower
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A relaxation, and whether it was solved to the end."""
+
+    relaxation: Relaxation
+    optimal: bool
+
+
+def is_huge(bag: Bag) -> bool:
+    """Tell whether prices and columns are the faster way."""
+    types, columns = len(bag.task_types), len(bag.modes)
+    few = types >= FEW_PRICES * len(bag.machine_types)
+    return types * columns >= MANY and few and bag.site.deadline_seconds is None
+
+
+def least_by_columns(
+    bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
+) -> Chosen | None:
+    """Return the least weighted sum of energy and makespan; `None` where a second costs nothing.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    scales = front.scales_for(bag, weights, whole=whole)
+    costs, budget = front.costs_of(scales, weights)
+    if budget <= 0 or _has_no_headroom(scales):
+        return None
+    choice = _Choice(
+        scales, costs if weights.joules else None, front.unit_of(scales, weights), solver, watch or Watch()
+    )
+    return choice.answer(budget)
+
+
+def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Chosen | None:
+    """Return the best profit rate; `None` where the bag brings no more than its tasks cost.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    scales = scales_of(bag)
+    money = profit.money_of(scales)
+    cheapest = scales.to_least(money.costs)
+    left = (money.income - float((profit.costs_of(money) * cheapest).sum()) * money.unit) / money.unit
+    if left <= 0 or _has_no_headroom(scales):
+        return None
+    budget = left * scales.seconds / scales.makespan_of(cheapest)  # some rate that can be had
+    choice = _Choice(scales, profit.costs_of(money), money.unit, solver, watch or Watch())
+    chosen = choice.answer(budget, target=money.income / money.unit)
+    relaxation = chosen.relaxation
+    rate = float(scales.arrays.machine_counts @ relaxation.machine_prices) - money.standing
+    if scales.cap is not None:
+        rate += scales.cap.headroom_watts * relaxation.cap_price
+    return replace(chosen, relaxation=replace(relaxation, bound=rate))
+
+
+def pairs_of(scales: Scales, costs: Floats | None) -> Pairs:
+    """Return all pairs of a bag, with these costs of whole task types."""
+    arrays, cap = scales.arrays, scales.cap
+    if not arrays.can_run.all():
+        free = np.zeros_like(scales.loads) if costs is None else np.minimum(costs, DEAREST)
+        costs = np.where(arrays.can_run, free, np.inf)
+    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
+    if cap is None:
+        return Pairs(np, scales.loads, costs, None, 0.0, firsts)
+    return Pairs(np, scales.loads, costs, cap.loads, cap.headroom, firsts)
+
+
+def _has_no_headroom(scales: Scales) -> bool:
+    return scales.cap is not None and scales.cap.headroom <= 0
+
+
+@dataclass(slots=True)
+class _Choice:
+    """One program, from soft prices to the answer."""
+
+    scales: Scales
+    costs: Floats | None
+    unit: float
+    solver: Solver
+    watch: Watch
+
+    def answer(self, budget: float, target: float | None = None) -> Chosen:
+        pairs = pairs_of(self.scales, self.costs)
+        too_many = pairs.loads.size > MOST_EXACT
+        cooling = CLOSE if too_many else NEAR
+        single = pairs.single(array_module(self.solver.device))
+        soft = climb(single, cooling, budget=budget, target=target, watch=self.watch)
+        shares = single.shares(soft.prices, cooling.temperatures[-1])
+        makespan = self.scales.makespan_of(shares) / self.scales.seconds
+        if too_many or self.watch.is_over():
+            return self._read(pairs, soft.prices, shares, optimal=not self.watch.is_over())
+        oracle = ChoiceOracle(pairs, soft.budget)
+        rows, columns = pairs.near(soft.prices, FURTHER * len(soft.prices))
+        program = with_columns(oracle.master(LAST * makespan), oracle.columns(rows, columns))
+        engine = ColumnGeneration(self.solver, program, oracle, [-1, *oracle.labels(rows, columns)])
+        centre = np.append(np.zeros(pairs.size), -soft.prices)
+        found = self._settle(engine, oracle, centre, target)
+        prices = oracle.within_budget(found.multipliers)
+        if target is not None:
+            prices = self._paid(pairs, prices, target)
+        if found.solution.status is LpStatus.OPTIMAL:
+            shares = self._shares(found)
+        return self._read(pairs, prices, shares, optimal=found.status is LpStatus.OPTIMAL)
+
+    def _settle(
+        self, engine: ColumnGeneration[int], oracle: ChoiceOracle, centre: Floats, target: float | None
+    ) -> Generated[int]:
+        """Run the engine, for a target again and again until the optimum is the target."""
+        found = engine.run(gap=GAP, watch=self.watch, centre=centre)
+        for _ in range(MOST_RATES):
+            if target is None or found.status is not LpStatus.OPTIMAL:
+                break
+            missing = target - found.solution.value
+            if abs(missing) <= GAP * abs(target):
+                break
+            oracle.budget += missing / float(found.solution.values[0])
+            engine.master.change_cost(0, oracle.budget)
+            found = engine.run(gap=GAP, watch=self.watch, centre=found.multipliers)
+        return found
+
+    def _paid(self, pairs: Pairs, prices: Floats, target: float) -> Floats:
+        """Return prices at which the tasks are worth what the bag brings, if rounding left them below."""
+        least, columns = pairs.cheapest(prices)
+        missing = target - float(least.sum())
+        rows = np.arange(pairs.size)
+        spent = 0.0 if pairs.costs is None else float(pairs.costs[rows, columns].sum())
+        raised: Floats = prices * (1.0 + max(0.0, missing) / (float(least.sum()) - spent))
+        return raised
+
+    def _shares(self, found: Generated[int]) -> Floats:
+        amounts = np.zeros(self.scales.loads.size)
+        labels = np.array(found.labels[1:])
+        np.add.at(amounts, labels, found.solution.values[1:])
+        return self.scales.shares_of(amounts.reshape(self.scales.loads.shape) / self.scales.units)
+
+    def _read(self, pairs: Pairs, prices: Floats, shares: Floats, *, optimal: bool) -> Chosen:
+        scales = self.scales
+        machines = len(scales.arrays.machine_counts)
+        makespan = scales.makespan_of(shares)
+        per_second = prices[:machines] * self.unit / (scales.arrays.machine_counts * scales.seconds)
+        relaxation = Relaxation(
+            shares=shares,
+            makespan_seconds=makespan,
+            energy_joules=scales.energy_of(shares, makespan),
+            bound=self.unit * float(pairs.cheapest(prices)[0].sum()),
+            machine_prices=tuple(per_second.tolist()),
+            cap_price=0.0 if scales.cap is None else float(prices[-1]) * self.unit / scales.cap.joules,
+        )
+        return Chosen(relaxation, optimal)

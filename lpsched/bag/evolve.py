@@ -1,0 +1,363 @@
+"""A bag as NSGA-II sees it: chromosomes, energy and makespan, expected or by samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.errors import Fault, InstanceError
+from lpsched.evolve.breeding import pairs_of
+from lpsched.evolve.genes import Genes, first_machines
+from lpsched.evolve.sampled import GeneSamples, SampledScorer
+from lpsched.jit import compiled
+from lpsched.model.draws import task_draws
+from lpsched.model.fields import column_numbers
+from lpsched.model.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.evolve.breeding import Pairs
+    from lpsched.evolve.genes import Numbers
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.draws import Draws, TaskDraws
+    from lpsched.model.risk import RiskOptions
+
+
+# From a schedule of a bag to a chromosome, and back.
+#
+# A schedule does not tell tasks of a type apart, nor machines; a chromosome numbers both. So the way there
+# gives the numbers out in turn, and the way back joins machines that do the same.
+
+
+def genes_of(bag: Bag, schedule: Schedule) -> Genes:
+    """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
+
+    Raises
+    ------
+    ValueError
+        If it is no schedule of this bag; the message says why.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
+    >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))
+    >>> genes_of(bag, Schedule((MachineGroup("cpu", 2, (Run("a", 2),)),))).machines.tolist()
+    [0, 0, 1, 1]
+    """
+    kinds = {machine.name: j for j, machine in enumerate(bag.machine_types)}
+    free = first_machines([machine.count for machine in bag.machine_types], bag.tasks).tolist()
+    last = free[1:]
+    giver = _Giver(bag)
+    for group in schedule.groups:
+        j = kinds.get(group.machine_type)
+        if j is None:
+            raise ValueError(f"there is no machine type {group.machine_type!r}")
+        for _ in range(group.machines if group.runs else 0):
+            if free[j] == last[j]:
+                raise ValueError(f"there are not so many machines of type {group.machine_type!r}, or tasks")
+            for run in group.runs:
+                giver.give(run, free[j], group.machine_type)
+            free[j] += 1
+    return giver.genes()
+
+
+class _Giver:
+    """Gives out the numbers of the tasks, type by type."""
+
+    def __init__(self, bag: Bag) -> None:
+        self.bag = bag
+        self.row = {task.name: i for i, task in enumerate(bag.task_types)}
+        self.column = column_numbers(bag.machine_types)
+        ends = np.cumsum([task.count for task in bag.task_types]).tolist()
+        self.next, self.end = [0, *ends[:-1]], ends
+        self.machines, self.columns, self.orders = (np.full(bag.tasks, -1, dtype=np.int32) for _ in range(3))
+        self.given = 0
+
+    def give(self, run: Run, machine: int, kind: str) -> None:
+        """Let a machine run some tasks, after what it has."""
+        i, column = self.row.get(run.task_type), self.column.get((kind, run.p_state))
+        if i is None or column is None or self.bag.seconds[i, column] is None:
+            raise ValueError(f"{run.task_type!r} on {kind!r} in P-state {run.p_state!r} cannot run")
+        first, after = self.next[i], self.next[i] + run.count
+        if run.count < 1 or after > self.end[i]:
+            raise ValueError(f"there are not so many tasks of type {run.task_type!r}")
+        self.machines[first:after] = machine
+        self.columns[first:after] = column
+        self.orders[first:after] = range(self.given, self.given + run.count)
+        self.next[i], self.given = after, self.given + run.count
+
+    def genes(self) -> Genes:
+        """Return them all."""
+        if self.given < len(self.machines):
+            raise ValueError(f"it runs {self.given} of {len(self.machines)} tasks")
+        return Genes(self.machines, self.columns, self.orders)
+
+
+def to_schedule(bag: Bag, genes: Genes) -> Schedule:
+    """Return what a chromosome of N genes says, in the bag's words; equal machines of a type make a group.
+
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
+    >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))
+    >>> numbers = np.array([0, 3, 3, 0], dtype=np.int32)
+    >>> to_schedule(bag, Genes(numbers, numbers * 0, numbers)).groups
+    (MachineGroup(machine_type='cpu', machines=2, runs=(Run(task_type='a', count=2, p_state=None),)),)
+    """
+    names = [task.name for task in bag.task_types]
+    rows = np.repeat(np.arange(len(names)), [task.count for task in bag.task_types]).tolist()
+    machines, columns = genes.machines.tolist(), genes.columns.tolist()
+    states = [state for machine in bag.machine_types for state in machine.p_states or (None,)]
+    groups: Counter[tuple[str, tuple[Run, ...]]] = Counter()
+    in_turn = np.lexsort((genes.orders, genes.machines)).tolist()  # it is stable: ties by task number
+    for _, tasks in groupby(in_turn, key=machines.__getitem__):
+        own = list(tasks)
+        runs = tuple(
+            Run(names[i], len(list(same)), states[column])
+            for (i, column), same in groupby(own, key=lambda task: (rows[task], columns[task]))
+        )
+        groups[bag.machine_types[bag.modes[columns[own[0]]][0]].name, runs] += 1
+    return Schedule(tuple(MachineGroup(kind, machines, runs) for (kind, runs), machines in groups.items()))
+
+
+# What a chromosome of a bag takes: energy and makespan. Compiled.
+#
+#     e, a       seconds and watts of a task in its column
+#     b          idle watts of a machine, which stays on until the makespan
+#     load       of a machine: the sum of its e
+#     makespan   t  =  the largest load
+#     energy     sum e a  +  sum over machines of b (t - load)
+#
+# The sums are those of `bag/verify.py`, up to rounding; no term is below 0, so nothing cancels.
+#
+# Source: Friese, thesis of 2015, section 6.3.
+
+
+class BagTables(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """What the loops need to know of a bag: T task types x C columns, N tasks."""
+
+    task_type: Integers  # N
+    seconds: Floats  # T x C
+    joules: Floats  # T x C
+    first_machine: Integers  # M + 1
+    idle_watts: Floats  # M
+    others: Floats  # M: machines of a type that have no number, because they never work
+
+
+@compiled
+def bag_scores(tables: BagTables, machines: Numbers, columns: Numbers) -> Floats:
+    """Return energy and makespan of S chromosomes."""
+    scores = np.empty((len(machines), 2))
+    load = np.empty(tables.first_machine[-1])
+    for s in range(len(machines)):
+        load[:] = 0.0
+        joules = 0.0
+        for task in range(machines.shape[1]):
+            i, column = tables.task_type[task], columns[s, task]
+            load[machines[s, task]] += tables.seconds[i, column]
+            joules += tables.joules[i, column]
+        makespan = load.max()
+        for j in range(len(tables.idle_watts)):
+            if tables.idle_watts[j] > 0.0:
+                idle = tables.others[j] * makespan
+                for machine in range(tables.first_machine[j], tables.first_machine[j + 1]):
+                    idle += makespan - load[machine]
+                joules += tables.idle_watts[j] * idle
+        scores[s, 0], scores[s, 1] = joules, makespan
+    return scores
+
+
+class BagScorer:
+    """Energy and makespan of a bag's chromosomes; deadline and power cap are not looked at.
+
+    Raises
+    ------
+    InstanceError
+        If the bag has no watts.
+    """
+
+    name = "energy and makespan"
+
+    def __init__(self, bag: Bag) -> None:
+        arrays = arrays_of(bag)
+        if arrays.watts is None:
+            fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
+            raise InstanceError(bag.name, (fault,))
+        counts = [machine.count for machine in bag.machine_types]
+        first_machine = first_machines(counts, bag.tasks)
+        self.tables = BagTables(
+            task_type=np.repeat(np.arange(len(bag.task_types)), [task.count for task in bag.task_types]),
+            seconds=arrays.seconds,
+            joules=arrays.seconds * arrays.watts,
+            first_machine=first_machine,
+            idle_watts=arrays.idle_watts,
+            others=arrays.machine_counts - np.diff(first_machine),
+        )
+
+    def __call__(self, genes: Genes) -> Floats:
+        """Return S x 2 scores."""
+        machines, columns = np.ascontiguousarray(genes.machines), np.ascontiguousarray(genes.columns)
+        return bag_scores(self.tables, machines, columns)  # compiled for one layout only
+
+
+# What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
+#
+# For each task of a chromosome all S samples are done before the next task, as in `evolve_sampled.py`. The
+# rules are those of `evolve.py`, with each task's own seconds and watts (`model/draws.py`):
+#
+#     load of a machine  =  sum of its seconds              makespan t  =  the largest load
+#     energy  =  sum of seconds x watts  +  sum over machines of idle watts x (t - load)
+#
+# Source: Friese, thesis of 2015, section 7.2.2.2, for makespan in place of utility.
+
+
+class SampledBag(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """What the loops need to know of a bag."""
+
+    task_type: Integers  # N
+    first_machine: Integers  # M + 1
+    idle_watts: Floats  # M
+    others: Floats  # M: machines of a type that have no number, because they never work
+    seconds: Floats  # T x C; these and the following as in `TaskDraws`
+    watts: Floats  # T x C
+    bins: Floats  # K x 256
+    time_spread: Integers  # T x C
+    power_spread: Integers  # T x C
+    time_draws: Draws  # N x S
+    power_draws: Draws  # N x S
+
+
+@compiled
+def bag_samples(  # noqa: C901 - plain loops, one thing each
+    bag: SampledBag, machines: Numbers, columns: Numbers
+) -> tuple[Floats, Floats]:
+    """Return energy and makespan of chromosomes, in each of S samples."""
+    count, samples = len(machines), bag.time_draws.shape[1]
+    joules, makespans = np.zeros((count, samples)), np.zeros((count, samples))
+    load, took = np.empty((bag.first_machine[-1], samples)), np.empty(samples)
+    for c in range(count):
+        load[:] = 0.0
+        for task in range(machines.shape[1]):
+            i, column, machine = bag.task_type[task], columns[c, task], machines[c, task]
+            mean, watts = bag.seconds[i, column], bag.watts[i, column]
+            time, power = bag.time_spread[i, column], bag.power_spread[i, column]
+            for s in range(samples):
+                took[s] = mean * bag.bins[time, bag.time_draws[task, s]]
+            for s in range(samples):
+                joules[c, s] += took[s] * watts * bag.bins[power, bag.power_draws[task, s]]
+            for s in range(samples):
+                load[machine, s] += took[s]
+        for machine in range(len(load)):
+            for s in range(samples):
+                makespans[c, s] = max(makespans[c, s], load[machine, s])
+        for j in range(len(bag.idle_watts)):
+            for s in range(samples):
+                joules[c, s] += bag.idle_watts[j] * bag.others[j] * makespans[c, s]
+            for machine in range(bag.first_machine[j], bag.first_machine[j + 1]):
+                for s in range(samples):
+                    joules[c, s] += bag.idle_watts[j] * (makespans[c, s] - load[machine, s])
+    return joules, makespans
+
+
+def sampled_bag(bag: Bag, draws: TaskDraws) -> SampledBag:
+    """Return what the loops need to know."""
+    counts = [machine.count for machine in bag.machine_types]
+    first_machine = first_machines(counts, bag.tasks)
+    return SampledBag(
+        task_type=np.repeat(np.arange(len(bag.task_types)), [task.count for task in bag.task_types]),
+        first_machine=first_machine,
+        idle_watts=np.array([machine.idle_watts for machine in bag.machine_types]),
+        others=np.array(counts, dtype=float) - np.diff(first_machine),
+        seconds=draws.seconds,
+        watts=draws.watts,
+        bins=draws.bins,
+        time_spread=draws.time_spread,
+        power_spread=draws.power_spread,
+        time_draws=draws.time_draws,
+        power_draws=draws.power_draws,
+    )
+
+
+# A bag as NSGA-II sees it: energy against makespan.
+
+
+class BagProblem:
+    """A bag whose schedules evolve; its deadline and its power cap are not looked at."""
+
+    criterion = "makespan_seconds"
+
+    def __init__(self, bag: Bag) -> None:
+        self.bag = bag
+        self.name, self.tasks, self.content_hash = bag.name, bag.tasks, bag.content_hash
+        self.machine_counts = [machine.count for machine in bag.machine_types]
+
+    def faults(self) -> Iterator[Fault]:
+        """Return what keeps NSGA-II from running on it: nothing."""
+        yield from ()
+
+    def pairs(self) -> Pairs:
+        """Return which machine can run which task."""
+        bag = arrays_of(self.bag)
+        tasks = [task.count for task in self.bag.task_types]
+        return pairs_of(
+            np.repeat(np.arange(len(tasks)), tasks), self.machine_counts, bag.machine_of, bag.can_run
+        )
+
+    def scorer(self) -> BagScorer:
+        """Return energy and makespan.
+
+        Raises
+        ------
+        InstanceError
+            If the bag has no watts.
+        """
+        return BagScorer(self.bag)
+
+    def sampled(self, options: RiskOptions, seed: int) -> SampledBagScorer:
+        """Return energy and makespan by samples."""
+        return SampledBagScorer(self.bag, options, seed=seed)
+
+    def genes(self, schedule: object) -> Genes:
+        """Return the chromosome of a schedule."""
+        if not isinstance(schedule, Schedule):
+            raise ValueError(f"it is a {type(schedule).__name__}")  # noqa: TRY004 - one kind of refusal
+        return genes_of(self.bag, schedule)
+
+    def schedule(self, genes: Genes) -> Schedule:
+        """Return the schedule of a chromosome."""
+        return to_schedule(self.bag, genes)
+
+    @classmethod
+    def of_one_task(cls) -> BagProblem:
+        """Return a bag of one task, to compile with."""
+        one = Table.of([[1.0]])
+        return cls(
+            Bag("one task", (MachineType(name="m", count=1),), (TaskType(name="t", count=1),), one, one)
+        )
+
+
+class SampledBagScorer(SampledScorer):
+    """Energy and makespan by samples; see `SampledScorer`."""
+
+    def __init__(self, bag: Bag, options: RiskOptions, *, seed: int) -> None:
+        problem = BagProblem(bag)
+        super().__init__(problem, options, f"energy and makespan: {self.of_samples(options, seed)}")
+        arrays = arrays_of(bag)
+        if arrays.watts is None:
+            fault = Fault(("watts",), "none", "the watts of each pair, for energy", "add them")
+            raise InstanceError(bag.name, (fault,))
+        self.bag = sampled_bag(bag, task_draws(bag.tasks, arrays.seconds, arrays.watts, options, seed))
+        self.compile(bag.tasks)
+
+    def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:  # noqa: ARG002
+        """Return all that chromosomes take in each sample."""
+        return GeneSamples(*bag_samples(self.bag, machines, columns))

@@ -1,0 +1,395 @@
+"""The exact front of energy and makespan: a verified schedule near every vertex, and the region above."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.proving import prover_of, require_power, require_time
+from lpsched.bag.questions import ask, missing_data
+from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.plans import ended
+from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
+from lpsched.bag.result import Effort
+from lpsched.bag.schedule import task_counts
+from lpsched.bag.search.frontier import Edge, frontier, region, sampled
+from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
+from lpsched.bag.terms import Terms
+from lpsched.cancellation import Watch, timed
+from lpsched.errors import Fault, InfeasibleError, InstanceError, NotFoundError
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.fixed_point import rounded_down
+from lpsched.model.provenance import provenance_of
+from lpsched.units import gap_text, html_table, lower_text, number
+
+if TYPE_CHECKING:
+    from lpsched.bag.certificate.bounds import Prover
+    from lpsched.bag.model import Bag
+    from lpsched.bag.relaxation import Point as Split
+    from lpsched.bag.schedule import Schedule
+    from lpsched.lp.program import Solver
+    from lpsched.model.provenance import Provenance
+
+
+# What a front is: every corner of the relaxation, a schedule near each, and the proofs between them.
+
+NEAR: Final = 1e-7
+FORMAT: Final = "lpsched-front/1"
+HEADERS: Final = (
+    "",
+    "LP vertex, joules",
+    "LP vertex, seconds",
+    "schedule's joules",
+    "schedule's seconds",
+    "above the LP vertex",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """An energy and a makespan."""
+
+    energy_joules: float
+    makespan_seconds: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the point as it appears in JSON."""
+        return {"energy_joules": self.energy_joules, "makespan_seconds": self.makespan_seconds}
+
+
+@dataclass(frozen=True, slots=True)
+class HalfPlane:
+    """A proof: joules_weight * energy + seconds_weight * makespan is at least the bound, always."""
+
+    joules_weight: float
+    seconds_weight: float
+    bound: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the proof as it appears in JSON."""
+        return {
+            "joules_weight": self.joules_weight,
+            "seconds_weight": self.seconds_weight,
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FrontResult:
+    """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
+
+    The vertices are those of the linear program, which may split tasks: a bound, that whole tasks may not
+    reach. No schedule lies below or left of the front: `proofs` has a half-plane for each edge, and one for
+    each criterion alone. Those of the edges are the linear program's; those of one criterion are the bounds
+    that `solve` finds with the same effort. Where whole tasks miss the deadline, there is no schedule for
+    that vertex.
+    """
+
+    vertices: tuple[Point, ...]
+    measured: tuple[Point | None, ...]
+    schedules: tuple[Schedule | None, ...]
+    proofs: tuple[HalfPlane, ...]
+    sample: tuple[Point, ...]
+    solves: int
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+    effort: Effort = Effort.AUTO  # of the schedules, and of the proofs of each criterion alone
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched front --json` prints; its keys are stable."""
+        return self.provenance.header(FORMAT) | {
+            "effort": self.effort.value,
+            "vertices": [vertex.to_dict() for vertex in self.vertices],
+            "schedules": [None if point is None else point.to_dict() for point in self.measured],
+            "proofs": [proof.to_dict() for proof in self.proofs],
+            "sample": [point.to_dict() for point in self.sample],
+            "timings": dict(self.timings),
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
+        rows: list[tuple[str, ...]] = []
+        for place, (vertex, point) in enumerate(zip(self.vertices, self.measured, strict=True), start=1):
+            above = None if point is None else relative_excess(vertex, point)
+            rows.append(
+                (
+                    str(place),
+                    lower_text(vertex.energy_joules),
+                    lower_text(vertex.makespan_seconds),
+                    number(None if point is None else point.energy_joules),
+                    number(None if point is None else point.makespan_seconds),
+                    gap_text(above),
+                )
+            )
+        return rows
+
+    @property
+    def least_joules(self) -> float | None:
+        """What no schedule takes less of, as proved for energy alone: the vertex, or more."""
+        return self._alone(1.0, 0.0)
+
+    @property
+    def least_seconds(self) -> float | None:
+        """What no schedule is shorter than, as proved for the makespan alone: the vertex, or more."""
+        return self._alone(0.0, 1.0)
+
+    def _alone(self, joules: float, seconds: float) -> float | None:
+        weights = joules, seconds
+        known = [each.bound for each in self.proofs if (each.joules_weight, each.seconds_weight) == weights]
+        return max(known, default=None)
+
+    def least_text(self) -> str:
+        """Return what is proved of each criterion alone."""
+        joules, seconds = self.least_joules, self.least_seconds
+        bounds = [] if joules is None else [f"less than {lower_text(joules)} joules"]
+        bounds += [] if seconds is None else [f"less than {lower_text(seconds)} seconds"]
+        return f"no schedule takes {', and none '.join(bounds)}" if bounds else ""
+
+    def sampled_vertices(self) -> int:
+        """Return how many of the vertices the sample of weights found."""
+        return sum(any(_same(vertex, point) for point in self.sample) for vertex in self.vertices)
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.rows())
+
+
+def _same(one: Point, two: Point) -> bool:
+    near = math.isclose(one.energy_joules, two.energy_joules, rel_tol=NEAR)
+    return near and math.isclose(one.makespan_seconds, two.makespan_seconds, rel_tol=NEAR)
+
+
+def relative_excess(vertex: Point, point: Point) -> float | None:
+    """Return the larger of the two relative distances of a schedule from its vertex."""
+    if vertex.energy_joules <= 0:
+        return None
+    return max(
+        point.energy_joules / vertex.energy_joules - 1.0,
+        point.makespan_seconds / vertex.makespan_seconds - 1.0,
+        0.0,
+    )
+
+
+# What a feasible region is: its corners in the plane of energy and makespan, and where it has no end.
+
+REGION_FORMAT: Final = "lpsched-region/1"
+
+
+@dataclass(frozen=True, slots=True)
+class FeasibleRegion:
+    """Every energy and makespan that a bag can take, if tasks could be split.
+
+    Attributes
+    ----------
+    corners
+        From the fewest joules above idle to the most, around the least makespan.
+    idle_watts
+        Of all machines. From the first and from the last corner on, every second more takes so many joules.
+    """
+
+    corners: tuple[Point, ...]
+    idle_watts: float
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the region as it appears in JSON; its keys are stable."""
+        return self.provenance.header(REGION_FORMAT) | {
+            "corners": [corner.to_dict() for corner in self.corners],
+            "idle_watts": self.idle_watts,
+            "timings": dict(self.timings),
+        }
+
+
+# The exact front of energy and makespan: every vertex, a schedule at each, a proof for each edge.
+
+MOST_SAMPLED: Final = 100_000
+
+
+def front(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    sample: int = 0,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    effort: str = "auto",
+    seed: int = 0,
+    watch: Watch | None = None,
+    solver: Solver | None = None,
+) -> FrontResult:
+    """Find every vertex of the energy/makespan front, and a verified schedule near each.
+
+    Parameters
+    ----------
+    sample
+        How many evenly spaced weights to try as well, for comparison with what a sample finds.
+    power_cap, deadline
+        Watts and seconds, in place of the site's own.
+    effort
+        `fast`: the schedule of each vertex is its linear program, rounded. With any other, tasks change
+        places between machines of a type until their loads are even; and the first and the last schedule,
+        with the proofs of energy and makespan alone, are at least as good as what `solve` finds for these
+        objectives with the same effort and seed; a single vertex has the schedule of the makespan. The proofs
+        of the edges between are always the linear program's.
+    seed, watch
+        As in `solve`.
+    solver
+        Solves the linear programs; HiGHS if not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such effort.
+    InstanceError
+        If an option is not sound, or the bag has no watts.
+    InfeasibleError
+        If no schedule keeps the power cap or the deadline.
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If a schedule found does not pass verification, which is a bug of ours.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
+    >>> tasks = (TaskType(name="a", count=6),)
+    >>> found = front(Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]])))
+    >>> [(vertex.energy_joules, vertex.makespan_seconds) for vertex in found.vertices]
+    [(1200.0, 12.0), (1600.0, 4.0)]
+    """
+    solver, watch = solver if solver is not None else default_solver(), watch or Watch()
+    tried = effort_named(effort)
+    asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
+    faults = missing_data(asked, "front")
+    if faults:
+        raise InstanceError(bag.name, faults)
+    if not 0 <= sample <= MOST_SAMPLED:
+        fault = Fault(("sample",), repr(sample), f"a number from 0 to {MOST_SAMPLED}", "correct it")
+        raise InstanceError("the terms", (fault,))
+    timings: dict[str, float] = {}
+    with timed(timings, "relax"):
+        prover = prover_of(asked)
+        require_power(prover)
+        require_time(prover, solver)
+        found = frontier(asked, solver)
+    with timed(timings, "prove"):
+        proofs = [_proof(prover, edge) for edge in found.edges]
+    with timed(timings, "recover"):
+        memory = Memory(asked)
+        rounded = [vertex_schedule(asked, corner, solver, memory) for corner in found.corners]
+    recovered = [each if isinstance(each, Recovered) else None for each in rounded]
+    if tried is not Effort.FAST:
+        with timed(timings, "balance"):
+            recovered = [_levelled(asked, each, memory, watch) for each in recovered]
+        with timed(timings, "ends"):
+            for place, objective in ((0, "energy"), (-1, "makespan")):
+                question = ask(
+                    bag, solver=solver, objective=objective, power_cap=power_cap, deadline=deadline
+                )
+                with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
+                    best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
+                    proofs[place] = _stronger(proofs[place], best.bound)
+                    recovered[place] = _better_end(objective, recovered[place], best.found)
+    return FrontResult(
+        vertices=tuple(_vertex(corner) for corner in found.corners),
+        measured=tuple(None if each is None else _measured(each) for each in recovered),
+        schedules=tuple(None if each is None else each.schedule for each in recovered),
+        proofs=tuple(proofs),
+        sample=tuple(_vertex(point) for point in sampled(asked, solver, sample)) if sample else (),
+        solves=found.solves,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(bag, solver.name),
+        effort=tried,
+    )
+
+
+def _levelled(bag: Bag, found: Recovered | None, memory: Memory, watch: Watch) -> Recovered | None:
+    """Return a schedule that takes no more energy and no more time."""
+    if found is None or watch.is_over():
+        return found
+    level = levelled(bag, found.schedule)
+    other = examined_schedule(bag, ended(bag, task_counts(bag, level), level, late=False), memory.tables)
+    if isinstance(other, str):
+        return found
+    before, after = _measured(found), _measured(other)
+    saves = after.energy_joules <= before.energy_joules and after.makespan_seconds <= before.makespan_seconds
+    return other if saves else found
+
+
+def _better_end(objective: str, found: Recovered | None, other: Recovered) -> Recovered:
+    """Return the schedule that is better in one criterion; of equally good ones, in the other."""
+
+    def rank(each: Recovered) -> tuple[float, float]:
+        point = _measured(each)
+        both = point.energy_joules, point.makespan_seconds
+        return both if objective == "energy" else both[::-1]
+
+    return other if found is None else min(found, other, key=rank)
+
+
+def _stronger(proof: HalfPlane, bound: float) -> HalfPlane:
+    """Return the better of two proofs of one criterion alone."""
+    assert {proof.joules_weight, proof.seconds_weight} == {0.0, 1.0}
+    return replace(proof, bound=max(proof.bound, bound))
+
+
+def _proof(prover: Prover, edge: Edge) -> HalfPlane:
+    relaxation, weights = edge.relaxation(), edge.weights
+    prices = Multipliers(relaxation.machine_prices, relaxation.cap_price)
+    bound = prover.cost(prices, weights.joules, weights.seconds)
+    return HalfPlane(weights.joules, weights.seconds, rounded_down(bound))
+
+
+def _vertex(corner: Split) -> Point:
+    assert corner.energy_joules is not None
+    return Point(corner.energy_joules, corner.makespan_seconds)
+
+
+def _measured(recovered: Recovered) -> Point:
+    measured = recovered.measured
+    assert measured.energy_joules is not None
+    assert measured.makespan_seconds is not None
+    return Point(measured.energy_joules, measured.makespan_seconds)
+
+
+# The feasible region in the plane of energy and makespan: every corner, exactly.
+
+
+def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion:
+    """Find every energy and makespan that a bag can take, if tasks could be split; limits play no part.
+
+    Raises
+    ------
+    InstanceError
+        If the bag has no watts.
+    SolverError
+        If the solver fails.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
+    >>> tasks = (TaskType(name="a", count=6),)
+    >>> bag = Bag("b", (fast, slow), tasks, Table.of([[1.0, 2.0]]), Table.of([[300.0, 100.0]]))
+    >>> [(each.energy_joules, each.makespan_seconds) for each in feasible_region(bag).corners]
+    [(1200.0, 12.0), (1600.0, 4.0), (1800.0, 6.0)]
+    """
+    faults = missing_data(bag.without_limits(), "front")
+    if faults:
+        raise InstanceError(bag.name, faults)
+    solver = solver if solver is not None else default_solver()
+    timings: dict[str, float] = {}
+    with timed(timings, "relax"):
+        found = region(bag, solver)
+    return FeasibleRegion(
+        corners=tuple(Point(each.energy_joules or 0.0, each.makespan_seconds) for each in found.corners),
+        idle_watts=found.idle_watts,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(bag, solver.name),
+    )

@@ -1,0 +1,345 @@
+"""Files of bags and of their schedules."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from lpsched.bag.model import FORMAT, Bag
+from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.schedule import COLUMNS, MachineGroup, Run, Schedule, TaskRow
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, OutputError, Place, quote
+from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
+from lpsched.io.documents import items, mapping, name, read_document, whole
+from lpsched.io.instance_files import (
+    Beside,
+    TableForm,
+    document_bytes,
+    inline_table,
+    made_of,
+    require_suffix,
+    table_files,
+    usual_form,
+)
+from lpsched.io.rows import SUFFIXES, read_pieces
+from lpsched.model.fields import describe
+from lpsched.model.table import Axes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.io.documents import Document
+
+
+# Bag files: YAML and JSON, with tables inside or beside them.
+
+
+def read_bag(path: Path | str) -> Bag:
+    """Read a bag from a YAML or JSON file, and the tables that it names.
+
+    What is legal but suspect comes as an `LpschedWarning`.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every fault in file order.
+    MissingExtraError
+        If a table is a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    return bag_of(read_document(path), path)
+
+
+def bag_of(document: Document, path: Path) -> Bag:
+    """Make a bag of what the file at `path` says; see `read_bag`."""
+    tables = Beside(path, "bag").table
+    return made_of(document, path, lambda raw: bag_from_dict(raw, source=str(path), read_file=tables))
+
+
+def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
+    """Write a bag, without loss; return the files written, the bag's own last.
+
+    Parameters
+    ----------
+    form
+        How to write the tables: by name or as a matrix inside the file, or in files beside it. If not
+        given, by name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
+
+    Raises
+    ------
+    InstanceError
+        If the file's ending is neither YAML's nor JSON's.
+    OutputError
+        If a file cannot be written; then none is.
+    """
+    path = Path(path)
+    require_suffix(path)
+    form = form if form is not None else usual_form(bag.seconds)
+    held = {"seconds": bag.seconds} | ({"watts": bag.watts} if bag.watts is not None else {})
+    contents = table_files(held, Axes(bag.task_types, bag.machine_types), path, form)
+    raw = as_dict(bag, form, {key: file.name for file, keys in contents.items() for key in keys[1]})
+    files = {file: content for file, (content, _) in contents.items()} | {path: document_bytes(raw, path)}
+    write_files(files)
+    return tuple(files)
+
+
+def as_dict(
+    bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the bag as a mapping with the keys of a bag file; defaults are left out."""
+    raw: dict[str, Any] = {"format": FORMAT, "name": bag.name}
+    raw["machine_types"] = [_said(machine) for machine in bag.machine_types]
+    raw["task_types"] = [_said(task) for task in bag.task_types]
+    for key, table in (("seconds", bag.seconds), ("watts", bag.watts)):
+        if table is not None:
+            raw[key] = (
+                {"file": files[key]}
+                if files
+                else inline_table(table, bag.task_types, bag.machine_types, by_name=form is TableForm.NAMES)
+            )
+    for key, part in (("prices", bag.prices), ("site", bag.site)):
+        if said := _said(part):
+            raw[key] = said
+    return raw
+
+
+def _said(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic parts
+    said: dict[str, Any] = part.model_dump(exclude_defaults=True)
+    if "p_states" in said:
+        said["p_states"] = list(said["p_states"])
+    return said
+
+
+# Schedule files: compact, as JSON or YAML; groups of machines and what each of them runs.
+
+SCHEDULE_FORMAT: Final = "lpsched-schedule/1"
+_TOP: Final = ("format", "lpsched", "instance", "makespan_seconds", "groups")
+_GROUP: Final = ("machine_type", "machines", "runs")
+_RUN: Final = ("task_type", "count", "p_state")
+
+
+def schedule_as_dict(schedule: Schedule, bag: Bag, version: str) -> dict[str, Any]:
+    """Return what the file says."""
+    return {
+        "format": SCHEDULE_FORMAT,
+        "lpsched": version,
+        "instance": {"name": bag.name, "hash": bag.content_hash},
+        "makespan_seconds": schedule.makespan_seconds,
+        "groups": [
+            {
+                "machine_type": group.machine_type,
+                "machines": group.machines,
+                "runs": [_run_as_dict(run) for run in group.runs],
+            }
+            for group in schedule.groups
+        ],
+    }
+
+
+def write_schedule(schedule: Schedule, bag: Bag, path: Path | str, version: str) -> None:
+    """Write a schedule in its compact form; one group to a line.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    content = schedule_as_dict(schedule, bag, version)
+    groups = ",\n".join(f"    {json.dumps(group, ensure_ascii=False)}" for group in content.pop("groups"))
+    head = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
+    text = f'{head},\n  "groups": [\n{groups}\n  ]\n}}\n' if groups else f'{head},\n  "groups": []\n}}\n'
+    write_files({Path(path): text.encode()})
+
+
+def read_schedule(path: Path | str) -> Schedule:
+    """Read a schedule in its compact form; whether it fits a bag is for the verifier to say.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not one.
+    """
+    path = Path(path)
+    document = read_document(path)
+    return schedule_from_dict(document.value, str(path), document.faults)
+
+
+def schedule_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()) -> Schedule:
+    """Make a schedule of what a file says.
+
+    Raises
+    ------
+    InstanceError
+        If it is not one.
+    """
+    found = list(faults)
+    schedule = _schedule(content, found)
+    if found:
+        raise InstanceError(source, tuple(found[:MOST_FAULTS]))
+    return schedule
+
+
+def _schedule(content: object, faults: list[Fault]) -> Schedule:
+    if isinstance(content, dict) and content.get("format", SCHEDULE_FORMAT) != SCHEDULE_FORMAT:
+        found = describe(content["format"])
+        faults.append(Fault(("format",), found, repr(SCHEDULE_FORMAT), "name a schedule file"))
+        return Schedule(())  # what else it says is not for a schedule to judge
+    top = mapping((), content, _TOP, ("format", "groups"), faults)
+    end = top.get("makespan_seconds")
+    if end is not None and not _is_number(end):
+        faults.append(
+            Fault(("makespan_seconds",), describe(end), "seconds: a number above 0, or null", "correct it")
+        )
+        end = None
+    return Schedule(
+        tuple(
+            _group(("groups", place), group, faults)
+            for place, group in enumerate(items(("groups",), top.get("groups", []), faults))
+        ),
+        None if end is None else float(end),
+    )
+
+
+def _group(path: Place, content: object, faults: list[Fault]) -> MachineGroup:
+    group = mapping(path, content, _GROUP, _GROUP, faults)
+    runs = items((*path, "runs"), group.get("runs", []), faults)
+    return MachineGroup(
+        name((*path, "machine_type"), group.get("machine_type", ""), faults),
+        whole((*path, "machines"), group.get("machines", 1), faults),
+        tuple(_run((*path, "runs", place), run, faults) for place, run in enumerate(runs)),
+    )
+
+
+def _run(path: Place, content: object, faults: list[Fault]) -> Run:
+    run = mapping(path, content, _RUN, ("task_type", "count"), faults)
+    state = run.get("p_state")
+    return Run(
+        name((*path, "task_type"), run.get("task_type", ""), faults),
+        whole((*path, "count"), run.get("count", 1), faults),
+        None if state is None else name((*path, "p_state"), state, faults),
+    )
+
+
+def _run_as_dict(run: Run) -> dict[str, Any]:
+    plain: dict[str, Any] = {"task_type": run.task_type, "count": run.count}
+    return plain if run.p_state is None else plain | {"p_state": run.p_state}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+
+
+# One row per task, as `.csv` or `.parquet`: what other people's schedulers write, and what `expand` streams.
+#
+# Columns: task_type, machine_type, machine (numbered from 1 within its type); optional: p_state,
+# start_seconds. In any order, with a header. An empty P-state or start is none.
+
+__all__ = ["SUFFIXES", "read_rows", "write_rows"]
+
+NEEDED: Final = COLUMNS[:3]
+MOST_ROWS: Final = 5_000_000  # of a file that is read; each takes some two hundred bytes of memory
+MOST_ROW_FAULTS: Final = 100
+BATCH: Final = 65_536
+LEAST_BYTES: Final = 24  # of a row that is written, roughly
+
+
+def read_rows(path: Path | str) -> Iterator[TaskRow]:
+    """Yield the rows of a file, one by one.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table, or is too long.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    faults: list[Fault] = []
+    pieces = read_pieces(path, COLUMNS, NEEDED)
+    rows = (row for piece in pieces for row in zip(*map(piece.columns.__getitem__, COLUMNS), strict=True))
+    for number, row in enumerate(rows, start=1):
+        if number > MOST_ROWS:
+            do = "write it in the compact form (see 'lpsched solve -o')"
+            raise one_fault(path, f"more than {MOST_ROWS:,} rows", "fewer", do)
+        made = _row(number, row, faults)
+        if len(faults) >= MOST_ROW_FAULTS:
+            break
+        if made is not None and not faults:
+            yield made
+    if faults:
+        raise InstanceError(str(path), tuple(faults))
+
+
+def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str) -> None:
+    """Write rows as they come; `count` is how many there will be.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or would fill the disk.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
+    folder = path.resolve().parent
+    if folder.is_dir() and count * LEAST_BYTES > shutil.disk_usage(folder).free:
+        raise OutputError(f"cannot write {path}: {count:,} rows would fill the disk; use the compact form")
+    with whole_file(path) as file:
+        if path.suffix.lower() == ".csv":
+            _write_csv(rows, file)
+        else:
+            _write_parquet(rows, file, path)
+
+
+def _write_csv(rows: Iterator[TaskRow], file: BinaryIO) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=False)
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows(
+        (row.task_type, row.machine_type, row.machine, row.p_state or "", repr(row.start_seconds))
+        for row in rows
+    )
+    text.flush()
+    text.detach()
+
+
+def _write_parquet(rows: Iterator[TaskRow], file: BinaryIO, path: Path) -> None:
+    pa, pq = load_arrow(f"writing {path.name}")
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.string(), pa.float64())
+    schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+    with pq.ParquetWriter(file, schema) as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = [[getattr(row, name) for row in batch] for name in COLUMNS]
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _row(number: int, cells: tuple[Any, ...], faults: list[Fault]) -> TaskRow | None:
+    """Return one row, or note what is wrong with it."""
+    task_type, machine_type, machine, state, start = cells
+    try:
+        return TaskRow(
+            task_type="" if task_type is None else str(task_type),
+            machine_type="" if machine_type is None else str(machine_type),
+            machine=_whole(machine),
+            p_state=None if state is None else str(state),
+            start_seconds=None if start is None else float(start),
+        )
+    except (ValueError, TypeError, OverflowError):
+        found = f"machine {quote(str(machine))}, start {quote(str(start))}"
+        faults.append(Fault(("row", number), found, "a whole number and seconds", "correct them"))
+        return None
+
+
+def _whole(value: object) -> int:
+    number = int(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError
+    return number

@@ -1,0 +1,402 @@
+"""How many more machines of which type are worthwhile? Lines of the relaxation, proved, type by type.
+
+Each type is asked alone, with the others as they are. A line F + s v, found in doubles, is proved in exact
+arithmetic at the largest v of interest (`bag/search/machine_counts.py` has the formula); with the exact
+slope of its prices it then holds for all smaller v. What v more machines bring at most is the least line,
+concave in v.
+
+Where the bound is highest says nothing about schedules: a smaller number may earn as much, a larger one more
+than that. But if u machines earn V by a verified schedule, and a falling line is at V or below from some v
+>= u on, then more than v cannot earn more than u do. Nor is a machine of use that could not have a task:
+without it, the same schedule costs less. The least such v that is found is the most that may be worthwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
+from lpsched.bag.pricing.marginals import Between, Worth
+from lpsched.bag.pricing.one_more import Marginals, largest, machine_step, trying_of, useful_machines
+from lpsched.bag.pricing.result import MachineNeed, MachinePiece
+from lpsched.bag.proving import require_power, require_time
+from lpsched.bag.result import Effort
+from lpsched.bag.search.machine_counts import CountSearch, longest_task
+from lpsched.bag.solve import DEFAULT_GAP, answer
+from lpsched.bag.terms import with_machines
+from lpsched.errors import InfeasibleError, NotFoundError, SolverError
+from lpsched.model.fields import MOST
+from lpsched.model.fixed_point import rounded_down, rounded_up
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.questions import Question
+    from lpsched.bag.result import Result
+    from lpsched.bag.search.machine_counts import CountPrices
+    from lpsched.lp.program import Solver
+
+LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding
+
+
+MANY: Final = 1_000  # pairs: with more, only the best number is looked for, not every piece
+FEWER, FAST_FEWER = 2, 8  # by what the number of machines is divided for the next try; for large bags
+SURE: Final = 0.5  # of what they add at most: so many verified machines need no further try
+TANGENTS: Final = 8  # lines tried for the most that may be worthwhile
+TRIED: Final = Effort.BALANCED  # milliseconds for each number of machines
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What the machines there are earn: proved and verified; and the relaxation's makespan, if any runs.
+
+    No result where no schedule was found that keeps the deadline.
+    """
+
+    bound: float
+    result: Result | None
+    worth: Worth | None
+    makespan_seconds: float | None
+
+    @property
+    def value(self) -> float | None:
+        """What the verified schedule earns."""
+        return None if self.result is None else self.result.value
+
+
+def machine_needs(
+    question: Question,
+    present: Present,
+    solver: Solver,
+    *,
+    lifetime_hours: float | None = None,
+    marginals: Marginals = Marginals.TOP,
+) -> tuple[MachineNeed, ...]:
+    """Return what more machines of each type are worth.
+
+    `lifetime_hours` is how long machines last whose type does not say; `marginals`, of which types one whole
+    machine more is looked at.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If a schedule found does not pass verification, which is a bug of ours.
+    """
+    bag, found, search = question.bag, [], None
+    if present.makespan_seconds is not None:
+        search = CountSearch(bag, solver, seconds=present.makespan_seconds)
+    asked = _asked(bag, present, marginals)
+    for j, machine in enumerate(bag.machine_types):
+        useful, known = useful_machines(bag, j), present.worth
+        life = machine.mean_hours_to_failure or lifetime_hours
+        worth = (None, None) if known is None else _sides(known, machine.name)
+        step = Between(None, None)
+        if machine.name in asked and present.result is not None:
+            trying = trying_of(bag, present.result, solver, marginals=marginals, watch=None, seed=0)
+            step = machine_step(question, present.result, machine.name, trying)
+        if search is None or not useful:  # where waiting is best, it is with any number of machines
+            counts = _Counts(0, None, present.bound)
+            found.append(_told(machine, counts, _Told(worth, step, 0, None, life)))
+            continue
+        lines, counts = _counted(bag, search, j, useful)
+        if counts.next_bound is not None and present.value is not None and step.at_most is not None:
+            next_adds = rounded_up(Fraction(counts.next_bound) - Fraction(present.value))
+            step = Between(step.at_least, min(step.at_most, next_adds))
+        tries = _tries(question, present, solver, lines, counts.best_more)
+        if present.result is not None and _has_none(bag, machine, counts.none_from, solver):
+            useful = counts.best_more
+        best = max(
+            [(0, present.value), *((each.more, each.value) for each in tries)],
+            key=lambda pair: (-math.inf if pair[1] is None else pair[1], -pair[0]),
+        )
+        far = _ProvedLines(bag, j, useful)
+        for prices in counts.prices:
+            far.add(prices)
+        counts = replace(counts, bound_at_best=rounded_up(SECONDS_PER_HOUR * far.highest()))
+        limit: int | None = _limit(search, far, best)
+        if limit == useful and bag.machines + useful + 1 >= MOST:
+            limit = None  # a file can say no more, but they might be of use
+        sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
+        found.append(_told(machine, counts, _Told(worth, step, limit, sure, life)))
+    return tuple(found)
+
+
+def _asked(bag: Bag, present: Present, marginals: Marginals) -> list[str]:
+    """Return the machine types of which one whole machine more is looked at."""
+    if marginals is Marginals.LP or present.worth is None:
+        return []
+    if marginals is Marginals.TOP:
+        return largest(present.worth.machine_types)
+    return [machine.name for machine in bag.machine_types]
+
+
+def _sides(worth: Worth, name: str) -> tuple[float | None, float | None]:
+    """Return the marginal values of one more and one fewer; the same, if only one is known."""
+    more, fewer = worth.machine_types[name], worth.one_fewer
+    return more, more if fewer is None else fewer.machine_types[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """With how many more the bound is highest, and what the proved lines say; money per hour."""
+
+    best_more: int
+    next_bound: float | None
+    bound_at_best: float
+    pieces: tuple[MachinePiece, ...] = ()
+    prices: tuple[CountPrices, ...] = ()
+    none_from: int | None = None  # with so many more the program has no solution
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known of a type: marginal values, one step, how many are worthwhile, how long one lasts."""
+
+    worth: tuple[float | None, float | None]
+    step: Between
+    most: int | None
+    sure: _Tried | None
+    life: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """How many more were tried, and what they add by a verified schedule, and by the bound."""
+
+    more: int
+    value: float
+    at_least: float
+    at_most: float | None
+
+    @property
+    def is_sure(self) -> bool:
+        return self.at_least > 0 and (self.at_most is None or self.at_least >= SURE * self.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class _ProvedLine:
+    """A bound of money per second with up to `last` more machines."""
+
+    at_last: Fraction
+    slope: Fraction
+    last: int
+
+    def at(self, more: Fraction | int) -> Fraction:
+        return self.at_last - self.slope * (self.last - more)
+
+    def last_above(self, target: Fraction) -> int:
+        """Return the last whole number where it is above an amount, and then no more; -1 if there is none."""
+        if self.at_last > target:
+            return self.last
+        if self.slope >= 0:
+            return -1
+        return max(-1, math.ceil(self.last - (self.at_last - target) / self.slope) - 1)
+
+
+class _ProvedLines:
+    """Lines that hold for up to `last` more machines of type j."""
+
+    def __init__(self, bag: Bag, j: int, last: int) -> None:
+        self.machine, self.j, self.last = bag.machine_types[j], j, last
+        more = with_machines(bag, {self.machine.name: self.machine.count + last})
+        longest = _longest(bag)
+        self._prover, self._longest = Prover(more, None, longest), Fraction(longest.seconds)
+        self._income = self._prover.income()
+        self._lines: list[_ProvedLine] = []
+
+    def add(self, prices: CountPrices) -> _ProvedLine:
+        """Prove the line of these prices, and keep it."""
+        machine, prover, theta = self.machine, self._prover, Fraction(prices.theta)
+        slower = prover.rate(Multipliers(prices.machines, prices.cap), self._income - theta)
+        watts = (prover.per_joule + Fraction(prices.cap)) * Fraction(machine.idle_watts)
+        slope = Fraction(prices.machines[self.j]) - watts - _depreciation(machine)
+        self._lines.append(_ProvedLine(slower + theta / self._longest, slope, self.last))
+        return self._lines[-1]
+
+    def at(self, more: int) -> Fraction:
+        """Return the least of the lines."""
+        return min(line.at(more) for line in self._lines)
+
+    def highest(self) -> Fraction:
+        """Return the most that the least of the lines is at any number: it is concave."""
+        low, high = 0, self.last
+        while low < high:
+            middle = (low + high) // 2
+            if self.at(middle + 1) > self.at(middle):
+                low = middle + 1
+            else:
+                high = middle
+        return self.at(low)
+
+    def last_above(self, target: Fraction) -> int:
+        """Return the last number after which the least of the lines stays at or below an amount; or -1."""
+        return min(line.last_above(target) for line in self._lines)
+
+
+def is_large(bag: Bag) -> bool:
+    """Tell whether only the best number of machines is looked for."""
+    return len(bag.task_types) * len(bag.modes) > MANY
+
+
+def _counted(bag: Bag, search: CountSearch, j: int, useful: int) -> tuple[_ProvedLines, _Counts]:
+    """Return how many more machines of type j are best, and the lines that prove it."""
+    pieces, others = [], [search.present()]
+    if is_large(bag):
+        end, at_end = search.best(j, most=useful)
+        others.append(at_end)
+    else:
+        pieces = search.pieces(j, most=useful)
+        end = pieces[-1].to_more if pieces else 0.0
+    low = min(math.floor(end), useful)
+    after = search.prices_at(j, low + 1.0) if low < useful else None
+    others += [] if after is None else [after]
+    if low and not pieces:
+        first = search.prices_at(j, 1.0)
+        others += [] if first is None else [first]
+    lines = _ProvedLines(bag, j, low + 1)
+    own = [lines.add(piece.prices) for piece in pieces]
+    now, *_ = [lines.add(prices) for prices in others]
+    more_pays = lines.at(low + 1) - lines.at(low) > LEVEL * abs(now.slope)
+    best = low + 1 if after is not None and more_pays else low
+    one = lines.at(1) if low or after is not None else None
+    count = bag.machine_types[j].count
+    return lines, _Counts(
+        best_more=best,
+        next_bound=None if one is None else rounded_up(SECONDS_PER_HOUR * one),
+        bound_at_best=rounded_up(SECONDS_PER_HOUR * lines.at(best)),
+        pieces=tuple(
+            MachinePiece(
+                from_count=count + piece.from_more,
+                to_count=count + piece.to_more,
+                adds_per_hour=rounded_up(SECONDS_PER_HOUR * line.slope),
+                bound_at_from=rounded_up(SECONDS_PER_HOUR * line.at(Fraction(piece.from_more))),
+            )
+            for piece, line in zip(pieces, own, strict=True)
+        ),
+        prices=(*(piece.prices for piece in pieces[-1:]), *others),
+        none_from=low + 1 if low < useful and after is None else None,
+    )
+
+
+def _has_none(bag: Bag, machine: MachineType, more: int | None, solver: Solver) -> bool:
+    """Return whether it is proved that so many more machines leave no schedule under the cap.
+
+    Nor do still more, if there is one now: what proves it, g <= S t, is linear in the number of machines,
+    holds now, and does not with so many.
+    """
+    if more is None:
+        return False
+    prover = Prover(with_machines(bag, {machine.name: machine.count + more}))
+    try:
+        require_power(prover)
+        require_time(prover, solver)
+    except InfeasibleError:
+        return True
+    except SolverError:
+        pass
+    return False
+
+
+def _limit(search: CountSearch, lines: _ProvedLines, best: tuple[int, float | None]) -> int:
+    """Return the most that may be worthwhile: from there on, a falling line is below what is verified.
+
+    `best` is how many more earn how much. The bound is concave, so that from where it touches the bound each
+    line crosses later than the bound does; the next one is drawn where the last one crosses (Newton's rule).
+    """
+    more, value = best
+    if value is None:
+        return lines.last
+    target = Fraction(value) / SECONDS_PER_HOUR
+    most = lines.last_above(target)
+    for _ in range(TANGENTS):
+        if most <= more:
+            break
+        with suppress(SolverError):
+            prices = search.prices_at(lines.j, float(most))
+            if prices is not None:
+                lines.add(prices)
+        nearer = lines.last_above(target)
+        if nearer >= most:
+            break
+        most = nearer
+    return max(more, most)
+
+
+def _tries(
+    question: Question, present: Present, solver: Solver, lines: _ProvedLines, best_more: int
+) -> list[_Tried]:
+    """Return what verified schedules add with the best number of machines, or a half, a quarter... of it.
+
+    The bound trusts that tasks can be split, which means most with most machines: so fewer may earn more.
+    """
+    tries: list[_Tried] = []
+    best, more = None, best_more
+    fewer = FAST_FEWER if is_large(question.bag) else FEWER
+    while more:
+        bag = with_machines(question.bag, {lines.machine.name: lines.machine.count + more})
+        try:
+            result = answer(replace(question, bag=bag), solver, gap=DEFAULT_GAP, effort=TRIED)
+        except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
+            more //= fewer
+            continue
+        bound = min(rounded_up(SECONDS_PER_HOUR * lines.at(more)), result.bound)
+        at_most = None
+        if present.value is not None:
+            at_most = rounded_up(Fraction(bound) - Fraction(present.value))
+        at_least = rounded_down(Fraction(result.value) - Fraction(present.bound))
+        tried = _Tried(more, result.value, at_least, at_most)
+        tries.append(tried)
+        if best is not None and tried.value <= best.value and best.at_least > 0:
+            break
+        best = tried if best is None or tried.value > best.value else best
+        if tried.is_sure:
+            break
+        more //= fewer
+    return tries
+
+
+def _told(machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
+    """Return the answer for a machine type."""
+    lost = float(_depreciation(machine)) * SECONDS_PER_HOUR
+    life, tried, (adds, fewer) = told.life, told.sure, told.worth
+    earns = None if adds is None else max(0.0, adds + lost)
+    return MachineNeed(
+        name=machine.name,
+        count=machine.count,
+        purchase_price=machine.purchase_price,
+        mean_hours_to_failure=life,
+        adds_per_hour=adds,
+        pays_back_hours=machine.purchase_price / earns if earns and machine.purchase_price else None,
+        pays_up_to=None if earns is None or life is None else earns * life,
+        most_more=told.most,
+        bound_at_most=counts.bound_at_best,
+        sure_more=0 if tried is None else tried.more,
+        value_at_sure=None if tried is None else tried.value,
+        sure_adds_at_least=None if tried is None else tried.at_least,
+        sure_adds_at_most=None if tried is None else tried.at_most,
+        pieces=counts.pieces,
+        fewer_adds_per_hour=fewer,
+        step_at_least=told.step.at_least,
+        step_at_most=told.step.at_most,
+    )
+
+
+def _longest(bag: Bag) -> Shortest:
+    """Return what the longest task proves, whatever the number of machines."""
+    seconds = longest_task(bag)
+    longest = next(
+        i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
+    )
+    return Shortest(seconds, (longest,))
+
+
+def _depreciation(machine: MachineType) -> Fraction:
+    """Return what a machine loses in a second."""
+    if machine.mean_hours_to_failure is None:
+        return Fraction(0)
+    return Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure) / SECONDS_PER_HOUR

@@ -1,0 +1,533 @@
+"""One whole machine, kilowatt or task more: solved again, and proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.bag.pricing.marginals import Between, OneMore, changes_between
+from lpsched.bag.proving import prove
+from lpsched.bag.questions import ask
+from lpsched.bag.result import Effort
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.bag.solve import DEFAULT_GAP, answer
+from lpsched.bag.terms import Terms, with_machines
+from lpsched.bag.verify import examine
+from lpsched.cancellation import Watch, timed
+from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, SolverError
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import MOST, FrozenDict
+from lpsched.model.fixed_point import rounded_down, rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpsched.bag.model import Bag, TaskType
+    from lpsched.bag.questions import Question
+    from lpsched.bag.result import Result
+    from lpsched.lp.program import Solver
+
+
+# From a number in doubles to one of which something is proved or verified: hardly further, or not at all.
+
+FINEST: Final = 2.0**-52
+TRIES: Final = 40  # the last is some 1e-4 away
+
+
+def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = True) -> float | None:
+    """Return the number, or one hardly above (below) it, of which a statement holds; `None` if of none near.
+
+    >>> nearby(0.1, lambda x: 3 * x <= 0.3, upwards=False) < 0.1, nearby(1.0, lambda x: x < 0)
+    (True, None)
+    """
+    if holds(number):
+        return number
+    step = FINEST if upwards else -FINEST
+    for _ in range(TRIES):
+        tried = number * (1.0 + step) if number else abs(step)
+        if holds(tried):
+            return tried
+        step *= 2.0
+    return None
+
+
+# One whole machine or task more: between which two numbers the best possible changes, proved on both sides.
+#
+# A marginal value is a derivative of the LP bound (`bag/pricing/marginals.py`); whole tasks move in steps.
+# Here the question is asked again with one more, and the best possible, which lies between value and bound,
+# before and after, changes by what lies between (`bag/pricing/marginals.py`).
+#
+# A task more brings a price q, and the question is from which q on it is worth taking. With P the best
+# possible without it and P(q) the best with it, which never falls in q, the break-even price is where P(q)
+# passes P:
+#
+#    at least  q where a proved bound on P(q) is no more than the value without the task. Also the least that
+#              the task itself costs, kappa: any schedule earns more without it, as long as q < kappa (under a
+#              power cap only if the task draws no less than an idle machine).
+#    at most   q where a verified schedule with the task earns as much as the bound without it.
+#
+# Likewise one more machine costs no more than its idle power and depreciation, since it may idle; under a
+# power cap that leaves less for the others. It brings no more than minus that where no task is left for it.
+
+TOP: Final = 3  # machine types, and task types, that are asked about by default
+TINY: Final = 24  # tasks: up to here the effort of the answer itself is quick
+SECONDS: Final = 0.3  # of counted work for each step by default
+NEWTON: Final = 30
+BACK: Final = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)  # below a price in doubles, until the proof holds
+ROUNDS: Final = 4  # of bisection between the two prices, where all effort is asked for
+NOTHING_KNOWN: Final = Between(None, None)
+
+
+class Marginals(StrEnum):
+    """What to say about one more."""
+
+    LP = "lp"  # marginal values only
+    TOP = "top"  # and what is proved about one more of the three types of largest value; profit only
+    PROVED = "proved"  # about all types, with the effort of the answer itself
+
+
+def marginals_named(name: str) -> Marginals:
+    """Return the marginals of a name.
+
+    Raises
+    ------
+    ValueError
+        If there are none of that name.
+    """
+    if name not in {each.value for each in Marginals}:
+        raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
+    return Marginals(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Trying:
+    """How hard to look for schedules and bounds with one more."""
+
+    solver: Solver
+    effort: Effort
+    watch: Watch
+    seed: int = 0
+    rounds: int = 0
+
+    def answered(self, question: Question) -> Result | None:
+        """Return the answer; `None` if there is no schedule, or none was found.
+
+        Raises
+        ------
+        SolverError, InvalidScheduleError
+            As `solve` does.
+        """
+        try:
+            return answer(
+                question,
+                self.solver,
+                gap=DEFAULT_GAP,
+                effort=self.effort,
+                watch=self.watch,
+                seed=self.seed,
+            )
+        except (InfeasibleError, NotFoundError):
+            return None
+
+
+def with_one_more(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    result: Result,
+    *,
+    marginals: str = "top",
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    watch: Watch | None = None,
+    seed: int = 0,
+    solver: Solver | None = None,
+) -> Result:
+    """Return an answer of `solve` with what is proved about one more machine or task.
+
+    Parameters
+    ----------
+    bag, price, profit_ratio, power_cap, deadline, seed, solver
+        As they were given to `solve`.
+    marginals
+        `top`: of profit, the three machine types and the three task types of largest marginal value, with
+        little effort. `proved`: all types, with the effort of the result. `lp`: none.
+    watch
+        When to end; types that are left then are left out.
+
+    Raises
+    ------
+    ValueError
+        If there are no such marginals.
+    InstanceError, SolverError, InvalidScheduleError
+        As `solve` does.
+
+    Examples
+    --------
+    Twelve tasks of 3 seconds on two machines take 18 seconds, on three 12.
+
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> from lpsched.bag.solve import solve
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=12)
+    >>> bag = Bag("b", (cpu,), (render,), Table.of([[3.0]]))
+    >>> with_one_more(bag, solve(bag), marginals="proved").one_more.machine_types["cpu"]
+    Between(at_least=-6.0, at_most=-6.0)
+    """
+    asked = marginals_named(marginals)
+    solver = solver if solver is not None else default_solver()
+    question = ask(
+        bag,
+        solver=solver,
+        objective=result.objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    timings = dict(result.timings)
+    with timed(timings, "one more"):
+        found = one_more(question, result, solver, marginals=asked, watch=watch, seed=seed)
+    return result if found is None else replace(result, one_more=found, timings=FrozenDict(timings))
+
+
+def one_more(  # noqa: PLR0913 - the options of `with_one_more`
+    question: Question,
+    result: Result,
+    solver: Solver,
+    *,
+    marginals: Marginals,
+    watch: Watch | None = None,
+    seed: int = 0,
+) -> OneMore | None:
+    """Return what is proved about one more of the types asked about; `None` if nothing is asked.
+
+    Raises
+    ------
+    SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    earns = question.objective.maximise
+    everything = marginals is Marginals.PROVED
+    if marginals is Marginals.LP or not (everything or earns) or (earns and result.worth is None):
+        return None
+    bag, worth = question.bag, result.worth
+    machines = [machine.name for machine in bag.machine_types]
+    tasks = [task.name for task in bag.task_types]
+    if worth is not None and not everything:
+        machines = largest(worth.machine_types)
+        tasks = largest(worth.task_types)
+    trying = trying_of(bag, result, solver, marginals=marginals, watch=watch, seed=seed)
+    steps = _Steps(question, result, trying)
+    return OneMore(
+        unit=result.unit,
+        machine_types=FrozenDict(dict(steps.of_machines(machines))),
+        task_types=FrozenDict(dict(steps.of_tasks(tasks))),
+        sells=earns,
+        effort=trying.effort.value,
+    )
+
+
+def largest(values: FrozenDict[str, float | None]) -> list[str]:
+    """Return the names of the three largest values, in their own order."""
+    known = {name: value for name, value in values.items() if value is not None}
+    top = sorted(known, key=lambda name: -known[name])[:TOP]
+    return [name for name in known if name in top]
+
+
+def trying_of(  # noqa: PLR0913 - likewise
+    bag: Bag, result: Result, solver: Solver, *, marginals: Marginals, watch: Watch | None, seed: int
+) -> Trying:
+    """Return how hard to try: as the answer itself where everything is asked for or the bag is tiny."""
+    watch = watch if watch is not None else Watch()
+    if marginals is Marginals.PROVED:
+        return Trying(solver, result.effort, watch, seed, ROUNDS)
+    quick = result.effort is Effort.FAST or bag.tasks > TINY
+    return Trying(solver, Effort.BALANCED if quick else result.effort, watch, seed)
+
+
+class _Steps:
+    """Asks the question again with one more, of one type after the other, until the time is up."""
+
+    def __init__(self, question: Question, result: Result, trying: Trying) -> None:
+        self.question, self.result, self.trying = question, result, trying
+        self.by_default = trying.rounds == 0
+
+    def of_machines(self, names: list[str]) -> Iterator[tuple[str, Between]]:
+        for name in names:
+            if self.trying.watch.is_over():
+                return
+            yield name, machine_step(self.question, self.result, name, self._trying())
+
+    def of_tasks(self, names: list[str]) -> Iterator[tuple[str, Between]]:
+        if self.question.objective.maximise and not self.result.schedule.groups:
+            return  # nothing runs, and a task more would not either: it has no price
+        for i, task in enumerate(self.question.bag.task_types):
+            if self.trying.watch.is_over():
+                return
+            if task.name in names:
+                yield task.name, task_step(self.question, self.result, i, self._trying())
+
+    def _trying(self) -> Trying:
+        if not self.by_default:
+            return self.trying
+        return replace(self.trying, watch=self.trying.watch.share(SECONDS))
+
+
+def machine_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
+    """Return between what the best possible changes with one more machine of a type.
+
+    Raises
+    ------
+    SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    bag = question.bag
+    count = {machine.name: machine.count for machine in bag.machine_types}[name]
+    if bag.machines >= MOST:
+        return NOTHING_KNOWN
+    more = replace(question, bag=with_machines(bag, {name: count + 1}))
+    change = _change(more, before, trying)
+    if change == NOTHING_KNOWN:
+        return change
+    j = [machine.name for machine in bag.machine_types].index(name)
+    capped, useless = bag.site.average_power_cap_watts is not None, useful_machines(bag, j) == 0
+    if question.objective.maximise:
+        idle = SECONDS_PER_HOUR * (Prover(bag).standing() - Prover(more.bag).standing())
+        least = change.at_least if capped else _larger(change.at_least, rounded_down(idle))
+        return Between(least, _smaller(change.at_most, rounded_up(idle)) if useless else change.at_most)
+    if question.objective.name == "makespan":
+        least = _larger(change.at_least, 0.0) if useless else change.at_least
+        return Between(least, change.at_most if capped else _smaller(change.at_most, 0.0))
+    return change
+
+
+def useful_machines(bag: Bag, j: int) -> int:
+    """Return how many more machines of type j could have a task each; as many as a file can say, at most."""
+    columns = [column for column, (owner, _) in enumerate(bag.modes) if owner == j]
+    tasks = 0
+    for i, task in enumerate(bag.task_types):
+        row = bag.seconds.row(i)
+        tasks += task.count if any(row[column] is not None for column in columns) else 0
+    return max(0, min(tasks - bag.machine_types[j].count, MOST - bag.machines - 1))
+
+
+def _change(more: Question, before: Result, trying: Trying) -> Between:
+    """Return between what the best possible changes from the answer before to the question with one more."""
+    asked, known = more.objective, (before.value, before.bound)
+    after = trying.answered(more)
+    if after is None:
+        return NOTHING_KNOWN
+    values = [after.value]
+    same = examine(more.bag, before.schedule, may_wait=asked.maximise).measured  # the new one idles
+    if same is not None and before.schedule.groups:
+        values.append(asked.value(same))
+    best = max(values) if asked.maximise else min(values)
+    return changes_between(known, (best, after.bound))
+
+
+def task_step(question: Question, before: Result, i: int, trying: Trying) -> Between:
+    """Return between what the break-even price of one more task lies; for others than profit, the change.
+
+    Raises
+    ------
+    SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    task = question.bag.task_types[i]
+    tasks = list(question.bag.task_types)
+    tasks[i] = task.model_copy(update={"count": task.count + 1})
+    more = replace(question, bag=replace(question.bag, task_types=tuple(tasks)))
+    if not question.objective.maximise:
+        return _change(more, before, trying)
+    return _BreakEven(question, more, before, task, trying).between()
+
+
+class _BreakEven:
+    """Looks for the price of one more task; all prices here are those of the whole bag."""
+
+    def __init__(
+        self, question: Question, more: Question, before: Result, task: TaskType, trying: Trying
+    ) -> None:
+        self.question, self.more, self.before, self.task, self.trying = question, more, before, task, trying
+        self.prover = Prover(question.bag)
+        self.revenue = self.prover.income() + Fraction(question.bag.prices.overhead_per_bag)
+
+    def between(self) -> Between:
+        lows, highs = [self._own_cost()], [self._needed(each) for each in self._with_the_task()]
+        try:
+            lows.append(self._proved_at())
+        except (InfeasibleError, NotFoundError):  # no schedule with the task keeps the limits
+            return NOTHING_KNOWN
+        except (InstanceError, SolverError):
+            pass
+        start = min((high for high in highs if high is not None), default=None)
+        price = float(self.revenue) if start is None else start
+        for _ in range(1 + self.trying.rounds):
+            low = max((each for each in lows if each is not None), default=None)
+            after = self._answered(price)
+            if after is None:
+                break
+            if after.bound <= self.before.value:
+                lows.append(Fraction(price) - self.revenue)
+            if after.schedule.groups:
+                highs.append(self._needed(after.schedule))
+            high = min((each for each in highs if each is not None), default=None)
+            low = max((each for each in lows if each is not None), default=None)
+            if high is None or low is None:
+                break
+            price = float((Fraction(high) + self.revenue + low) / 2)
+        low = max((each for each in lows if each is not None), default=None)
+        high = min((each for each in highs if each is not None), default=None)
+        return Between(
+            None if low is None else rounded_down(low),
+            None if high is None else rounded_up(Fraction(high) - self.revenue),
+        )
+
+    def _own_cost(self) -> Fraction | None:
+        """Return kappa, what the task costs where it is cheapest, where that is a limit."""
+        bag = self.question.bag
+        if self.prover.headroom is not None and self._draws_less_than_idle():
+            return None
+        return Prover(self.more.bag).least_running_cost() - Prover(bag).least_running_cost()
+
+    def _draws_less_than_idle(self) -> bool:
+        bag = self.question.bag
+        i = [each.name for each in bag.task_types].index(self.task.name)
+        assert bag.watts is not None, "a cap needs watts"
+        idle = [bag.machine_types[j].idle_watts for j, _ in bag.modes]
+        return any(
+            watts is not None and watts < own for watts, own in zip(bag.watts.row(i), idle, strict=True)
+        )
+
+    def _proved_at(self) -> Fraction | None:
+        """Return the price of the task at which the bound comes down to the value without it.
+
+        Newton's rule: the bound is convex in the price, and its slope is one over the makespan, so that after
+        the first step all prices come down to the answer.
+        """
+        worth = self.before.worth
+        first = None if worth is None else worth.task_types[self.task.name]
+        price = float(self.revenue + Fraction(first or 0.0))
+        for _ in range(NEWTON):
+            proved = prove(self._priced(price), self.trying.solver)
+            if proved.relaxed is None:
+                break
+            seconds = proved.relaxed.relaxation.makespan_seconds
+            lower = price - (proved.bound - self.before.value) * seconds / SECONDS_PER_HOUR
+            if abs(lower - price) <= BACK[1] * abs(price):
+                break
+            price = max(0.0, lower)
+        for share in BACK:
+            tried = (1.0 - share) * price
+            if prove(self._priced(tried), self.trying.solver).bound <= self.before.value:
+                return Fraction(tried) - self.revenue
+        return None
+
+    def _with_the_task(self) -> Iterator[Schedule]:
+        """Yield the schedule before, with the task at the end of a machine where it costs least."""
+        rate = self.before.bound / SECONDS_PER_HOUR + float(self.prover.standing())
+        best = min(self._places(rate), key=lambda place: place[0], default=None)
+        if best is not None:
+            yield _added(self.before.schedule, self.task.name, *best[1:])
+
+    def _places(self, rate: float) -> Iterator[tuple[float, str, int | None, str | None]]:
+        """Yield what the task costs at the end of each group or on an idle machine, and where that is."""
+        bag, schedule = self.question.bag, self.before.schedule
+        i = [each.name for each in bag.task_types].index(self.task.name)
+        row = {each.name: k for k, each in enumerate(bag.task_types)}
+        states = {(bag.machine_types[j].name, state): c for c, (j, state) in enumerate(_modes(bag))}
+        ends = self.before.measured.makespan_seconds or 0.0
+        places: list[tuple[str, int | None, float]] = []
+        for k, group in enumerate(schedule.groups):
+            load = sum(
+                run.count * (bag.seconds[row[run.task_type], states[group.machine_type, run.p_state]] or 0.0)
+                for run in group.runs
+            )
+            places.append((group.machine_type, k, load))
+        for machine in bag.machine_types:
+            used = sum(each.machines for each in schedule.groups if each.machine_type == machine.name)
+            if used < machine.count:
+                places.append((machine.name, None, 0.0))
+        wear = {each.name: each.wear_per_busy_hour / SECONDS_PER_HOUR for each in bag.machine_types}
+        idle = {each.name: each.idle_watts for each in bag.machine_types}
+        per_joule = float(self.prover.per_joule)
+        for name, place, load in places:
+            for (owner, state), column in states.items():
+                seconds = bag.seconds[i, column] if owner == name else None
+                if seconds is None:
+                    continue
+                watts = 0.0 if bag.watts is None else (bag.watts[i, column] or 0.0) - idle[name]
+                cost = seconds * (wear[name] + per_joule * watts)
+                yield cost + rate * max(0.0, load + seconds - ends), name, place, state
+
+    def _needed(self, schedule: Schedule) -> float | None:
+        """Return a price at which a schedule is verified to earn as much as the bound without the task."""
+        price = max(0.0, float(self.revenue))
+        measured = self._measured(schedule, price)
+        if measured is None:
+            return None
+        earned, seconds = measured
+        missing = (self.before.bound - earned) * seconds / SECONDS_PER_HOUR
+
+        def is_enough(price: float) -> bool:
+            found = self._measured(schedule, price)
+            return found is not None and found[0] >= self.before.bound
+
+        return nearby(max(0.0, price + missing), is_enough)
+
+    def _measured(self, schedule: Schedule, price: float) -> tuple[float, float] | None:
+        try:
+            measured = examine(self._priced(price).bag, schedule).measured
+        except InstanceError:  # a price that no bag can say
+            return None
+        if measured is None or measured.profit_per_hour is None or measured.makespan_seconds is None:
+            return None
+        return measured.profit_per_hour, measured.makespan_seconds
+
+    def _answered(self, price: float) -> Result | None:
+        try:
+            return self.trying.answered(self._priced(price))
+        except InstanceError:
+            return None
+
+    def _priced(self, price: float) -> Question:
+        return replace(self.more, bag=Terms(price=price).applied_to(self.more.bag))
+
+
+def _modes(bag: Bag) -> list[tuple[int, str | None]]:
+    """Return machine type and P-state of each column."""
+    return [
+        (j, state)
+        for j, machine in enumerate(bag.machine_types)
+        for state in (machine.p_states if machine.p_states is not None else (None,))
+    ]
+
+
+def _added(
+    schedule: Schedule, task: str, machine_type: str, group: int | None, p_state: str | None
+) -> Schedule:
+    """Return a schedule with one task more, at the end of one machine of a group, or on an idle one."""
+    groups = list(schedule.groups)
+    run = Run(task, 1, p_state)
+    if group is None:
+        groups.append(MachineGroup(machine_type, 1, (run,)))
+        return Schedule(tuple(groups))
+    own = groups[group]
+    if own.machines > 1:
+        groups[group] = replace(own, machines=own.machines - 1)
+        groups.append(replace(own, machines=1, runs=(*own.runs, run)))
+    else:
+        groups[group] = replace(own, runs=(*own.runs, run))
+    return Schedule(tuple(groups))
+
+
+def _larger(one: float | None, other: float) -> float:
+    return other if one is None else max(one, other)
+
+
+def _smaller(one: float | None, other: float) -> float:
+    return other if one is None else min(one, other)

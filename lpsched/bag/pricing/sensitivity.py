@@ -1,0 +1,466 @@
+"""How far a price may move before the answer changes: of a bag, of electricity, of machines."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.bag import profit
+from lpsched.bag.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers
+from lpsched.bag.pricing.machines import Present, is_large, machine_needs
+from lpsched.bag.pricing.marginals import marginal_values
+from lpsched.bag.pricing.one_more import marginals_named, nearby
+from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
+from lpsched.bag.profit import revenue_of
+from lpsched.bag.proving import prove, prover_of, require_power, require_time
+from lpsched.bag.questions import Profit, ask, energy_cost
+from lpsched.bag.recovery.stages import choices
+from lpsched.bag.relaxation import Regime, scales_of
+from lpsched.bag.schedule import NOTHING
+from lpsched.bag.search.curves import ElectricitySearch, PriceSearch, with_electricity
+from lpsched.bag.solve import DEFAULT_GAP, answer, effort_named
+from lpsched.bag.terms import Terms, checked
+from lpsched.bag.verify import examine
+from lpsched.cancellation import timed
+from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import SMALLEST, Amount, FrozenDict
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.provenance import provenance_of
+
+if TYPE_CHECKING:
+    from lpsched.bag.certificate.bounds import Prover
+    from lpsched.bag.model import Bag
+    from lpsched.bag.pricing.one_more import Marginals
+    from lpsched.bag.pricing.result import MachineNeed
+    from lpsched.bag.questions import Question
+    from lpsched.bag.relaxation import Relaxation
+    from lpsched.bag.result import Effort, Result
+    from lpsched.bag.schedule import Schedule
+    from lpsched.bag.search.curves import PowerPiece
+    from lpsched.lp.program import Solver
+    from lpsched.model.arrays import Floats
+
+
+# Which price does a bag need? What it costs at least, proved; and what a verified schedule costs.
+#
+# The best rate at an income N is f(N) = max over (x, t) of (N - kappa x) / t - K: convex, and rising where
+# anything runs. It is 0 where N is what the cheapest way costs, kappa x + K t, the break-even income. From
+# the way that is best at some income to the income at which that way breaks even is a Newton step, and after
+# the first all of them come down to the answer. (Dinkelbach's rule.)
+
+HOUR: Final = 3600.0
+MOST_STEPS: Final = 100
+SAME: Final = 1e-13  # relative: a step no longer than that is none
+
+
+def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
+    """Return which price the bag needs; `price` is what it has, if anything.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If a schedule found does not pass verification, which is a bug of ours.
+    """
+    overhead = Fraction(bag.prices.overhead_per_bag)
+    cheapest = _cheapest_way(bag, solver)
+    prices = Multipliers(cheapest.machine_prices, cheapest.cap_price)
+    needed = max(0.0, rounded_down(overhead + prover.break_even(prices)))
+    ratio = None
+    with suppress(InstanceError):  # energy that costs nothing
+        ratio = needed / energy_cost(bag, solver)
+    waits = bag.site.deadline_seconds is None
+    return PriceNeed(
+        needed=needed,
+        needed_ratio=ratio,
+        needed_factor=needed / price if price else None,
+        enough=_enough(bag, cheapest, needed, solver),
+        least_to_run=max(0.0, float(prover.least_running_cost() + overhead)) if waits else None,
+    )
+
+
+def _cheapest_way(bag: Bag, solver: Solver) -> Relaxation:
+    """Return the way that is best at the income where it breaks even."""
+    search, scales = PriceSearch(bag, solver), scales_of(bag)
+    money = profit.money_of(scales)
+    used = np.where(np.isfinite(money.costs), money.costs, 0.0)
+
+    def breaks_even_at(shares: Floats, seconds: float) -> float:
+        return float((used * shares).sum()) + money.standing * seconds
+
+    soonest = scales.to_least(scales.loads)
+    income = breaks_even_at(soonest, scales.makespan_of(soonest))
+    best = search.at(income)
+    for _ in range(MOST_STEPS):
+        lower = breaks_even_at(best.shares, best.makespan_seconds)
+        if math.isclose(lower, income, rel_tol=SAME):
+            break
+        income = lower
+        best = search.at(income)
+    return best
+
+
+def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float | None:
+    """Return the least price at which a verified schedule of this way loses nothing."""
+    priced = _priced(bag, needed)
+    if priced is None:
+        return None
+    found = choices(priced, Profit(), way, solver)
+    if isinstance(found, str):
+        return None
+    enough = []
+    for each in found:
+        seconds, earned = each.measured.makespan_seconds, each.measured.profit_per_hour
+        if each.schedule == NOTHING:
+            continue
+        assert seconds is not None
+        assert earned is not None
+        price = max(0.0, needed - earned * seconds / HOUR)
+        enough.append(nearby(price, partial(_loses_nothing_at, bag, each.schedule)))
+    return min((price for price in enough if price is not None), default=None)
+
+
+def _loses_nothing_at(bag: Bag, schedule: Schedule, price: float) -> bool:
+    """Tell whether the verifier finds that a schedule loses nothing at a price."""
+    priced = _priced(bag, price)
+    measured = None if priced is None else examine(priced, schedule).measured
+    return measured is not None and (measured.profit_per_hour or 0.0) >= 0
+
+
+def _priced(bag: Bag, price: float) -> Bag | None:
+    """Return the bag at a price; `None` if that is smaller or larger than any bag can say."""
+    try:
+        return Terms(price=price).applied_to(bag)
+    except InstanceError:
+        return None
+
+
+# What may electricity cost? Pieces of the relaxation become pieces of the answer, each bound proved.
+
+ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
+HIGHEST: Final = 1e30  # money per kWh that a bag can say
+
+
+def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> ElectricityNeed:
+    """Return what electricity may cost; `present` is the schedule that was found at its price now.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If a schedule found does not pass verification, which is a bug of ours.
+    """
+    answer = _Answer(bag, ElectricitySearch(bag, solver), prover_of(bag))
+    for piece in answer.search.pieces():
+        if piece.from_per_kwh < HIGHEST:
+            answer.add(piece)
+    tried = [] if present is None else [present]
+    if answer.last_to_earn is not None and answer.even is not None:
+        at = with_electricity(bag, answer.even)
+        found = choices(at, Profit(), answer.last_to_earn, solver)
+        tried += [] if isinstance(found, str) else [each.schedule for each in found]
+    waits_from, waits_to = answer.do_not_run()
+    return ElectricityNeed(
+        price_per_kwh=bag.prices.electricity_per_kwh or 0.0,
+        earns_up_to=_earns_up_to(bag, [each for each in tried if each != NOTHING]),
+        no_profit_from=answer.no_profit_from(),
+        do_not_run_from=waits_from,
+        pieces=tuple(answer.pieces),
+        do_not_run_to=waits_to,
+    )
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The pieces so far; `even` is the price at which the best way breaks even, `last_to_earn` that way."""
+
+    bag: Bag
+    search: ElectricitySearch
+    prover: Prover
+    pieces: list[ElectricityPiece] = field(default_factory=list)
+    even: float | None = None
+    last_to_earn: Relaxation | None = None
+
+    def add(self, piece: PowerPiece) -> None:
+        """Add a piece, cut in two where it passes from profit to loss."""
+        start, stop = piece.from_per_kwh, piece.to_per_kwh
+        if piece.relaxation is None:
+            self.even = start if self.even is None else self.even
+            self._add(start, stop, Regime.DO_NOT_RUN, None)
+            return
+        even = self._breaks_even_at(piece)
+        if self.even is not None or even <= start or (start and math.isclose(even, start, rel_tol=ROUNDING)):
+            self.even = start if self.even is None else self.even
+            self._add(start, stop, Regime.LOSS, piece.at_from)
+            return
+        self.last_to_earn = piece.relaxation
+        if stop is not None and (stop <= even or math.isclose(even, stop, rel_tol=ROUNDING)):
+            self._add(start, stop, Regime.PROFIT, piece.at_from)
+        elif even >= HIGHEST:
+            self._add(start, None, Regime.PROFIT, piece.at_from)
+        else:
+            self.even = even
+            self._add(start, even, Regime.PROFIT, piece.at_from)
+            self._add(even, stop, Regime.LOSS, self.search.at(even))
+
+    def no_profit_from(self) -> float | None:
+        """Return a price hardly above the one where the best way breaks even: there, none earns (proved).
+
+        Nor does any at a price above: no schedule uses less than no energy, so that none earns more.
+        """
+        if self.even is None:
+            return None
+        return nearby(self.even, lambda price: min(self._bounds(price)) <= 0)
+
+    def do_not_run(self) -> tuple[float | None, float | None]:
+        """Return the first and the last price at which waiting is proved best; no last one: it has no end.
+
+        The least running cost, sum_i n_i min_jk kappa_ijk, is a sum of least lines in the price of a joule:
+        concave, so that it covers the income between any two prices at which it does. It never falls again if
+        the least joules above idle are not negative; that is its slope at the highest prices.
+        """
+        for piece in self.pieces:
+            if piece.regime is Regime.DO_NOT_RUN:
+                first = nearby(piece.from_price_per_kwh, self._waits)
+                if first is None or self.prover.least_joules_above_idle() >= 0:
+                    return first, None
+                last = piece.to_price_per_kwh
+                end = None if last is None else nearby(last, self._waits, upwards=False)
+                return first, first if end is None else max(first, end)
+        return None, None
+
+    def _breaks_even_at(self, piece: PowerPiece) -> float:
+        """Return the price of a kilowatt-hour at which a way earns nothing; infinite if it draws nothing."""
+        watts = piece.watts_above_idle + float(self.prover.idle_watts)
+        money = piece.money_per_second - float(self.prover.at_electricity(0.0).standing())
+        if watts <= 0:
+            return math.inf if money > 0 else 0.0
+        return money / watts * JOULES_PER_KWH / self.bag.site.pue
+
+    def _add(self, start: float, stop: float | None, regime: Regime, at_start: Relaxation | None) -> None:
+        if stop is not None and stop <= start:  # no wider than rounding
+            return
+        bound = self._bound(start, at_start)
+        if self.pieces:
+            before = self.pieces.pop()
+            self.pieces.append(
+                ElectricityPiece(before.from_price_per_kwh, start, before.regime, before.bound_at_from, bound)
+            )
+        self.pieces.append(ElectricityPiece(start, None, regime, bound, None))
+
+    def _bound(self, per_kwh: float, best: Relaxation | None) -> float:
+        """Return what is proved at a price, by the prices of the relaxation there, if anything runs."""
+        prices = Multipliers.zero(self.bag)
+        if best is not None:
+            prices = Multipliers(best.machine_prices, best.cap_price)
+        return rounded_up(SECONDS_PER_HOUR * self.prover.at_electricity(per_kwh).rate(prices))
+
+    def _bounds(self, per_kwh: float) -> tuple[float, float]:
+        return self._bound(per_kwh, None), self._bound(per_kwh, self.search.at(per_kwh))
+
+    def _waits(self, per_kwh: float) -> bool:
+        """Tell whether it is proved that waiting is best."""
+        prover = self.prover.at_electricity(per_kwh)
+        return prover.income() <= prover.least_running_cost()
+
+
+def _earns_up_to(bag: Bag, schedules: list[Schedule]) -> float | None:
+    """Return the highest price of a kilowatt-hour at which one of these schedules loses nothing: verified."""
+    highest: float | None = None
+    free = with_electricity(bag, 0.0)
+    for schedule in schedules:
+        measured = examine(free, schedule).measured
+        if measured is None or not (measured.profit_per_hour or 0.0) > 0 or not measured.energy_joules:
+            continue
+        assert measured.makespan_seconds is not None
+        assert measured.profit_per_hour is not None
+        earned = measured.profit_per_hour * measured.makespan_seconds / SECONDS_PER_HOUR
+        price = earned / (measured.energy_joules / JOULES_PER_KWH * bag.site.pue)
+        near = nearby(price, partial(_loses_nothing, bag, schedule), upwards=False)
+        highest = max((each for each in (near, highest) if each is not None), default=None)
+    return highest
+
+
+def _loses_nothing(bag: Bag, schedule: Schedule, per_kwh: float) -> bool:
+    """Tell whether the verifier finds that a schedule loses nothing at a price of electricity."""
+    measured = examine(with_electricity(bag, per_kwh), schedule).measured
+    return measured is not None and (measured.profit_per_hour or 0.0) >= 0
+
+
+# Three questions about a bag: the price it needs, what electricity may cost, how many machines to add.
+
+CHECK_HOURS: Final = Amount("hours", least=SMALLEST)
+MOST_PAIRS: Final = 5_000  # some 200 pieces, each some programs of 0.1 s
+NO_PRICE: Final = "without a price only the first question has an answer; give one (--price, --profit-ratio)"
+
+
+def sensitivity(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    lifetime_hours: float | None = None,
+    effort: str | None = None,
+    marginals: str = "top",
+    seed: int = 0,
+    solver: Solver | None = None,
+) -> Sensitivity:
+    """Return which price the bag needs, what electricity may cost, and how many more machines are worthwhile.
+
+    Parameters
+    ----------
+    price, profit_ratio
+        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its
+        least energy costs now. Without any price, only the first question has an answer.
+    power_cap, deadline
+        Watts and seconds, in place of the site's own.
+    lifetime_hours
+        How long machines last whose type does not say.
+    effort
+        As in `solve`, for the machines there are; by default as there.
+    marginals
+        `top`: what one whole machine more changes, proved, of the three types of largest marginal value.
+        `proved`: of all types, with that effort. `lp`: of none.
+    seed
+        As in `solve`, for the machines there are.
+    solver
+        Solves the linear programs; HiGHS if not given.
+
+    Raises
+    ------
+    ValueError
+        If there are no such effort or marginals.
+    InstanceError
+        If an option is not sound, or the bag lacks watts or the price of electricity.
+    InfeasibleError
+        If no schedule keeps the power cap or the deadline.
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If a schedule found does not pass verification, which is a bug of ours.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, Prices, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
+    >>> prices = Prices(per_bag=10.0, electricity_per_kwh=1.0)
+    >>> one = Bag("b", (cpu,), (render,), Table.of([[3600.0]]), Table.of([[1000.0]]), prices)
+    >>> found = sensitivity(one)  # 4 kWh; worth 10 USD until a kWh costs 2.5; 2 more machines halve 2 hours
+    >>> found.price_need.needed, found.electricity.no_profit_from, found.machines[0].most_more
+    (4.0, 2.5, 2)
+    """
+    solver = solver if solver is not None else default_solver()
+    tried = None if effort is None else effort_named(effort)
+    steps = marginals_named(marginals)
+    hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
+    known = price is not None or profit_ratio is not None or bag.prices.per_bag is not None
+    question = ask(
+        bag,
+        solver=solver,
+        objective="profit",
+        price=price if known or bag.prices.per_task else 0.0,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    has_price = known or bool(bag.prices.per_task)
+    timings: dict[str, float] = {}
+    with timed(timings, "price"):
+        prover = prover_of(question.bag)
+        require_power(prover)
+        require_time(prover, solver)
+        revenue = revenue_of(question.bag) if has_price else None
+        needed = price_need(question.bag, prover, solver, price=revenue)
+        ratio = None
+        if revenue is not None and needed.needed_ratio:
+            ratio = revenue * needed.needed_ratio / needed.needed
+    answers = _AtPrice(notes=(NO_PRICE,))
+    if has_price:
+        answers = _at_price(question, solver, _Asked(hours, tried, steps, seed), timings)
+    return Sensitivity(
+        unit=question.objective.unit(bag),
+        price=revenue,
+        profit_ratio=ratio,
+        bound=answers.bound,
+        value=answers.value,
+        price_need=needed,
+        electricity=answers.electricity,
+        machines=answers.machines,
+        notes=answers.notes,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(bag, solver.name),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _AtPrice:
+    """What can be told only at a price."""
+
+    bound: float | None = None
+    value: float | None = None
+    electricity: ElectricityNeed | None = None
+    machines: tuple[MachineNeed, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How long machines last, how hard to try, and the seed of that."""
+
+    lifetime_hours: float | None
+    effort: Effort | None
+    marginals: Marginals
+    seed: int
+
+
+def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[str, float]) -> _AtPrice:
+    """Return what there is to say about electricity and machines at the bag's price."""
+    bag, notes = question.bag, []
+    with timed(timings, "present"):
+        proved = prove(question, solver)
+        found = _answered(question, solver, asked)
+    bound, value = (proved.bound, None) if found is None else (found.bound, found.value)
+    electricity = None
+    machines: tuple[MachineNeed, ...] = ()
+    pairs = len(bag.task_types) * len(bag.modes)
+    if pairs > MOST_PAIRS:
+        notes.append(
+            f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most"
+        )
+        return _AtPrice(bound, value, notes=tuple(notes))
+    if bag.watts is None:
+        notes.append("without watts nothing is known about electricity")
+    else:
+        with timed(timings, "electricity"):
+            electricity = electricity_need(bag, None if found is None else found.schedule, solver)
+    with timed(timings, "machines"):
+        makespan = None if proved.relaxed is None else proved.relaxed.relaxation.makespan_seconds
+        worth = marginal_values(bag, proved.relaxed, solver) if found is None else found.worth
+        present = Present(bound, found, worth, makespan)
+        hours, steps = asked.lifetime_hours, asked.marginals
+        machines = machine_needs(question, present, solver, lifetime_hours=hours, marginals=steps)
+    if is_large(bag):
+        notes.append(f"with {pairs:,} pairs, the pieces up to the best number of machines are left out")
+    return _AtPrice(bound, value, electricity, machines, tuple(notes))
+
+
+def _answered(question: Question, solver: Solver, asked: _Asked) -> Result | None:
+    """Return what `solve` says at the bag's price, if a schedule is found."""
+    try:
+        if asked.effort is None:
+            return answer(question, solver, gap=DEFAULT_GAP, seed=asked.seed)
+        return answer(question, solver, gap=DEFAULT_GAP, effort=asked.effort, seed=asked.seed)
+    except (InfeasibleError, NotFoundError):  # whole tasks miss the deadline
+        return None

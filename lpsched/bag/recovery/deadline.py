@@ -1,0 +1,415 @@
+"""Schedules that end by a deadline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from lpsched.bag.profit import money_of
+from lpsched.bag.recovery.plans import grouped
+from lpsched.bag.relaxation import DEAREST, SLACK, Point, scales_of
+from lpsched.lp.master import is_sound
+from lpsched.lp.program import LpBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from lpsched.bag.model import Bag
+    from lpsched.bag.relaxation import Scales
+    from lpsched.bag.schedule import Schedule
+    from lpsched.lp.master import Master
+    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.model.arrays import Floats, Mask
+
+
+# Shorter deadlines: the cheapest way to split the tasks within a part of the time there is.
+#
+# Schedules of whole tasks take a little longer than the relaxation they are rounded from. So the relaxation
+# of a deadline is often rounded to a schedule that misses it, and that of a slightly shorter one is not.
+#
+# Data       n_i    tasks of type i                m_j    machines of type j
+#           e_ijk  seconds in P-state k           d_ijk  joules above idle
+#           D      deadline                       H      P - I, what the power cap leaves above the idle floor
+#           kappa  what a task costs: money, joules or nothing, as the objective counts
+#           f_j, g the shares of the deadline and of the joules under the cap that may be used
+# Variables  x_ijk  tasks of type i that run on machine type j in P-state k, 0 where e_ijk > D
+#
+#     min   kappa x
+#     s.t.  sum_jk x_ijk        =  n_i          for each task type i      (demand)
+#           sum_ik e_ijk x_ijk  <= m_j f_j D    for each machine type j   (capacity)
+#           sum d_ijk x_ijk     <= g H D                                  (cap)
+#           x >= 0
+#
+# The fastest way has t in place of f_j D, and is the least t. Only limits change from one f to the next, so
+# each solve starts from the basis of the last one. A whole task may be longer than f_j D as long as it is not
+# longer than D: that is why this is not the program of a bag with a shorter deadline.
+#
+# Nothing is proved by it: it only suggests schedules. A cap below the idle floor (H < 0) is stricter the
+# longer a schedule takes; there g is the longest share of the deadline that the schedule may end at.
+
+NAME: Final = "shorter deadline"
+OVERLOAD: Final = 10.0  # times the largest price: what is taken beyond a limit
+TIE: Final = 1e-6  # of the cost, where the time is minimised: of all fastest ways, a cheap one
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened(Point):
+    """The cheapest way within a share of the deadline, and what leaving it would cost.
+
+    Attributes
+    ----------
+    reduced_costs
+        Of one task of each type in each column, at least 0 but for rounding; infinite where it cannot run.
+    machine_prices
+        Of the time of all machines of each type up to the deadline.
+    weight
+        More than any of these prices, and than that of all joules under the cap.
+    """
+
+    reduced_costs: Floats
+    machine_prices: tuple[float, ...]
+    weight: float
+
+
+@dataclass(slots=True)
+class ShorterDeadlines:
+    """The program of one bag with a deadline, solved for one share of the deadline after the other."""
+
+    scales: Scales
+    program: LinearProgram
+    solver: Solver
+    costs: Floats  # of one task of each type in each column; infinite where it cannot run by the deadline
+    _master: Master | None = None
+
+    def limits(self, shares: Floats) -> Floats:
+        """Return what may be taken of each limit: shares of the machine types' time, and last of the cap."""
+        cap = self.scales.cap
+        return shares[:-1] if cap is None else np.append(shares[:-1], cap.headroom * shares[-1])
+
+    def cheapest(self, shares: Floats) -> Shortened | None:
+        """Return the cheapest way within these shares of deadline and cap; `None` if there is none.
+
+        Raises
+        ------
+        SolverError
+            If the solver fails.
+        """
+        program = self.program
+        if self._master is None:
+            self._master = self.solver.master(program)
+        upper, row_upper = program.upper.copy(), program.row_upper.copy()
+        upper[-1] = 0.0
+        row_upper[self.costs.shape[0] :] = self.limits(shares)
+        self._master.change_limits(upper, program.row_lower, row_upper)
+        solution = self._master.solve()
+        if not is_sound(solution):  # as infeasible ones are; hot starts have been seen to go wrong as well
+            self._master = None
+            return None
+        return self._shortened(solution)
+
+    def fastest(self) -> Shortened | None:
+        """Return the fastest way under the cap; `None` if none ends by the deadline.
+
+        Raises
+        ------
+        SolverError
+            If the solver fails.
+        """
+        size = float(np.abs(self.program.costs).max()) or 1.0
+        costs = TIE / size * self.program.costs
+        costs[-1] = 1.0
+        solution = self.solver.solve(self.program.with_costs(costs))
+        return self._shortened(solution) if is_sound(solution) else None
+
+    def _shortened(self, solution: LpSolution) -> Shortened:
+        scales, arrays, y = self.scales, self.scales.arrays, solution.multipliers
+        types, machines = self.costs.shape[0], len(arrays.machine_counts)
+        shares = scales.shares_of(solution["y"])
+        makespan = scales.makespan_of(shares)
+        prices = np.maximum(-y[types:], 0.0)
+        own = self.costs * arrays.task_counts[:, np.newaxis] + prices[arrays.machine_of] * scales.loads
+        if scales.cap is not None:
+            own += prices[-1] * scales.cap.loads
+        return Shortened(
+            shares,
+            makespan,
+            scales.energy_of(shares, makespan),
+            reduced_costs=(own - y[:types, np.newaxis]) / arrays.task_counts[:, np.newaxis],
+            machine_prices=tuple(prices[:machines].tolist()),
+            weight=OVERLOAD * (float(prices.max(initial=0.0)) or 1.0),
+        )
+
+
+def shorter_deadlines(bag: Bag, objective: str, solver: Solver) -> ShorterDeadlines | None:
+    """Return the program for an objective of a bag with a deadline; `None` if a task is longer than that."""
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None, "a deadline is what is shortened"
+    scales = scales_of(bag, seconds=deadline)
+    usable = scales.is_told & (scales.arrays.seconds <= deadline)
+    if not usable.any(axis=1).all():
+        return None
+    costs = _costs(scales, objective)
+    one = np.where(usable, costs / scales.arrays.task_counts[:, np.newaxis], np.inf)
+    return ShorterDeadlines(scales, _compile(scales, costs, usable), solver, one)
+
+
+def _costs(scales: Scales, objective: str) -> Floats:
+    """Return what all tasks of a type cost in each column, as a share of what the whole bag costs."""
+    if objective == "profit":
+        costs = np.where(scales.arrays.can_run, money_of(scales).costs, 0.0)
+    elif scales.joules is not None:
+        costs = scales.joules
+    else:
+        return np.zeros_like(scales.loads)
+    cheapest = np.where(scales.arrays.can_run, np.abs(costs), np.inf).min(axis=1)
+    unit = float(cheapest.sum()) or float(np.abs(costs).max()) or 1.0
+    shares: Floats = np.minimum(costs / unit, DEAREST)
+    return shares
+
+
+def _compile(scales: Scales, costs: Floats, usable: Mask) -> LinearProgram:
+    """Return the program above with t up to D in place of f D; t is counted in D, x in units u of n."""
+    bag, arrays = scales.bag, scales.arrays
+    lp = LpBuilder(NAME)
+    y = lp.variables("y", upper=np.where(usable, SLACK / scales.units, 0.0))
+    t = lp.variables("t", upper=np.ones(1))
+    lp.objective([(y, costs * scales.units)])
+    task, machine = np.arange(len(bag.task_types))[:, np.newaxis], np.arange(len(bag.machine_types))
+    units = np.where(usable, scales.units, 0.0)
+    lp.equal_each([f"demand[{each.name}]" for each in bag.task_types], [(task, y, units)], 1.0)
+    lp.at_most_each(
+        [f"capacity[{each.name}]" for each in bag.machine_types],
+        [
+            (arrays.machine_of[np.newaxis], y, scales.loads * units),
+            (machine, np.broadcast_to(t, machine.shape), -1.0),
+        ],
+        0.0,
+    )
+    if scales.cap is not None:
+        lp.at_most("cap", [(y, scales.cap.loads * units)], scales.cap.headroom)
+    return lp.build()
+
+
+# A small exact search: assignments of single tasks to single machines that end by the deadline.
+#
+# Tasks are assigned one by one, the ones that are shortest to run last. What has been assigned is remembered
+# only by
+#
+#     the loads of the machines of each type, sorted, since machines of a type are alike
+#     the least that tasks with these loads cost (joules above idle, where a power cap counts them)
+#
+# so assignments that leave the rest the same choices are one *state*. A state is dropped if
+#
+#     a load is longer than the deadline, or
+#     the tasks left cannot fit: each where it is shortest, they take more time than is left, or
+#     under a power cap: each where it takes least, they bring the joules above what the cap allows.
+#
+# If nothing else was dropped, every schedule was looked at, and no state at the end means that none ends by
+# the deadline. Where states get too many for `MOST_STEPS`, those with the least load by given prices of the
+# machines' time are kept, and the search proves nothing.
+#
+# Seconds, joules and the deadline are whole multiples of one fraction each, so all sums are exact.
+
+MOST_STEPS: Final = 150_000  # times that a task is tried on a machine: some tenths of a second
+MOST_TASKS: Final = 400
+MOST_KEPT: Final = 8  # schedules that are returned
+EVEN: Final = 0.1  # of the load by prices: how much the squares of the loads count
+
+Loads: TypeAlias = tuple[tuple[int, ...], ...]  # of each machine type, sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Schedules by the deadline, the cheapest first; if there is none, whether that is proved."""
+
+    schedules: list[Schedule]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A column that a task may run in: whole numbers of seconds and joules, and a cost."""
+
+    column: int
+    machine: int
+    seconds: int
+    joules: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The cheapest way to the same loads: its last step leads back to the state before."""
+
+    cost: float
+    joules: int
+    before: _State | None = None
+    step: tuple[int, int, int, int, int] | None = None  # task type, column, machine type, load before, after
+
+    def rank(self, *, capped: bool) -> tuple[float, float]:
+        """Return what is to be small: the cost, or where a cap counts them the joules."""
+        return (self.joules, self.cost) if capped else (self.cost, 0)
+
+
+def search(bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> Searched:
+    """Search a bag with a deadline, unless it is too large; nothing is proved then.
+
+    `costs` are of one task of each type in each column, `machine_prices` of a machine's time of each type.
+    """
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None, "only a deadline can be missed"
+    for row in bag.seconds:
+        if min(each for each in row if each is not None) > deadline:  # it takes longer wherever it runs
+            return Searched([], is_complete=True)
+    if bag.tasks > MOST_TASKS or bag.tasks * bag.machines > MOST_STEPS:
+        return Searched([], is_complete=False)
+    return _Search(bag, costs, machine_prices).run()
+
+
+class _Search:
+    """The search for one bag."""
+
+    def __init__(self, bag: Bag, costs: Floats, machine_prices: Sequence[float]) -> None:
+        deadline = bag.site.deadline_seconds
+        assert deadline is not None
+        self.bag = bag
+        self.prices = machine_prices
+        headroom = _headroom(bag)
+        self.capped = headroom is not None
+        seconds = [_exact(row) for row in bag.seconds]
+        unit = _unit([Fraction(deadline), *(each for row in seconds for each in row if each is not None)])
+        self.deadline = int(Fraction(deadline) / unit)
+        joules = [
+            [_joules_above_idle(bag, i, column, each) for column, each in enumerate(row)]
+            for i, row in enumerate(seconds)
+        ]
+        allowed = Fraction(0) if headroom is None else headroom * Fraction(deadline)
+        joule = _unit([allowed, *(each for row in joules for each in row)]) if self.capped else Fraction(1)
+        self.allowed = int(allowed / joule)
+        # Below the idle floor a schedule may end too late for the cap, which this search does not look at.
+        self.may_prove = headroom is None or headroom >= 0
+        self.options = [
+            [
+                _Option(
+                    column,
+                    bag.modes[column][0],
+                    int(each / unit),
+                    int(joules[i][column] / joule) if self.capped else 0,
+                    float(costs[i, column]),
+                )
+                for column, each in enumerate(row)
+                if each is not None and each <= deadline
+            ]
+            for i, row in enumerate(seconds)
+        ]
+
+    def run(self) -> Searched:
+        """Assign task after task."""
+        bag, cells = self.bag, self.bag.tasks * self.bag.machines
+        shortest = [min(each.seconds for each in row) for row in self.options]
+        lightest = [min(each.joules for each in row) for row in self.options]
+        order = sorted(range(len(bag.task_types)), key=lambda i: (-shortest[i], i))
+        tasks = [i for i in order for _ in range(bag.task_types[i].count)]
+        empty = tuple((0,) * machine.count for machine in bag.machine_types)
+        states, complete = {empty: _State(0.0, 0)}, self.may_prove
+        free = bag.machines * self.deadline - sum(shortest[i] for i in tasks)
+        allowed = self.allowed - sum(lightest[i] for i in tasks)
+        for i in tasks:
+            free, allowed = free + shortest[i], allowed + lightest[i]
+            if len(states) > MOST_STEPS // cells:
+                complete = False
+                states = dict(sorted(states.items(), key=self._promise)[: MOST_STEPS // cells])
+            states = self._grown(states, i, free, allowed)
+        return Searched(list(self._schedules(states)), complete)
+
+    def _grown(
+        self, states: dict[Loads, _State], i: int, most_load: int, most_joules: int
+    ) -> dict[Loads, _State]:
+        """Return the states after one more task of a type."""
+        grown: dict[Loads, _State] = {}
+        for loads, state in states.items():
+            total = sum(map(sum, loads))
+            for option in self.options[i]:
+                joules = state.joules + option.joules
+                if total + option.seconds > most_load or (self.capped and joules > most_joules):
+                    continue
+                own, cost = loads[option.machine], state.cost + option.cost
+                for load in dict.fromkeys(own):
+                    after = load + option.seconds
+                    if after > self.deadline:
+                        break  # loads are sorted
+                    changed = list(own)
+                    changed.remove(load)
+                    changed.append(after)
+                    key = (*loads[: option.machine], tuple(sorted(changed)), *loads[option.machine + 1 :])
+                    known, new = grown.get(key), (joules, cost) if self.capped else (cost, 0)
+                    if known is None or new < known.rank(capped=self.capped):
+                        step = (i, option.column, option.machine, load, after)
+                        grown[key] = _State(cost, joules, state, step)
+        return grown
+
+    def _promise(self, entry: tuple[Loads, _State]) -> tuple[float, Loads]:
+        """Return how much of the machines' time is taken, by their prices; less is better."""
+        loads, _ = entry
+        taken = 0.0
+        for price, own in zip(self.prices, loads, strict=True):
+            shares = [load / self.deadline for load in own]
+            taken += price * sum(share + EVEN * share * share for share in shares)
+        return taken, loads
+
+    def _schedules(self, states: dict[Loads, _State]) -> Iterator[Schedule]:
+        """Yield the schedules that no other one beats in both cost and makespan, the cheapest first."""
+        shortest, kept = math.inf, 0
+        for loads, state in sorted(
+            states.items(), key=lambda entry: (entry[1].cost, max(map(max, entry[0])))
+        ):
+            longest = max(map(max, loads))
+            if longest < shortest and kept < MOST_KEPT:
+                shortest, kept = longest, kept + 1
+                yield grouped(self.bag, self._machines(state))
+
+    def _machines(self, state: _State) -> Iterable[tuple[int, dict[tuple[int, int], int]]]:
+        """Return what each machine runs: the steps once more, from the first to the last."""
+        steps = []
+        at: _State | None = state
+        while at is not None and at.step is not None:
+            steps.append(at.step)
+            at = at.before
+        machines: list[tuple[int, list[int], dict[tuple[int, int], int]]] = [
+            (j, [0], {}) for j, machine in enumerate(self.bag.machine_types) for _ in range(machine.count)
+        ]
+        for i, column, j, before, after in reversed(steps):
+            _, load, cells = next(each for each in machines if each[0] == j and each[1][0] == before)
+            load[0] = after
+            cells[i, column] = cells.get((i, column), 0) + 1
+        return [(j, cells) for j, _, cells in machines]
+
+
+def _exact(row: Sequence[float | None]) -> list[Fraction | None]:
+    return [None if each is None else Fraction(each) for each in row]
+
+
+def _joules_above_idle(bag: Bag, i: int, column: int, seconds: Fraction | None) -> Fraction:
+    if seconds is None or bag.watts is None:
+        return Fraction(0)
+    idle = bag.machine_types[bag.modes[column][0]].idle_watts
+    return seconds * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle))
+
+
+def _headroom(bag: Bag) -> Fraction | None:
+    """Return what the power cap leaves above the idle floor."""
+    site = bag.site
+    if site.average_power_cap_watts is None or bag.watts is None:
+        return None
+    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
+    floor = sum(each.count * Fraction(each.idle_watts) for each in bag.machine_types)
+    return Fraction(site.average_power_cap_watts) / meter - floor
+
+
+def _unit(amounts: Iterable[Fraction]) -> Fraction:
+    """Return a fraction of which all these are whole multiples."""
+    return Fraction(1, math.lcm(*(each.denominator for each in amounts)))

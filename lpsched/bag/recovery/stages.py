@@ -1,0 +1,423 @@
+"""From a relaxation to a verified schedule: round, place, end, verify; the best of what passes.
+
+A deadline may be met by the relaxation and missed by the whole tasks it is rounded to. In order, until one
+schedule is found that meets it:
+
+    relaxation   rounded and placed; if that is too late, its loads evened out (`bag/recovery/levelling.py`),
+                 then single tasks exchanged between machines of all types (`bag/recovery/exchange.py`)
+    ladder       the same for relaxations that give a machine type which is too late so much less time
+                 (`bag/recovery/deadline.py`), again and again; once a schedule is in time, the times between
+                 those of the last two are bisected
+    fastest      the same for the fastest relaxation
+    search       where tasks are few, assignments one by one (`bag/recovery/deadline.py`)
+
+What a relaxation costs rises as times get shorter, so the longest ones in time are nearly the best; all that
+were in time are compared. All work is counted, none is timed.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.bag.arrays import items_of
+from lpsched.bag.profit import energy_price
+from lpsched.bag.proving import prover_of
+from lpsched.bag.questions import Energy, Makespan
+from lpsched.bag.recovery.deadline import search, shorter_deadlines
+from lpsched.bag.recovery.exchange import Exchange
+from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.plans import ended, plan_of_schedule
+from lpsched.bag.recovery.rounding import Takes, ease, moves_of, place, round_shares
+from lpsched.bag.schedule import NOTHING, Schedule, task_counts
+from lpsched.bag.verify import Examined, Measurement, Tables, examine
+from lpsched.cancellation import Watch
+from lpsched.errors import InfeasibleError, InvalidScheduleError, NotFoundError, SolverError
+from lpsched.model.fields import column_numbers
+from lpsched.units import lower_text, number, upper_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.bag.arrays import Items
+    from lpsched.bag.model import Bag
+    from lpsched.bag.questions import Objective
+    from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
+    from lpsched.bag.recovery.plans import Plan
+    from lpsched.bag.recovery.rounding import Known
+    from lpsched.bag.relaxation import Point, Relaxation, Scales
+    from lpsched.lp.program import Solver
+    from lpsched.model.arrays import Floats
+
+LIMITS: Final = {"after-deadline", "over-power-cap"}  # broken by bad luck, not by a bug
+MOST_CELLS: Final = 200_000  # machines x task types and P-states, for exchanges of single tasks
+LEAST_CUT: Final = 1e-5  # of the deadline, beyond what a machine type was too late
+OVERLOAD: Final = 40.0  # times what a machine costs a second: one above the limit
+ROUNDING: Final = 1e-9
+LITTLE: Final = 1e-3
+MOST_RUNGS: Final = 16
+EVEN_RUNGS: Final = 6  # from then on, more is cut each time
+BISECTIONS: Final = 3
+FAR_BISECTIONS: Final = 8  # where the last cut was too much for any way
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A schedule that broke no rule, and what it was measured to take."""
+
+    schedule: Schedule
+    measured: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class _Missed:
+    """No schedule was found within the limits.
+
+    Attributes
+    ----------
+    sentence
+        How the first one missed a limit.
+    shortest
+        The least makespan of those that were tried, in seconds, if a deadline was missed.
+    is_proved
+        Whether all assignments were searched, so that there is none.
+    """
+
+    sentence: str
+    shortest: float | None = None
+    is_proved: bool = False
+
+
+def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
+    """Return the best verified schedule that comes of the relaxation.
+
+    Raises
+    ------
+    InfeasibleError
+        If every assignment of whole tasks was searched, and none meets the deadline.
+    NotFoundError
+        If none was found that does.
+    InvalidScheduleError
+        If a schedule breaks any other rule, which is a bug of ours.
+    """
+    found = _found(bag, objective, relaxation, solver)
+    if isinstance(found, _Missed):
+        raise _error(bag, found, solver)
+    return best_of(objective, found)
+
+
+def best_of(objective: Objective, found: Sequence[Recovered]) -> Recovered:
+    """Return the best schedule; of equally good ones the first."""
+    sign = 1 if objective.maximise else -1
+    return max(found, key=lambda each: sign * objective.value(each.measured))
+
+
+def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | str:
+    """Return verified schedules to choose from, waiting included where it may be; or the limit all miss.
+
+    As long as the relaxation is the same, they are the same at any price of the bag.
+    """
+    found = _found(bag, objective, relaxation, solver)
+    return found.sentence if isinstance(found, _Missed) else found
+
+
+def _found(
+    bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver
+) -> list[Recovered] | _Missed:
+    """Return verified schedules, or how they missed a limit."""
+    if bag.site.deadline_seconds is not None:
+        return _within_deadline(bag, objective, relaxation, solver)
+    found = verified_schedule(bag, relaxation)
+    if isinstance(found, str):
+        return _Missed(found)
+    earns = (found.measured.profit_per_hour or 0.0) > 0  # waiting never does
+    return [found, waiting(bag)] if objective.maximise and not earns else [found]
+
+
+def waiting(bag: Bag) -> Recovered:
+    """Return the schedule that runs nothing, where no deadline forces the work."""
+    return Recovered(NOTHING, _sound(examine(bag, NOTHING, may_wait=True)))
+
+
+class Memory:
+    """What many schedules of one bag have in common: machine types placed before, and the tables read."""
+
+    def __init__(self, bag: Bag) -> None:
+        self.placed: Known = {}
+        self.tables = Tables(bag)
+
+
+def verified_schedule(
+    bag: Bag, relaxation: Point, *, late: bool = False, memory: Memory | None = None
+) -> Recovered | str:
+    """Return the schedule of a relaxation, or the limit that it misses.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
+    memory = memory if memory is not None else Memory(bag)
+    counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
+    schedule = ended(bag, counts, place(bag, counts, memory.placed), late=late)
+    return examined_schedule(bag, schedule, memory.tables)
+
+
+def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> Recovered | str:
+    """Return the schedule of a vertex of the energy/makespan front, or the limit that it misses.
+
+    Where it misses a deadline, the one with the least energy of those that were found within it.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
+    own = verified_schedule(bag, vertex, memory=memory)
+    if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
+        return own
+    found = _within_deadline(bag, Energy(), vertex, solver)
+    return own if isinstance(found, _Missed) else best_of(Energy(), found)
+
+
+def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
+    """Return a schedule with its measurement, or the limit that it misses.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it breaks any other rule.
+    """
+    examined = examine(bag, schedule, tables=tables)
+    if examined.violations and {each.code for each in examined.violations} <= LIMITS:
+        return examined.violations[0].sentence
+    return Recovered(schedule, _sound(examined))
+
+
+def _sound(examined: Examined) -> Measurement:
+    """Return the measurement of a schedule that breaks no rule; one that does is never an answer."""
+    if examined.measured is None:
+        raise InvalidScheduleError("; ".join(each.sentence for each in examined.violations[:9]))
+    return examined.measured
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Schedules of whole tasks under a deadline: those that were in time, and how the first missed it."""
+
+    bag: Bag
+    deadline: float
+    items: Items
+    late_too: bool  # a loss is spread until the deadline: a second ending to try
+    memory: Memory
+    _seconds: dict[tuple[str, str, str | None], float] = field(init=False)
+    found: list[Recovered] = field(default_factory=list)
+    missed: str = ""
+    shortest: float = math.inf  # the makespan that came nearest
+    missing: Schedule | None = None  # the last schedule that was too late
+    excess: Floats = field(init=False)  # of the last one, by machine type and last by waiting for the cap
+
+    def __post_init__(self) -> None:
+        """Read the seconds by names."""
+        self.excess = np.zeros(len(self.bag.machine_types) + 1)
+        column = column_numbers(self.bag.machine_types)
+        self._seconds = {
+            (task.name, *key): self.bag.seconds[i, number] or 0.0
+            for i, task in enumerate(self.bag.task_types)
+            for key, number in column.items()
+        }
+
+    def attempt(self, counts: Sequence[dict[int, int]]) -> bool:
+        """Place tasks, level them where that is too late, and keep what is in time; tell whether it is."""
+        bag = self.bag
+        schedule = place(bag, counts, self.memory.placed)
+        if max(self._loads(schedule)) > self.deadline:
+            schedule = levelled(bag, schedule, self.deadline)
+        return self.keep(schedule)
+
+    def exchange(self, limit: float) -> bool:
+        """Exchange single tasks of the last schedule that was too late; tell whether it then is in time."""
+        bag, schedule = self.bag, self.missing
+        if schedule is None or not self.excess[:-1].any() or not fits_exchanges(bag):
+            return False
+        plan = plan_of_schedule(bag, self.items, schedule)
+        second = (abs(plan.cost) or 1.0) / (self.deadline * bag.machines)
+        return self.keep(levelled(bag, repaired(bag, plan, limit, OVERLOAD * second), self.deadline))
+
+    def keep(self, schedule: Schedule) -> bool:
+        """Verify a schedule with its endings, and keep those in time; tell whether there is one."""
+        loads = self._loads(schedule)
+        longest = max(loads)
+        self.excess = np.maximum(0.0, np.append(loads, 0.0) / self.deadline - 1.0)
+        capped = self.bag.site.average_power_cap_watts is not None
+        if self.excess.max() > ROUNDING and self.missed and not capped:  # no need to look exactly
+            self.missing, self.shortest = schedule, min(self.shortest, longest)
+            return False
+        counts = task_counts(self.bag, schedule)
+        kept = False
+        for late in (False, True) if self.late_too else (False,):
+            ending = ended(self.bag, counts, schedule, late=late)
+            examined = examined_schedule(self.bag, ending, self.memory.tables)
+            if isinstance(examined, Recovered):
+                self.found.append(examined)
+                kept = True
+            elif not kept and not late:
+                end = ending.makespan_seconds or longest
+                self.excess[-1] = max(0.0, end / self.deadline - 1.0) if end > longest else 0.0
+                self.missed = self.missed or examined
+                self.missing, self.shortest = schedule, min(self.shortest, end)
+        return kept
+
+    def _loads(self, schedule: Schedule) -> list[float]:
+        """Return the largest load of each machine type, in doubles."""
+        largest = {machine.name: 0.0 for machine in self.bag.machine_types}
+        for group in schedule.groups:
+            name = group.machine_type
+            load = sum(run.count * self._seconds[run.task_type, name, run.p_state] for run in group.runs)
+            largest[name] = max(load, largest[name])
+        return list(largest.values())
+
+
+def repaired(bag: Bag, plan: Plan, limit: float, weight: float) -> Schedule:
+    """Return the schedule of a plan after exchanges of single tasks, until no load is above the limit.
+
+    `weight` is what a second above the limit costs.
+    """
+    work = Exchange(plan, Watch(), np.random.default_rng(0), most_items=0)
+    work.repair(limit, weight)
+    return work.plan.schedule(bag)
+
+
+def fits_exchanges(bag: Bag) -> bool:
+    """Tell whether a bag is small enough for exchanges of single tasks."""
+    return bag.machines * len(bag.task_types) * max(1, len(bag.modes) // len(bag.machine_types)) <= MOST_CELLS
+
+
+def _within_deadline(
+    bag: Bag, objective: Objective, relaxation: Point, solver: Solver
+) -> list[Recovered] | _Missed:
+    """Return verified schedules that meet the deadline, or how they missed it."""
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None
+    earns = objective.name == "profit"
+    per_joule = energy_price(bag) if earns else float(bag.watts is not None)
+    items = items_of(bag, per_joule=per_joule, wear=earns)
+    attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag))
+    if attempts.attempt(_rounded(bag, relaxation)):
+        return attempts.found
+    shorter = shorter_deadlines(bag, objective.name, solver)
+    fastest = None
+    if shorter is not None:
+        with suppress(SolverError):  # what there is will do
+            _climb_down(attempts, shorter, min(1.0, relaxation.makespan_seconds / deadline))
+            fastest = None if attempts.found else shorter.fastest()
+    if fastest is not None and not attempts.attempt(_rounded(bag, fastest)):
+        attempts.exchange(deadline)
+    if attempts.found:
+        return attempts.found
+    costs = np.zeros((bag.seconds.rows, bag.seconds.columns)) if shorter is None else shorter.costs
+    prices = np.ones(len(bag.machine_types)) if fastest is None else np.array(fastest.machine_prices)
+    per_machine = prices / [machine.count for machine in bag.machine_types]
+    searched = search(bag, costs, (per_machine + LITTLE * per_machine.max()).tolist())
+    for schedule in searched.schedules:
+        attempts.keep(schedule)
+    return attempts.found or _Missed(attempts.missed, attempts.shortest, searched.is_complete)
+
+
+def _climb_down(attempts: _Attempts, shorter: ShorterDeadlines, top: float) -> None:
+    """Give the machine types that are too late less time, and again, until none is; then a little more."""
+    cut = too_long = more = np.zeros_like(attempts.excess)
+
+    def is_in_time(cut: Floats) -> bool | None:
+        """Tell whether a schedule of so much less time is in time; `None` if the program has no solution."""
+        shares = top * (1.0 - cut)
+        point = shorter.cheapest(shares)
+        return None if point is None else attempts.attempt(_eased(attempts.bag, shorter, point, shares))
+
+    met: bool | None = False
+    for rung in range(MOST_RUNGS):
+        met = is_in_time(cut)
+        late = attempts.excess > 0
+        if met is not False or not late.any():
+            break
+        # A machine type that stays late, because it is left with the same whole tasks, loses ever more.
+        least = 2.0 * more if rung > EVEN_RUNGS else 0.0
+        more = np.where(late, np.maximum(attempts.excess + LEAST_CUT, least), 0.0)
+        too_long, cut = cut, cut + more
+    attempts.exchange(attempts.deadline)
+    for _ in range((BISECTIONS if met else FAR_BISECTIONS) if cut.any() else 0):
+        between = 0.5 * (cut + too_long)
+        if is_in_time(between) is False:
+            too_long = between
+        else:
+            cut = between
+
+
+def _rounded(bag: Bag, point: Point) -> list[dict[int, int]]:
+    return round_shares(point.shares, [task.count for task in bag.task_types])
+
+
+def _eased(bag: Bag, shorter: ShorterDeadlines, point: Shortened, shares: Floats) -> list[dict[int, int]]:
+    """Round, then move tasks that cost little to move until no machine type has more than its share."""
+    counts, takes = _rounded(bag, point), _takes(shorter.scales)
+    excess = takes.all_of(counts) - shorter.limits(shares)
+    if excess.max() <= 0:
+        return counts
+    return ease(counts, moves_of(counts, shorter.costs, point.reduced_costs, takes), excess, point.weight)
+
+
+def _takes(scales: Scales) -> Takes:
+    """Return what a task takes of a machine type's time up to the deadline, and of the cap's joules."""
+    arrays, cap = scales.arrays, scales.cap
+    tasks = arrays.task_counts[:, np.newaxis]
+    return Takes(
+        scales.loads / tasks,
+        arrays.machine_of,
+        len(arrays.machine_counts),
+        None if cap is None else cap.loads / tasks,
+    )
+
+
+def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFoundError:
+    """Return what to say where no schedule was found."""
+    deadline, shortest = bag.site.deadline_seconds, missed.shortest
+    if deadline is None or shortest is None:
+        return NotFoundError(
+            f"{bag.name}: no schedule was found within the limits, and none proved impossible: "
+            f"{missed.sentence}"
+        )
+    under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
+    reached = f"the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""
+    if missed.is_proved:
+        after = f"; {reached}" if reached else ""
+        return InfeasibleError(
+            f"{bag.name}: the deadline is {number(deadline)} s, but no schedule of whole tasks ends by then"
+            f"{under} (proved: all assignments were searched){after}; "
+            "give it more time, more machines or fewer tasks"
+        )
+    free = bag.without_deadline()
+    least = Makespan().prove(prover_of(free), Makespan().relax(free, solver).multipliers)
+    return too_late(bag, shortest, least)
+
+
+def too_late(bag: Bag, shortest: float, least: float) -> InfeasibleError | NotFoundError:
+    """Return what to say where the shortest schedule found is too late; `least` is proved."""
+    deadline = bag.site.deadline_seconds
+    assert deadline is not None
+    under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
+    enough = upper_text(shortest)
+    if least > deadline:
+        return InfeasibleError(
+            f"{bag.name}: the deadline is {number(deadline)} s, but no schedule{under} takes less than "
+            f"{lower_text(least)} s (proved); the shortest schedule found takes {enough} s; "
+            f"try a deadline of {enough} s, more machines or fewer tasks"
+        )
+    return NotFoundError(
+        f"{bag.name}: no schedule was found that ends by the deadline of {number(deadline)} s, but there may "
+        f"be one: the shortest schedule found{under} takes {enough} s, and no schedule takes less than "
+        f"{lower_text(least)} s (proved); try a deadline of {enough} s, more machines or fewer tasks"
+    )

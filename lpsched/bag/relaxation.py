@@ -1,0 +1,395 @@
+"""What a relaxation of a bag returns; scales of its rows; sums of whole tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.bag.arrays import BagArrays, arrays_of, usable_arrays
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
+    from lpsched.lp.program import LpSolution
+    from lpsched.model.arrays import Floats, Mask
+
+
+# What a formulation hands on: where the tasks would go if they could be split, and the prices.
+
+
+class Regime(StrEnum):
+    """Whether running the bag pays."""
+
+    PROFIT = "profit"  # it earns more than it costs
+    LOSS = "loss"  # it does not, but less is lost than by waiting, or a deadline forces it
+    DO_NOT_RUN = "do-not-run"  # waiting is best
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One way to run the bag, if tasks could be split.
+
+    Attributes
+    ----------
+    shares
+        For each task type, the share of its tasks that each column (machine type and P-state) gets.
+    makespan_seconds, energy_joules
+        What that takes; no energy without watts.
+    """
+
+    shares: Floats
+    makespan_seconds: float
+    energy_joules: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation(Point):
+    """The answer of a relaxation, back in the terms of the bag: a point, and the prices there.
+
+    Attributes
+    ----------
+    bound
+        What the solver's multipliers prove, in floating point. Reports use the certificate instead.
+    machine_prices
+        What a second on one machine of each type is worth, in the unit of the objective.
+    cap_price
+        What a joule above the idle floor is worth under the power cap.
+    """
+
+    bound: float
+    machine_prices: tuple[float, ...]
+    cap_price: float = 0.0
+
+
+# Pure numbers for the solver: what all bag formulations count in.
+#
+# Solvers have absolute tolerances, so every amount is told as a share of something of its own size:
+#
+#    T        seconds: a makespan that surely suffices, or any other of the order of the answer
+#    L        seconds: a makespan that no schedule of whole tasks undercuts (`relaxation.py`)
+#    l_ijk    n_i e_ijk / (m_j T): the load, if all tasks of type i ran in this column (j, k)
+#    F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds, or the least that the
+#             tasks move away from it, if that is more
+#    delta    n_i d_ijk / F: what all tasks of type i take of that, d_ijk = e_ijk (a_ijk - b_j)
+#    sigma    (P - I) T / F, between -1 and 1; negative under an idle floor above the cap
+#    u_ijk    the share of task type i that one unit of a column's variable stands for: 1 / max(1, l, |delta|)
+#
+# T is what comes of sending every task type whole to the column that finishes it soonest (stretched until the
+# cap is kept), or to the one with the least d, if that is done sooner. With u, every coefficient of capacity
+# and cap lies in [-1, 1], for 10 tasks and for 10^15.
+#
+# A solver keeps dual feasibility to its tolerance in its own units. Where u < 1, a price of 0 instead of 1e-9
+# passes there; but at a price of 0 the task type would cost nothing, and the certificate prove nothing.
+# `sound_prices` therefore raises prices, by no more than that tolerance, until no such pair is too cheap.
+
+ROUNDING: Final = 1e-9
+LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
+DEAREST: Final = 1e12  # times the unit of cost: what costs more is not told apart
+SLACK: Final = (
+    2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CapScale:
+    """The average-power cap at the machines: sum d x <= headroom t."""
+
+    headroom_watts: float  # P - I
+    joules: float  # F
+    loads: Floats  # delta
+    headroom: float  # sigma
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The numbers above, for one bag and one T."""
+
+    bag: Bag
+    arrays: BagArrays
+    seconds: float  # T
+    loads: Floats  # l
+    joules: Floats | None  # n d: what all tasks of a type take above idle in this column
+    cap: CapScale | None
+    units: Floats  # u
+    shortest: float = 0.0  # L: no schedule takes less; 0 where the programs know
+
+    def allows(self, seconds: float) -> bool:
+        """Tell whether a makespan is none that L forbids, but for rounding."""
+        return seconds >= self.shortest * (1.0 - ROUNDING)
+
+    def split(self) -> Scales:
+        """Return the same scales for split tasks: without L."""
+        return replace(self, shortest=0.0)
+
+    @cached_property
+    def idle_floor_watts(self) -> float:
+        """I: what all machines draw when idle."""
+        return float(self.arrays.idle_watts @ self.arrays.machine_counts)
+
+    @cached_property
+    def least_joules(self) -> float:
+        """An energy of the order of the least: each task where it draws least, and some idling."""
+        arrays = self.arrays
+        assert arrays.watts is not None, "energy needs watts"
+        busy = arrays.task_counts[:, np.newaxis] * arrays.seconds * arrays.watts
+        soonest = self.seconds / len(arrays.machine_counts)
+        least = float(np.where(arrays.can_run, busy, np.inf).min(axis=1).sum())
+        return least + self.idle_floor_watts * soonest
+
+    def makespan_of(self, shares: Floats) -> float:
+        """Return the seconds that these shares take: the largest load, or L, until the cap is kept."""
+        by_column = (self.loads * shares).sum(axis=0)
+        longest = float(np.bincount(self.arrays.machine_of, weights=by_column).max()) * self.seconds
+        longest = max(longest, self.shortest)
+        if self.cap is None or self.joules is None or self.cap.headroom_watts <= 0:
+            return longest
+        return max(longest, float((self.joules * shares).sum()) / self.cap.headroom_watts)
+
+    def energy_of(self, shares: Floats, makespan_seconds: float) -> float | None:
+        """Return E = D(x) + I t."""
+        if self.joules is None:
+            return None
+        return float((self.joules * shares).sum()) + self.idle_floor_watts * makespan_seconds
+
+    def shares_of(self, amounts: Floats) -> Floats:
+        """Return shares that sum to 1, from variables; who has none goes where it is done soonest."""
+        shares = np.maximum(amounts, 0.0) * self.usable_units
+        totals = shares.sum(axis=1, keepdims=True)
+        if not 0 < totals.min() <= totals.max() < np.inf:  # NaN fails as well
+            lost = ~((totals > 0) & np.isfinite(totals)).ravel()
+            shares[lost] = _one_each(self.arrays, self.loads)[lost]
+            totals[lost] = 1.0
+        whole: Floats = shares / totals
+        return whole
+
+    @cached_property
+    def usable_units(self) -> Floats:
+        """The units, and 0 for pairs that cannot run."""
+        return np.where(self.arrays.can_run, self.units, 0.0)
+
+    @cached_property
+    def is_told(self) -> Mask:
+        """Which pairs the solver hears of: those that can run, and are not heavier than it can tell."""
+        told: Mask = self.arrays.can_run & (self.units > LIGHTEST)
+        return told
+
+    def to_least(self, amounts: Floats) -> Floats:
+        """Return the shares that send every task type whole where its amount is least."""
+        return _one_each(self.arrays, amounts)
+
+    def to_least_energy(self) -> Floats:
+        """Return the shares that take the fewest joules above idle."""
+        return _one_each(self.arrays, self.loads if self.joules is None else self.joules)
+
+    def sound_prices(self, costs: Floats, solution: LpSolution) -> tuple[Floats, float]:
+        """Return prices of capacity and cap at which no pair is cheaper than its demand row says.
+
+        `costs` is what a whole task type costs in each column. With v_i the multiplier of demand i, the dual
+        program asks costs + p_j l + q delta >= v_i of every pair.
+        """
+        arrays = self.arrays
+        tasks, machines = arrays.can_run.shape[0], len(arrays.machine_counts)
+        multipliers = np.where(np.isfinite(solution.multipliers), solution.multipliers, 0.0)
+        v = multipliers[:tasks, np.newaxis]
+        p = np.maximum(-multipliers[tasks : tasks + machines], 0.0)
+        q = max(-float(multipliers[tasks + machines]), 0.0) if self.cap is not None else 0.0
+        delta = self.cap.loads if self.cap is not None else np.zeros_like(self.loads)
+        heavy = arrays.can_run & (self.loads >= np.maximum(1.0, np.abs(delta)))
+        missing = v - costs - q * delta
+        least = np.where(heavy, missing / np.where(heavy, self.loads, 1.0), 0.0).max(axis=0)
+        needed = np.zeros(machines)
+        np.maximum.at(needed, arrays.machine_of, least)
+        p = np.where(needed > p * (1.0 + ROUNDING), needed, p)
+        hot = arrays.can_run & (delta >= np.maximum(1.0, self.loads))
+        if hot.any():
+            missing = v - costs - p[arrays.machine_of] * self.loads
+            enough = float((missing[hot] / delta[hot]).max())
+            q = enough if enough > q * (1.0 + ROUNDING) else q
+        return p, q
+
+    def within_budget(self, costs: Floats, p: Floats, q: float, budget: float) -> Floats:
+        """Return prices that add up to no more than a second may cost: sum p + sigma q <= budget.
+
+        What is too much, after rounding and `sound_prices`, is taken from the one price where that lowers
+        the sum of all cheapest pairs least. To scale all prices down instead would cost far more where a
+        pair saves much idle power: there two large terms nearly cancel.
+        """
+        excess = float(p.sum()) + (self.cap.headroom * q if self.cap is not None else 0.0) - budget
+        if excess <= 0 or not np.any(p > excess):
+            return p
+        extra = costs + (q * self.cap.loads if self.cap is not None else 0.0)
+        best, most = p, -np.inf
+        for j in np.flatnonzero(p > excess):
+            tried = p.copy()
+            tried[j] = max(0.0, tried[j] - excess * (1.0 + ROUNDING) - np.spacing(p.sum()))
+            total = extra + tried[self.arrays.machine_of] * self.loads
+            proved = float(np.where(self.arrays.can_run, total, np.inf).min(axis=1).sum())
+            if proved > most:
+                best, most = tried, proved
+        return best
+
+
+def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> Scales:
+    """Return the scales of a bag, with its own T or a given one; L is 0 if tasks need not be `whole`."""
+    arrays = usable_arrays(bag)
+    n, e = arrays.task_counts[:, np.newaxis], arrays.seconds
+    work = n * e / arrays.machine_counts[arrays.machine_of]  # seconds, spread over all machines of the type
+    joules = None
+    if arrays.watts is not None:
+        joules = np.where(arrays.can_run, n * e * (arrays.watts - arrays.idle_watts[arrays.machine_of]), 0.0)
+    headroom = _headroom(bag)
+    shortest = float(least_makespan(bag)[0]) if whole else 0.0
+    shortest = 0.0 if is_redundant(arrays, shortest) else shortest
+    if seconds is None:
+        seconds = max(shortest, _enough(arrays, work, joules, headroom))
+    loads = work / seconds
+    heaviest = np.maximum(loads, 1.0)
+    cap = None
+    if headroom is not None and joules is not None:
+        moves = np.where(joules != 0, np.abs(joules), np.inf).min(axis=1)
+        allowance = max(abs(headroom) * seconds, float(moves[np.isfinite(moves)].sum())) or 1.0
+        cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
+        heaviest = np.maximum(heaviest, np.abs(cap.loads))
+    return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, shortest)
+
+
+def _headroom(bag: Bag) -> float | None:
+    site = bag.site
+    if site.average_power_cap_watts is None:
+        return None
+    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
+    floor = sum(each.count * Fraction(each.idle_watts) for each in bag.machine_types)
+    return float(Fraction(site.average_power_cap_watts) / meter - floor)  # exact: the two may nearly cancel
+
+
+def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:
+    """Return shares that send every task type whole to its column with the least amount."""
+    best = np.where(arrays.can_run, amounts, np.inf).argmin(axis=1)
+    shares = np.zeros_like(amounts)
+    shares[np.arange(len(best)), best] = 1.0
+    return shares
+
+
+def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: float | None) -> float:
+    """Return T: how long the soonest way takes under the cap, or the thriftiest, if that is done sooner.
+
+    Without headroom only the thriftiest way is sure to keep the cap, if any does.
+    """
+    ways = [_one_each(arrays, amounts) for amounts in (work, joules) if amounts is not None]
+    longest = [float(np.bincount(arrays.machine_of, weights=(work * way).sum(axis=0)).max()) for way in ways]
+    if joules is None or headroom is None:
+        return min(longest)
+    used = [float((joules * way).sum()) for way in ways]
+    if headroom > 0:
+        return min(max(pair[0], pair[1] / headroom) for pair in zip(longest, used, strict=True))
+    return longest[-1]
+
+
+# What whole tasks imply and split ones do not: a least makespan, and no pair longer than the deadline.
+#
+# A machine of type j finishes at most floor(t / e_jS) tasks of a set S of task types in t seconds, where e_jS
+# is the shortest time of any of them there. So every schedule has
+#
+#     sum_j m_j floor(t / e_jS)  >=  n(S),        e_jS = min over i in S and k of e_ijk,
+#
+# and is no shorter than the least t for which that holds, L_S. For one task type this is at least the time of
+# one task where it is done soonest; with more tasks than machines it counts the second, third, ... task of a
+# machine (the pigeonhole principle). All task types are tried alone, and all sets of those that take longest
+# where they are done soonest. L, the largest L_S, is a row of every program, t >= L. Which set that is,
+# doubles decide; its L_S is then worked out exactly.
+#
+# The row is redundant where machines run many tasks: sum_i n_i min_jk e_ijk / sum_j m_j is a lower bound of
+# the programs as they stand. Where L is no larger, it is not handed to the solver.
+#
+# `bag/certificate/bounds.py` checks L_S again from S, in exact arithmetic.
+
+MANY: Final = 100_000  # pairs: with more, only the longest task is looked for
+STEPS: Final = 60  # of a bisection: more than a double has digits
+KEY: Final = "_least_makespan"  # beside the cached properties of a bag
+
+
+def least_makespan(bag: Bag) -> tuple[Fraction, tuple[int, ...]]:
+    """Return L, exactly, and the task types that show it.
+
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
+    >>> least_makespan(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
+    (Fraction(9, 1), (0,))
+    """
+    known = vars(bag).get(KEY)
+    if known is None:
+        known = vars(bag)[KEY] = _found(arrays_of(bag))
+    found: tuple[Fraction, tuple[int, ...]] = known
+    return found
+
+
+def is_redundant(arrays: BagArrays, seconds: float) -> bool:
+    """Tell whether the programs imply t >= seconds without a row for it."""
+    soonest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)
+    return bool(seconds <= arrays.task_counts @ soonest / arrays.machine_counts.sum())
+
+
+def _found(arrays: BagArrays) -> tuple[Fraction, tuple[int, ...]]:
+    quickest = _by_machine_type(arrays)
+    soonest = quickest.min(axis=1)
+    longest = int(soonest.argmax())
+    best = (Fraction(float(soonest[longest])), (longest,))
+    if quickest.size > MANY:
+        return best
+    order = np.argsort(-soonest, kind="stable")
+    seconds = np.concatenate((quickest, np.minimum.accumulate(quickest[order], axis=0)))
+    counts = np.concatenate((arrays.task_counts, np.cumsum(arrays.task_counts[order])))
+    rows = np.flatnonzero(_may_be_largest(seconds, counts, arrays.machine_counts))
+    limits = _bisected(seconds[rows], counts[rows], arrays.machine_counts)
+    most = int(limits.argmax())
+    at = int(rows[most])
+    types = (at,) if at < len(order) else tuple(sorted(order[: at - len(order) + 1].tolist()))
+    exact = _exact(seconds[at], int(counts[at]), arrays.machine_counts, float(limits[most]))
+    return max(best, (exact, types), key=lambda each: each[0])
+
+
+def _by_machine_type(arrays: BagArrays) -> Floats:
+    """Return the shortest time of each task type on each machine type; infinite where it cannot run."""
+    seconds = np.where(arrays.can_run, arrays.seconds, np.inf)
+    firsts = np.searchsorted(arrays.machine_of, np.arange(len(arrays.machine_counts)))
+    quickest: Floats = np.minimum.reduceat(seconds, firsts, axis=1)
+    return quickest
+
+
+def _may_be_largest(seconds: Floats, counts: Floats, machines: Floats) -> Mask:
+    """Tell for which rows the least t may be the largest: t / e - 1 < floor(t / e) <= t / e bounds each."""
+    rates = (1.0 / seconds) @ machines
+    least, most = counts / rates, (counts + machines.sum()) / rates
+    largest: Mask = most >= least.max()
+    return largest
+
+
+def _bisected(seconds: Floats, counts: Floats, machines: Floats) -> Floats:
+    """Return about the least t of each row in which its count is finished."""
+    high: Floats = counts * seconds.min(axis=1)
+    low = np.zeros_like(high)
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        enough = np.floor(middle[:, np.newaxis] / seconds) @ machines >= counts
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    limits: Floats = high
+    return limits
+
+
+def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fraction:
+    """Return the least t of one row, exactly: a whole number of tasks on some machine; 0 if none is near."""
+    runs = np.flatnonzero(np.isfinite(seconds))
+    times = {int(j): Fraction(float(seconds[j])) for j in runs}
+    ends = {
+        max(1, round(about / float(seconds[j])) + step) * times[int(j)] for j in runs for step in (-1, 0, 1)
+    }
+    for end in sorted(ends, reverse=True):
+        before = sum(int(machines[j]) * (-(-end // each) - 1) for j, each in times.items())
+        if before < count:  # of which fewer than all are finished in any shorter time
+            return end
+    return Fraction(0)

@@ -1,0 +1,109 @@
+"""Schedules of a bag: groups of machines that run the same tasks, or one row for each task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lpsched.model.fields import column_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.bag.model import Bag
+
+
+# A schedule of a bag: groups of machines that do the same.
+#
+# A machine runs its tasks one after the other from time 0, in the order of its runs. A billion tasks is a
+# few hundred groups. All machines stay on until the makespan, which may be later than the last task's end:
+# waiting lowers the average power.
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Some tasks of one type in a row, in one P-state (`None` where the machine type has none)."""
+
+    task_type: str
+    count: int
+    p_state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineGroup:
+    """How many machines of a type run the same, and what each of them runs, in order."""
+
+    machine_type: str
+    machines: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """All groups; machines in none of them stay idle. No groups at all: nothing runs.
+
+    `makespan_seconds` is when all machines may be switched off; `None` means with the end of the last task.
+    """
+
+    groups: tuple[MachineGroup, ...]
+    makespan_seconds: float | None = None
+
+
+NOTHING = Schedule(())
+
+
+# A schedule task by task: which machine runs it, and when it starts.
+#
+# Machines of a type are numbered from 1. `expand` streams the rows of a compact schedule; nothing is held but
+# one group, so a billion tasks take no memory.
+
+COLUMNS = ("task_type", "machine_type", "machine", "p_state", "start_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One task; P-state and start are optional."""
+
+    task_type: str
+    machine_type: str
+    machine: int
+    p_state: str | None = None
+    start_seconds: float | None = None
+
+
+def expand(bag: Bag, schedule: Schedule) -> Iterator[TaskRow]:
+    """Yield every task of a valid schedule, machine by machine, in the order of its start."""
+    row = {task.name: i for i, task in enumerate(bag.task_types)}
+    column = column_numbers(bag.machine_types)
+    used = dict.fromkeys((machine.name for machine in bag.machine_types), 0)
+    for group in schedule.groups:
+        name = group.machine_type
+        starts: list[tuple[Fraction, float, str, str | None, int]] = []
+        ready = Fraction(0)
+        for run in group.runs:
+            seconds = bag.seconds[row[run.task_type], column[name, run.p_state]]
+            assert seconds is not None, "only valid schedules are expanded"
+            starts.append((ready, seconds, run.task_type, run.p_state, run.count))
+            ready += run.count * Fraction(seconds)
+        for number in range(used[name] + 1, used[name] + group.machines + 1):
+            for first, seconds, task_type, p_state, count in starts:
+                begin = float(first)
+                for k in range(count):
+                    yield TaskRow(task_type, name, number, p_state, begin + k * seconds)
+        used[name] += group.machines
+
+
+# How many tasks of each type a schedule runs in each mode, all machines together.
+
+
+def task_counts(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
+    """Return ``counts[i][column]`` of a valid schedule, as recovery starts from."""
+    row = {task.name: i for i, task in enumerate(bag.task_types)}
+    column = column_numbers(bag.machine_types)
+    counts: list[dict[int, int]] = [{} for _ in bag.task_types]
+    for group in schedule.groups:
+        for run in group.runs:
+            own, cell = counts[row[run.task_type]], column[group.machine_type, run.p_state]
+            own[cell] = own.get(cell, 0) + group.machines * run.count
+    return counts

@@ -1,0 +1,427 @@
+"""Solve a bag: relax, price, recover, verify, report; and how hard to try."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.bag.column_generation import is_huge
+from lpsched.bag.pricing.marginals import marginal_values
+from lpsched.bag.profit import revenue_of
+from lpsched.bag.proving import prove
+from lpsched.bag.questions import Makespan, Question, ask
+from lpsched.bag.recovery.balance import balance
+from lpsched.bag.recovery.counts import fits_counting, recount
+from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
+from lpsched.bag.recovery.stages import (
+    Recovered,
+    best_of,
+    examined_schedule,
+    recover,
+    too_late,
+    verified_schedule,
+    waiting,
+)
+from lpsched.bag.recovery.tighten import fits_patterns, tighten
+from lpsched.bag.relaxation import Regime
+from lpsched.bag.result import Effort, Result
+from lpsched.bag.risk import bag_risk
+from lpsched.bag.search.objectives import best_rate
+from lpsched.cancellation import Watch, timed
+from lpsched.errors import NotFoundError, SolverError
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import provenance_of
+from lpsched.model.status import Status, relative_gap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.bag.model import Bag
+    from lpsched.bag.proving import Proved
+    from lpsched.bag.questions import Objective, Relaxed
+    from lpsched.bag.relaxation import Relaxation
+    from lpsched.bag.search.makespan_intervals import IntervalSearch
+    from lpsched.lp.program import Solver
+    from lpsched.model.risk import RiskOptions
+
+
+# More effort: better schedules and better bounds than one rounded linear program gives.
+#
+# In order, each starting from the best so far:
+#
+#  neighbours    the relaxations of somewhat higher and lower incomes round differently; one may be better
+#  whole counts  where machines run many tasks, an integer program by machine types (`bag/recovery/counts.py`)
+#  patterns      bounds and schedules that know that tasks are whole (`bag/recovery/tighten.py`)
+#  single tasks  for the makespan, tasks moved from machine to machine (`bag/recovery/makespan.py`)
+#
+# Bound and value only ever get better, so the work may end at any time. It is counted, not timed: the same
+# seed gives the same answer, unless a time limit or a stop signal cuts it.
+
+TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
+AUTO: Final = 1.0  # likewise, by default
+INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
+RELAXING: Final = 2.5e-5  # seconds of work counted for each pair, whenever a relaxation is solved
+COUNTING: Final = 0.5  # of the work, where machines run many tasks
+WITH_PATTERNS: Final = 0.6  # of the work, where single tasks can be moved as well
+WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
+
+
+def effort_named(name: str) -> Effort:
+    """Return the effort of a name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such effort.
+    """
+    if name not in {each.value for each in Effort}:
+        raise ValueError(f"effort is {name!r}, needs one of {', '.join(Effort)}")
+    return Effort(name)
+
+
+def is_worthwhile(question: Question, distance: float | None, gap: float) -> bool:
+    """Tell whether a search is likely to bring value and bound closer; without a value it always is."""
+    small = fits_patterns(question.bag) or _moves_single_tasks(question)
+    return small and (distance is None or distance > max(gap, WORTHWHILE))
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A bound and a verified schedule, if there is one; and the search by patterns, if that was made."""
+
+    bound: float
+    found: Recovered | None
+    search: IntervalSearch | None = None
+    is_cut: bool = False  # whether the clock ended a part of the work
+
+
+def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the options of `solve`
+    question: Question,
+    relaxed: Relaxed,
+    bound: float,
+    found: Recovered | None,
+    solver: Solver,
+    watch: Watch,
+    gap: float,
+    rng: np.random.Generator,
+) -> Tried:
+    """Return a bound and a verified schedule, both at least as good as those given.
+
+    `watch` says how much work to count.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a schedule breaks a rule, which is a bug of ours.
+    """
+    bag, asked = question.bag, question.objective
+    for relaxation in _neighbours(question, solver, watch):
+        rounded = verified_schedule(bag, relaxation)
+        found = _better(asked, found, rounded)
+    if found is not None and fits_counting(bag) and not _is_close(question, found, bound, gap):
+        with suppress(SolverError):  # what there is will do
+            found = recount(question, found, solver, watch.share(COUNTING * watch.work_left()))
+    moves, search, is_cut = _moves_single_tasks(question), None, False
+    if fits_patterns(bag) and not _is_close(question, found, bound, gap):
+        part, seconds = watch.share((WITH_PATTERNS if moves else 1.0) * watch.work_left()), watch.left()
+        if moves and seconds is not None:  # on a slow machine, too, single tasks get their turn
+            part = part.part(WITH_PATTERNS * seconds)
+        bound, found, search = tighten(question, bound, found, solver, part, gap, rng)
+        is_cut = part.is_cut()
+    if moves and found is not None and not _is_close(question, found, bound, gap):
+        shorter = shorten(bag, relaxed.relaxation, found.schedule, watch, rng)
+        found = _better(asked, found, examined_schedule(bag, shorter))
+    return Tried(bound, found, search, is_cut)
+
+
+def _better(asked: Objective, found: Recovered | None, other: Recovered | str) -> Recovered | None:
+    """Return the better of two schedules, either of which may be missing."""
+    if isinstance(other, str):
+        return found
+    return other if found is None else best_of(asked, [found, other])
+
+
+def _moves_single_tasks(question: Question) -> bool:
+    return question.objective.name == "makespan" and fits_single_tasks(question.bag)
+
+
+def _is_close(question: Question, found: Recovered | None, bound: float, gap: float) -> bool:
+    if found is None:
+        return False
+    distance = relative_gap(question.objective.value(found.measured), bound)
+    return distance is not None and distance <= gap
+
+
+def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Relaxation]:
+    """Yield the relaxations of other incomes: neighbouring points of the energy/makespan front."""
+    bag = question.bag
+    if not question.objective.maximise or is_huge(bag) or bag.site.deadline_seconds is not None:
+        return
+    income = revenue_of(bag) - bag.prices.overhead_per_bag
+    for share in INCOMES:
+        if watch.is_over():
+            return
+        watch.count(RELAXING * len(bag.task_types) * len(bag.modes))
+        with suppress(SolverError):  # what there is will do
+            yield best_rate(bag, solver, income=share * income, watch=watch).relaxation
+
+
+# The stages in order: relax, price, recover, verify, report.
+
+DEFAULT_GAP: Final = 1e-4
+
+
+def solve(  # noqa: PLR0913 - options are keyword-only
+    bag: Bag,
+    *,
+    objective: str | None = None,
+    price: float | None = None,
+    profit_ratio: float | None = None,
+    power_cap: float | None = None,
+    deadline: float | None = None,
+    effort: str = "auto",
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    seed: int = 0,
+    risk: RiskOptions | None = None,
+    solver: Solver | None = None,
+) -> Result:
+    """Find a verified schedule and a proved bound.
+
+    Parameters
+    ----------
+    objective
+        `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
+    price, profit_ratio
+        What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its
+        least energy costs.
+    power_cap, deadline
+        Watts and seconds, in place of the site's own.
+    effort
+        `fast`: one linear program, rounded, as in the papers. `balanced`: and tasks exchanged until the loads
+        are even; some milliseconds. `auto`: balanced; then, if the gap is above 0.1 % and the bag is small
+        enough, patterns and search of about a second. `tight`: as much as 30 seconds of that, or as long as
+        the time limit says. Work is counted, so a rerun gives the same answer unless the clock cuts it.
+    gap
+        The relative distance from value to bound within which the answer is called optimal; a search stops
+        there.
+    time_limit
+        Seconds. What is known by then still gives a verified schedule and a proved bound.
+    watch
+        In place of a time limit: a watch that others may stop, and that tells them how far the work is.
+    seed
+        Of the search that `tight` makes, and of what `risk` draws.
+    risk
+        Sample how the schedule fares if tasks do not take what the tables say.
+    solver
+        Solves the linear program; HiGHS if not given.
+
+    Raises
+    ------
+    ValueError
+        If the objective or the effort is not known.
+    InstanceError
+        If an option is not sound, the bag lacks what the objective needs, or the risk asked for needs too
+        many draws.
+    InfeasibleError
+        If no schedule keeps the power cap or the deadline.
+    NotFoundError
+        If none was found that does, and none proved impossible.
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If the schedule found does not pass verification, which is a bug of ours.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
+    >>> result = solve(Bag("b", (cpu,), (render,), Table.of([[3.0]])))
+    >>> result.value, result.bound, result.status.value
+    (6.0, 6.0, 'optimal')
+    """
+    solver = solver if solver is not None else default_solver()
+    watch, tried = watch or Watch(time_limit), effort_named(effort)
+    question = ask(
+        bag,
+        solver=solver,
+        objective=objective,
+        price=price,
+        profit_ratio=profit_ratio,
+        power_cap=power_cap,
+        deadline=deadline,
+    )
+    try:
+        return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+    except NotFoundError:
+        if question.bag.site.deadline_seconds is None or tried not in {Effort.AUTO, Effort.TIGHT}:
+            raise
+    free = replace(question, bag=question.bag.without_deadline(), objective=Makespan())
+    soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
+    start = _in_time(question.bag, soonest)
+    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk, start=start)
+
+
+def answer(  # noqa: PLR0913 - the options of `solve`
+    question: Question,
+    solver: Solver,
+    *,
+    gap: float,
+    watch: Watch | None = None,
+    effort: Effort = Effort.AUTO,
+    seed: int = 0,
+    risk: RiskOptions | None = None,
+    start: Recovered | None = None,
+) -> Result:
+    """Run the stages for a question that is settled.
+
+    Raises
+    ------
+    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    bag, asked, watch = question.bag, question.objective, watch or Watch()
+    timings: dict[str, float] = {}
+    best = find(
+        question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings
+    )
+    found, bound, relaxed = best.found, best.bound, best.proved.relaxed
+    value = asked.value(found.measured)
+    distance = relative_gap(value, bound)
+    close = distance is not None and distance <= gap
+    late = best.is_cut or (relaxed is not None and not relaxed.optimal)
+    earns, sampled = asked.maximise, None
+    if risk is not None and found.schedule.groups:
+        with timed(timings, "risk"):
+            sampled = bag_risk(bag, found.schedule, found.measured, risk, seed)
+    return Result(
+        objective=asked.name,
+        unit=asked.unit(bag),
+        effort=effort,
+        effort_used=best.used,
+        status=Status.OPTIMAL if close else Status.LIMIT if late else Status.FEASIBLE,
+        regime=regime_of(value, runs=bool(found.schedule.groups)) if earns else None,
+        bound_regime=regime_of(bound, runs=relaxed is not None) if earns else None,
+        value=value,
+        bound=bound,
+        gap=distance,
+        tasks=bag.tasks,
+        machines=bag.machines,
+        measured=found.measured,
+        schedule=found.schedule,
+        worth=marginal_values(bag, relaxed, solver) if earns else None,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(question.given, solver.name),
+        tight_may_help=effort is not Effort.TIGHT and not late and is_worthwhile(question, distance, gap),
+        risk_asked=risk is not None,
+        risk=sampled,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best that is known of a question: what proves the bound, and a verified schedule.
+
+    `search` is there if patterns were searched: its leaves prove the bound where the prices of the linear
+    program do not. `is_cut` tells whether the clock, or a stop signal, ended the work.
+    """
+
+    proved: Proved
+    bound: float
+    found: Recovered
+    used: Effort
+    search: IntervalSearch | None
+    is_cut: bool
+
+
+def find(  # noqa: PLR0913 - the options of `solve`
+    question: Question,
+    solver: Solver,
+    *,
+    gap: float,
+    watch: Watch,
+    effort: Effort,
+    seed: int = 0,
+    work: float | None = None,
+    start: Recovered | None = None,
+    timings: dict[str, float] | None = None,
+) -> Best:
+    """Run the stages up to a verified schedule: relax, price, recover, and search as hard as asked for.
+
+    `work` is how many seconds of search `auto` may count, in place of its own; `start` is a schedule to go on
+    from, where no other is found.
+
+    Raises
+    ------
+    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
+        As `solve` does.
+    """
+    bag, asked, timings = question.bag, question.objective, {} if timings is None else timings
+    proved = prove(question, solver, watch=watch, timings=timings)
+    bound, relaxed = proved.bound, proved.relaxed
+    if relaxed is None:  # better not run, and that is proved
+        return Best(proved, bound, waiting(bag), Effort.FAST, None, watch.is_cut())
+    found, missed, used, search, is_cut = None, None, Effort.FAST, None, False
+    with timed(timings, "recover"):
+        try:
+            found = recover(bag, asked, relaxed.relaxation, solver)
+        except NotFoundError as error:
+            found, missed = start, error
+    if effort is not Effort.FAST and found is not None:
+        used = Effort.BALANCED
+        with timed(timings, "balance"):
+            found = balance(question, found, bound, gap, watch)
+    if _searches(question, effort, found, bound, gap):
+        used = Effort.TIGHT
+        limit = watch.left()
+        tight = TIGHT if limit is None else limit
+        budget = watch.share(tight if effort is Effort.TIGHT else AUTO if work is None else work)
+        with timed(timings, "tighten"):
+            rng = np.random.default_rng(seed)
+            tried = try_harder(question, relaxed, bound, found, solver, budget, gap, rng)
+            bound, found, search, is_cut = tried.bound, tried.found, tried.search, tried.is_cut
+    if found is None:
+        assert missed is not None
+        raise missed
+    return Best(proved, bound, found, used, search, is_cut or watch.is_cut())
+
+
+def _in_time(bag: Bag, soonest: Best) -> Recovered:
+    """Return the schedule of the least makespan found, if it ends by the deadline of the bag.
+
+    Raises
+    ------
+    InfeasibleError
+        If the bound proves that none does.
+    NotFoundError
+        If one may.
+    """
+    found = examined_schedule(bag, soonest.found.schedule)
+    if isinstance(found, str):
+        shortest = soonest.found.measured.makespan_seconds
+        assert shortest is not None
+        raise too_late(bag, shortest, soonest.bound)
+    return found
+
+
+def _searches(question: Question, effort: Effort, found: Recovered | None, bound: float, gap: float) -> bool:
+    """Tell whether to search for a better bound and schedule."""
+    if effort not in {Effort.AUTO, Effort.TIGHT}:
+        return False
+    distance = None if found is None else relative_gap(question.objective.value(found.measured), bound)
+    if effort is Effort.TIGHT:
+        return distance is None or distance > gap
+    return is_worthwhile(question, distance, gap)
+
+
+def regime_of(money: float, *, runs: bool) -> Regime:
+    """Return whether that much money per hour is profit, loss or waiting."""
+    if not runs:
+        return Regime.DO_NOT_RUN
+    return Regime.PROFIT if money > 0 else Regime.LOSS

@@ -1,0 +1,143 @@
+"""What may be changed of a bag: its price, its limits, its machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.model.fields import MOST, Amount, check_money, check_power, check_seconds, describe
+from lpsched.model.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lpsched.bag.model import Bag
+
+
+# Other terms for the same bag: another price, power cap or deadline than its file says.
+
+check_ratio: Final = Amount("a profit ratio")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What to put in place of the file's own; `None` leaves it as it is.
+
+    Attributes
+    ----------
+    price
+        What the whole bag sells for, in place of the price per bag and all prices per task.
+    power_cap_watts
+        The average-power cap, on the side where the file measures it (the facility, if it says nothing).
+    deadline_seconds
+        When the bag must be done.
+    """
+
+    price: float | None = None
+    power_cap_watts: float | None = None
+    deadline_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what a file could not say either."""
+        checks = {"price": check_money, "power_cap_watts": check_power, "deadline_seconds": check_seconds}
+        faults: list[Fault] = []
+        for name, check in checks.items():
+            try:
+                checked(name, getattr(self, name), check)
+            except InstanceError as error:
+                faults += error.faults
+        if faults:
+            raise InstanceError("the terms", tuple(faults))
+
+    def applied_to(self, bag: Bag) -> Bag:
+        """Return the bag under these terms."""
+        prices, site = bag.prices, bag.site
+        if self.price is not None:
+            prices = prices.model_copy(
+                update={"per_bag": float(self.price), "per_task": type(prices.per_task)()}
+            )
+        changes: dict[str, Any] = {}
+        if self.power_cap_watts is not None:
+            changes["average_power_cap_watts"] = float(self.power_cap_watts)
+        if self.deadline_seconds is not None:
+            changes["deadline_seconds"] = float(self.deadline_seconds)
+        if not changes and prices is bag.prices:
+            return bag
+        return replace(bag, prices=prices, site=site.model_copy(update=changes))
+
+
+def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
+    """Return a number that a user gave beside the file, if it is sound.
+
+    Raises
+    ------
+    InstanceError
+        If it is not.
+    """
+    if value is None:
+        return None
+    try:
+        return check(value)
+    except PydanticCustomError as error:
+        raise InstanceError("the terms", (Fault((name,), **(error.context or {})),)) from None
+
+
+# Other machines for the same bag: more of a type, fewer, or none.
+
+
+def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
+    """Return the bag with other counts of some machine types; a type of which there are none is dropped.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such type, a count is not sound, or a task type can run nowhere then.
+
+    Examples
+    --------
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> cpu, old = MachineType(name="cpu", count=2), MachineType(name="old", count=9)
+    >>> bag = Bag("b", (cpu, old), (TaskType(name="render", count=4),), Table.of([[3.0, 30.0]]))
+    >>> with_machines(bag, {"cpu": 5, "old": 0}).machine_types
+    (MachineType(name='cpu', count=5, idle_watts=0.0, wear_per_busy_hour=0.0, purchase_price=0.0, \
+mean_hours_to_failure=None, p_states=None),)
+    """
+    _check(bag, counts)
+    wanted = [counts.get(machine.name, machine.count) for machine in bag.machine_types]
+    if not any(wanted):
+        fault = Fault(("machine_types",), "none left", "at least one machine", "leave some")
+        raise InstanceError(bag.name, (fault,))
+    columns = [column for column, (j, _) in enumerate(bag.modes) if wanted[j]]
+    machines = tuple(
+        machine.model_copy(update={"count": count})
+        for machine, count in zip(bag.machine_types, wanted, strict=True)
+        if count
+    )
+    watts = None if bag.watts is None else _columns(bag.watts, columns)
+    return replace(bag, machine_types=machines, seconds=_columns(bag.seconds, columns), watts=watts)
+
+
+def _check(bag: Bag, counts: Mapping[str, int]) -> None:
+    """Refuse machine types that there are not, and counts that no file could say."""
+    known = [machine.name for machine in bag.machine_types]
+    faults = [
+        Fault(
+            ("machine_types", name), "no machine type of this name", f"one of {', '.join(known)}", "name it"
+        )
+        for name in counts
+        if name not in known
+    ]
+    faults += [
+        Fault(("machine_types", name), describe(count), f"a whole number from 0 to {MOST}", "correct it")
+        for name, count in counts.items()
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST
+    ]
+    if faults:
+        raise InstanceError(bag.name, tuple(faults))
+
+
+def _columns(table: Table, columns: list[int]) -> Table:
+    return Table.of([[row[column] for column in columns] for row in map(list, table)])

@@ -1,0 +1,423 @@
+"""Verify a schedule of a bag: every rule, by sums without rounding. No code is shared with what it checks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from lpsched.bag.schedule import MachineGroup, Run, Schedule
+from lpsched.model.violation import LONGEST, UNIT, Violation, rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import TaskRow
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a valid schedule takes and earns.
+
+    Makespan and energy are `None` if nothing runs; energy also if the bag has no watts. The profit is `None`
+    if the bag's prices do not tell it.
+    """
+
+    makespan_seconds: float | None
+    energy_joules: float | None
+    profit_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """Every broken rule; if there is none, what the schedule takes."""
+
+    violations: tuple[Violation, ...]
+    measured: Measurement | None
+
+
+def examine(
+    bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tables | None = None
+) -> Examined:
+    """Check a schedule against every rule, and measure it if it breaks none.
+
+    With `may_wait`, running nothing at all is a schedule too. `tables` is for many schedules of one bag.
+    """
+    if may_wait and not schedule.groups and schedule.makespan_seconds is None:
+        return Examined((), Measurement(None, None, _profit(bag, None)))
+    tally = _Tally(bag, tables if tables is not None else Tables(bag))
+    found = list(tally.take(schedule))
+    if found:
+        return Examined(tuple(found), None)
+    makespan = tally.longest
+    if schedule.makespan_seconds is not None:
+        if not 0 < schedule.makespan_seconds <= LONGEST:
+            sentence = f"the schedule ends at {schedule.makespan_seconds!r} s"
+            return Examined((Violation("bad-number", sentence),), None)
+        makespan = _whole(schedule.makespan_seconds)
+        if makespan < tally.longest:
+            busy = rounded_up(Fraction(tally.longest, UNIT))
+            sentence = (
+                f"the schedule ends at {schedule.makespan_seconds!r} s, but a machine works for {busy!r} s"
+            )
+            found.append(Violation("ends-too-early", sentence))
+    seconds = Fraction(makespan, UNIT)
+    joules = tally.joules(makespan)
+    found += _broken_limits(bag, seconds, joules)
+    if found:
+        return Examined(tuple(found), None)
+    profit = _profit(bag, _Done(seconds, joules, tally.worn()))
+    measured = Measurement(rounded_up(seconds), None if joules is None else rounded_up(joules), profit)
+    return Examined((), measured)
+
+
+def violations(bag: Bag, schedule: Schedule) -> tuple[Violation, ...]:
+    """Return every broken rule; an empty tuple means that the schedule is valid."""
+    return examine(bag, schedule).violations
+
+
+def measure(bag: Bag, schedule: Schedule) -> Measurement:
+    """Measure a valid schedule."""
+    measured = examine(bag, schedule).measured
+    assert measured is not None, "only valid schedules are measured"
+    return measured
+
+
+class Tables:
+    """What a task takes, by names: each pair is looked up and turned into whole numbers once."""
+
+    def __init__(self, bag: Bag) -> None:
+        self.bag = bag
+        self.sound: dict[tuple[str, str, str | None], tuple[int, int]] = {}
+        self.row = {task.name: i for i, task in enumerate(bag.task_types)}
+        self.column: dict[tuple[str, str | None], int] = {}
+        for machine in bag.machine_types:
+            for state in machine.p_states if machine.p_states is not None else (None,):
+                self.column[machine.name, state] = len(self.column)
+
+    def cell(self, task_type: str, machine_type: str, p_state: str | None) -> tuple[int, int] | Violation:
+        """Return seconds and joules of one task, in UNIT and in UNIT * UNIT; or the rule that it breaks."""
+        key = (task_type, machine_type, p_state)
+        known = self.sound.get(key)
+        if known is not None:
+            return known
+        if task_type not in self.row:
+            return Violation("unknown-task-type", f"there is no task type {task_type!r}")
+        if (machine_type, p_state) not in self.column:
+            return Violation("unknown-p-state", f"{machine_type!r} has no P-state {p_state!r}")
+        place = (self.row[task_type], self.column[machine_type, p_state])
+        value = self.bag.seconds[place]
+        if value is None:
+            state = "" if p_state is None else f" in P-state {p_state!r}"
+            return Violation("cannot-run", f"{task_type!r} on {machine_type!r} cannot run{state}")
+        seconds = _whole(value)
+        watts = 0 if self.bag.watts is None else _whole(self.bag.watts[place] or 0.0)
+        self.sound[key] = (seconds, seconds * watts)
+        return self.sound[key]
+
+
+class _Tally:
+    """Counts what a schedule does: tasks by type, machines by type, busy time, energy while busy."""
+
+    def __init__(self, bag: Bag, tables: Tables) -> None:
+        self.bag, self.tables = bag, tables
+        self.longest = 0
+        self.busy_joules = 0  # in UNIT * UNIT
+        self.busy: dict[str, int] = {machine.name: 0 for machine in bag.machine_types}
+        self.broken: set[Violation] = set()  # each is told once
+
+    def take(self, schedule: Schedule) -> list[Violation]:
+        """Go through all groups; return the rules that they break."""
+        found: list[Violation] = []
+        available = {machine.name: machine.count for machine in self.bag.machine_types}
+        used: Counter[str] = Counter()
+        done: Counter[str] = Counter()
+        for group in schedule.groups:
+            if group.machine_type not in available:
+                found.append(
+                    Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}")
+                )
+                continue
+            if group.machines < 1:
+                sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
+                found.append(Violation("bad-number", sentence))
+            used[group.machine_type] += group.machines
+            found += self._take_runs(group, done)
+        for name, count in used.items():
+            if count > available[name]:
+                sentence = f"{count} machines of type {name!r} are used, but there are {available[name]}"
+                found.append(Violation("no-such-machine", sentence))
+        for task in self.bag.task_types:
+            if done[task.name] != task.count:
+                sentence = f"{done[task.name]} tasks of type {task.name!r} run, but there are {task.count}"
+                found.append(Violation("wrong-count", sentence))
+        return found
+
+    def _take_runs(self, group: MachineGroup, done: Counter[str]) -> list[Violation]:
+        """Count what each machine of a group runs."""
+        found: list[Violation] = []
+        load = 0
+        for run in group.runs:
+            cell = self.tables.cell(run.task_type, group.machine_type, run.p_state)
+            if isinstance(cell, Violation):
+                found += [] if cell in self.broken else [cell]
+                self.broken.add(cell)
+                cell = (0, 0)
+            if run.count < 1:
+                pair = f"{run.task_type!r} on {group.machine_type!r}"
+                found.append(Violation("bad-number", f"a run of {pair} has {run.count} tasks"))
+            seconds, joules = cell
+            load += run.count * seconds
+            self.busy_joules += group.machines * run.count * joules
+            done[run.task_type] += group.machines * run.count
+        self.busy[group.machine_type] += group.machines * load
+        self.longest = max(self.longest, load)
+        return found
+
+    def joules(self, makespan: int) -> Fraction | None:
+        """Return the energy up to the makespan, idle machines included; `None` without watts."""
+        if self.bag.watts is None:
+            return None
+        idle = 0
+        for machine in self.bag.machine_types:
+            idle += (machine.count * makespan - self.busy[machine.name]) * _whole(machine.idle_watts)
+        return Fraction(self.busy_joules + idle, UNIT * UNIT)
+
+    def worn(self) -> Fraction:
+        """Return the money that busy hours wear off."""
+        worn = 0
+        for machine in self.bag.machine_types:
+            worn += self.busy[machine.name] * _whole(machine.wear_per_busy_hour)
+        return Fraction(worn, 3600 * UNIT * UNIT)
+
+
+def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list[Violation]:
+    """Return whether the deadline or the power cap of the site is broken."""
+    site = bag.site
+    found = []
+    if site.deadline_seconds is not None and seconds > Fraction(site.deadline_seconds):
+        sentence = (
+            f"the schedule ends at {rounded_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
+        )
+        found.append(Violation("after-deadline", sentence))
+    if site.average_power_cap_watts is not None:
+        cap = Fraction(site.average_power_cap_watts)
+        meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
+        if joules is None:
+            found.append(Violation("unknown-power", "the site has a power cap, but the bag has no watts"))
+        elif joules * meter > cap * seconds:
+            drawn = f"{rounded_up(joules * meter / seconds)!r} W on average, but the cap is {float(cap)!r} W"
+            found.append(Violation("over-power-cap", f"the schedule draws {drawn}"))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    seconds: Fraction
+    joules: Fraction | None
+    worn: Fraction
+
+
+def _profit(bag: Bag, done: _Done | None) -> float | None:
+    """Return money per hour, rounded down; if nothing was done, what it costs to wait."""
+    prices = bag.prices
+    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None:
+        return None
+    per_joule = Fraction(prices.electricity_per_kwh) / 3_600_000 * Fraction(bag.site.pue)
+    lost_per_hour = Fraction(0)
+    for machine in bag.machine_types:
+        if machine.purchase_price and machine.mean_hours_to_failure is not None:
+            lost_per_hour += (
+                machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
+            )
+    if done is None:
+        idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
+        return 0.0 - rounded_up(3600 * per_joule * idle_watts + lost_per_hour)
+    if done.joules is None and per_joule:
+        return None
+    revenue = Fraction(prices.per_bag or 0.0)
+    for task in bag.task_types if prices.per_task else ():
+        revenue += task.count * Fraction(prices.per_task.get(task.name, 0.0))
+    left = revenue - Fraction(prices.overhead_per_bag) - per_joule * (done.joules or 0) - done.worn
+    return 0.0 - rounded_up(lost_per_hour - 3600 * left / done.seconds)
+
+
+def _whole(number: float) -> int:
+    """Return how many 2^-160 a number is: exactly, for 0 and from 1e-30 up; rounded down below."""
+    numerator, denominator = number.as_integer_ratio()
+    return numerator * UNIT // denominator
+
+
+# What each machine of a valid schedule does: when it is done, and the energy that it takes.
+#
+#     completion  =  seconds of all its tasks, one after the other from 0 on
+#     energy      =  sum over its tasks of seconds * watts  +  (makespan - completion) * its idle watts
+#
+# Machines that do the same are told together, so that 10^12 of them are a few entries; those that run nothing
+# at all are told too. The energies of all machines add up to the schedule's. Plain loops and exact sums, as
+# in `bag.py`; every number is rounded up, once.
+#
+# Source: Friese, thesis of 2015, section 6.4.3, where a machine that is done is switched off (no idle watts).
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoad:
+    """How many machines of a type do the same, and what each of them takes; no energy without watts."""
+
+    machine_type: str
+    machines: int
+    completion_seconds: float
+    energy_joules: float | None
+
+
+def machine_loads(bag: Bag, schedule: Schedule) -> tuple[MachineLoad, ...]:
+    """Return the loads of all machines of a valid schedule, by machine type in the bag's order.
+
+    Within a type those that are done last come first.
+
+    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.model.table import Table
+    >>> from lpsched.bag.schedule import MachineGroup, Run, Schedule
+    >>> cpu = MachineType(name="cpu", count=3, idle_watts=1.0)
+    >>> bag = Bag("b", (cpu,), (TaskType(name="a", count=4),), Table.of([[2.0]]), Table.of([[5.0]]))
+    >>> for load in machine_loads(bag, Schedule((MachineGroup("cpu", 2, (Run("a", 2),)),))):
+    ...     print(load.machines, load.completion_seconds, load.energy_joules)
+    2 4.0 20.0
+    1 0.0 4.0
+    """
+    tables = Tables(bag)
+    busy = [(group.machine_type, group.machines, *_load(tables, group)) for group in schedule.groups]
+    makespan = max((seconds for _, _, seconds, _ in busy), default=Fraction(0))
+    if schedule.makespan_seconds is not None:
+        makespan = Fraction(schedule.makespan_seconds)
+    used: Counter[str] = Counter()
+    for name, machines, _, _ in busy:
+        used[name] += machines
+    idle = [
+        (each.name, each.count - used[each.name], Fraction(0), Fraction(0))
+        for each in bag.machine_types
+        if each.count > used[each.name]
+    ]
+    place = {each.name: (j, Fraction(each.idle_watts)) for j, each in enumerate(bag.machine_types)}
+    loads = sorted((*busy, *idle), key=lambda each: (place[each[0]][0], -each[2]))
+    return tuple(
+        MachineLoad(
+            name,
+            machines,
+            rounded_up(seconds),
+            None if bag.watts is None else rounded_up(joules + (makespan - seconds) * place[name][1]),
+        )
+        for name, machines, seconds, joules in loads
+    )
+
+
+def _load(tables: Tables, group: MachineGroup) -> tuple[Fraction, Fraction]:
+    """Return the seconds and the joules of the tasks of one machine of a group."""
+    seconds = joules = 0
+    for run in group.runs:
+        cell = tables.cell(run.task_type, group.machine_type, run.p_state)
+        assert not isinstance(cell, Violation), "only valid schedules are looked into"
+        seconds, joules = seconds + run.count * cell[0], joules + run.count * cell[1]
+    return Fraction(seconds, UNIT), Fraction(joules, UNIT * UNIT)
+
+
+# Is this list of single tasks a schedule of that bag? Every machine is gone through by itself.
+#
+# Rows may come in any order. With start times, a machine may pause between tasks but not run two at once, and
+# the makespan is when the last task ends; without, each machine runs its rows in their order, without a
+# pause. Start times are decimal numbers that someone rounded, so tasks may overlap by a billionth of the time
+# at which they do.
+
+ROUNDING: Final = Fraction(1, 10**9)
+MOST: Final = 1000  # violations of one file; more would not help anybody
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The rows as a compact schedule, and the rules that only single tasks can break."""
+
+    schedule: Schedule
+    violations: tuple[Violation, ...]
+
+
+def gather(bag: Bag, rows: Iterable[TaskRow]) -> Gathered:
+    """Put the rows of each machine together, and machines that run the same into groups."""
+    found: list[Violation] = []
+    count_of = {machine.name: machine.count for machine in bag.machine_types}
+    machines: dict[tuple[str, int], list[TaskRow]] = {}
+    timed = untimed = 0
+    for row in rows:
+        most = count_of.get(row.machine_type)
+        if most is not None and not 1 <= row.machine <= most:
+            sentence = f"there is no machine {row.machine} of type {row.machine_type!r}, only 1 to {most}"
+            found.append(Violation("no-such-machine", sentence))
+        start = row.start_seconds
+        if start is not None and not 0 <= start <= LONGEST:
+            found.append(Violation("bad-start", f"a task of type {row.task_type!r} starts at {start!r} s"))
+        timed, untimed = timed + (start is not None), untimed + (start is None)
+        machines.setdefault((row.machine_type, row.machine), []).append(row)
+        if len(found) >= MOST:
+            break
+    if not machines:
+        found.append(Violation("wrong-count", "there is no task in it"))
+    if timed and untimed:
+        found.append(Violation("missing-start", f"{untimed} tasks have no start, {timed} have one"))
+    if found:
+        return Gathered(Schedule(()), tuple(found))
+    seconds = _Seconds(bag)
+    end = Fraction(0)
+    alike: Counter[tuple[str, tuple[Run, ...]]] = Counter()
+    for (machine_type, number), own in machines.items():
+        if timed:
+            own.sort(key=lambda row: row.start_seconds or 0.0)
+            last, broken = _last_end(seconds, own, f"machine {number} of type {machine_type!r}")
+            end, found = max(end, last), found + broken
+        alike[machine_type, _runs(own)] += 1
+    groups = tuple(MachineGroup(name, number, runs) for (name, runs), number in alike.items())
+    longest = max((seconds.of_runs(group) for group in groups), default=Fraction(0))
+    finish = rounded_up(max(end, longest)) if timed else None
+    return Gathered(Schedule(groups, finish), tuple(found[:MOST]))
+
+
+def _last_end(seconds: _Seconds, rows: list[TaskRow], machine: str) -> tuple[Fraction, list[Violation]]:
+    """Return when a machine's last task ends, and where two of its tasks overlap."""
+    end, found = Fraction(0), []
+    for row in rows:
+        start = Fraction(row.start_seconds or 0.0)
+        if start < end - end * ROUNDING:
+            early = f"starts at {float(start)!r} s, but the one before ends at {float(end)!r} s"
+            found.append(Violation("overlap", f"on {machine} a task of type {row.task_type!r} {early}"))
+        end = max(end, start + seconds.of(row.task_type, row.machine_type, row.p_state))
+    return end, found
+
+
+def _runs(rows: list[TaskRow]) -> tuple[Run, ...]:
+    runs: list[Run] = []
+    for row in rows:
+        if runs and (runs[-1].task_type, runs[-1].p_state) == (row.task_type, row.p_state):
+            runs[-1] = Run(row.task_type, runs[-1].count + 1, row.p_state)
+        else:
+            runs.append(Run(row.task_type, 1, row.p_state))
+    return tuple(runs)
+
+
+class _Seconds:
+    """How long tasks take; one that cannot run takes none here, and is found by the checker of schedules."""
+
+    def __init__(self, bag: Bag) -> None:
+        self._known: dict[tuple[str, str, str | None], Fraction] = {}
+        column = 0
+        for machine in bag.machine_types:
+            for state in machine.p_states or (None,):
+                for i, task in enumerate(bag.task_types):
+                    self._known[task.name, machine.name, state] = Fraction(bag.seconds[i, column] or 0.0)
+                column += 1
+
+    def of(self, task_type: str, machine_type: str, p_state: str | None) -> Fraction:
+        return self._known.get((task_type, machine_type, p_state), Fraction(0))
+
+    def of_runs(self, group: MachineGroup) -> Fraction:
+        runs = (run.count * self.of(run.task_type, group.machine_type, run.p_state) for run in group.runs)
+        return sum(runs, Fraction(0))

@@ -1,1 +1,0 @@
-"""The proof: bounds re-derived in exact arithmetic from prices alone. No solver, no NumPy."""

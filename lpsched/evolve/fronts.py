@@ -1,0 +1,218 @@
+"""Fronts of two criteria: who is dominated, the area that points dominate, distances from a proved front."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from lpsched.units import number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.violation import Violation
+
+
+# The points that no other point beats, and the area that they beat: both scores are minimised.
+#
+# A point dominates another if it is nowhere worse and somewhere better. Rank 1 are the points that none
+# dominates; by rising first score, their second scores fall. The hypervolume, here an area, is that of all
+# points which some point dominates and which dominate the reference: a staircase.
+
+
+def rank_one(scores: Floats) -> Integers:
+    """Return the rows of rank 1 by rising first score; of equal ones, the first.
+
+    >>> rank_one(np.array([[3.0, 1.0], [1.0, 5.0], [3.0, 2.0], [1.0, 5.0], [2.0, 4.0]])).tolist()
+    [1, 4, 0]
+    """
+    rising = np.lexsort((scores[:, 1], scores[:, 0]))
+    second = scores[rising, 1]
+    best_before = np.concatenate(([np.inf], np.minimum.accumulate(second)[:-1]))
+    rows: Integers = rising[second < best_before]
+    return rows
+
+
+def hypervolume(scores: Floats, reference: tuple[float, float]) -> float:
+    """Return the area between the points and the reference; points that are not better in both add none.
+
+    >>> hypervolume(np.array([[1.0, 3.0], [2.0, 1.0], [9.0, 0.0]]), (4.0, 4.0))  # 1 x 1 + 2 x 3
+    7.0
+    """
+    points = scores[rank_one(scores)]
+    points = points[(points < reference).all(axis=1)]
+    widths = np.append(points[1:, 0], reference[0]) - points[:, 0]
+    return float(widths @ (reference[1] - points[:, 1]))
+
+
+# How far points are from a front that is proved: the area that they dominate, and their height above it.
+#
+# Both criteria are minimised: x is energy in joules, y is makespan in seconds or *minus* utility.
+#
+#     (x_0, y_0), ..., (x_n, y_n)   the corners of the proved front: x rises, y falls, the chain is convex
+#     f(x)       the front: straight between the corners, y_n right of the last; nothing is left of x_0
+#     (x*, y*)   the reference: a tenth beyond the worst x and the worst y of everything that is compared,
+#                corners included; a tenth of the way from the best of each to the worst
+#
+#     area of the front   A  =  integral of y* - f(x) from x_0 to x*
+#                            =  sum over k of (x_k - x_(k-1)) (y* - (y_(k-1) + y_k) / 2)
+#                               + (x* - x_n) (y* - y_n)
+#     area of points      H  =  area of all that lies right of and above some point, up to the reference
+#     hypervolume ratio   H / A           1 is the whole front, and nothing is more
+#     distance            |y / f(x) - 1|  of one point: how much more makespan (less utility) than the front
+#                                         has at its energy, relative
+#
+# The areas are taken in units of x* - x_0 and y* - y_n, so that no unit matters. Without the tenth, the ends
+# of a front would dominate nothing. A worse point in the comparison moves the reference, and all ratios with
+# it; distances do not depend on what else is compared. Finitely many points never dominate all that lies
+# above a sloping line, so that a front of few points has a low ratio even if all of them are on the line.
+#
+# Where all that is compared is level in one criterion there is no area, and no ratio.
+
+BEYOND: Final = 0.1  # of the extent of all that is compared
+ROUNDING: Final = 1e-9  # of the reference; what is nearer to it is the rounding of doubles
+
+Pair: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The corners of a proved front, by rising x.
+
+    >>> chain = Chain(((1.0, 4.0), (3.0, 2.0)))
+    >>> chain.at(2.0), chain.at(9.0)
+    (3.0, 2.0)
+    >>> chain.area_ratio([(1.0, 4.0), (3.0, 2.0)], reference=(5.0, 4.0))  # 2 x 2 of 2 x 1 + 2 x 2
+    0.6666666666666666
+    """
+
+    corners: tuple[Pair, ...]
+
+    def at(self, x: float) -> float:
+        """Return the front at an x; left of its first corner what it is there, for x may be rounded."""
+        after = bisect_right(self.corners, x, key=lambda corner: corner[0])
+        if after == 0:
+            return self.corners[0][1]
+        if after == len(self.corners):
+            return self.corners[-1][1]
+        (left, high), (right, low) = self.corners[after - 1 : after + 1]
+        return high + (low - high) * ((x - left) / (right - left))
+
+    def area_ratio(self, points: Sequence[Pair], reference: Pair) -> float | None:
+        """Return the hypervolume ratio of some points; no corner is worse than the reference."""
+        (left, _), (_, low) = self.corners[0], self.corners[-1]
+        worst, highest = reference
+        if worst - left <= ROUNDING * abs(worst) or highest - low <= ROUNDING * abs(highest):
+            return None
+
+        def scaled(pair: Pair) -> Pair:
+            return (worst - pair[0]) / (worst - left), (highest - pair[1]) / (highest - low)
+
+        whole = area_below([scaled(corner) for corner in self.corners])
+        nearer = np.array([scaled(point) for point in points]).reshape(-1, 2)
+        return min(1.0, hypervolume(-nearer, (0.0, 0.0)) / whole)  # rounding, never more
+
+
+def reference_of(pairs: Sequence[Pair]) -> Pair:
+    """Return a point a tenth beyond the worst x and the worst y of all.
+
+    >>> reference_of([(1.0, 9.0), (11.0, 4.0)])
+    (12.0, 9.5)
+    """
+    xs, ys = zip(*pairs, strict=True)
+    return _beyond(xs), _beyond(ys)
+
+
+def _beyond(values: Sequence[float]) -> float:
+    return max(values) + BEYOND * (max(values) - min(values))
+
+
+def area_below(corners: Sequence[Pair]) -> float:
+    """Return the area from the origin to a chain of falling x and rising y, seen from the reference."""
+    between = sum((left[0] - right[0]) * (left[1] + right[1]) / 2 for left, right in pairwise(corners))
+    return between + corners[-1][0] * corners[-1][1]
+
+
+# One method in a comparison of fronts: its verified points, and how far they are from what is proved.
+
+
+class Spot(Protocol):
+    """What a schedule takes and achieves."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Return it as it appears in JSON."""
+
+
+SomePoint = TypeVar("SomePoint", bound=Spot)
+SomeSchedule = TypeVar("SomeSchedule")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEntry(Generic[SomePoint, SomeSchedule]):
+    """What a method found; its distances are defined in `lpsched/evolve/fronts.py`.
+
+    Attributes
+    ----------
+    points, schedules
+        By rising energy; none is as good as another in both criteria. All passed the verifier.
+    hypervolume_ratio
+        The area that the points dominate, as a share of what the proved front does; `None` if there is none.
+    mean_distance, largest_distance
+        Of the points from the proved front at the same energy, relative; `None` without points.
+    seconds
+        How long the method took; `None` for schedules that were only read.
+    generations, ended
+        Of an evolution: how many there were, and what ended it.
+    refused, violations
+        How many of its schedules break a rule, and the rules that the first of them breaks; a method that
+        failed or was not run has one of these as well.
+    """
+
+    name: str
+    points: tuple[SomePoint, ...] = ()
+    schedules: tuple[SomeSchedule, ...] = ()
+    hypervolume_ratio: float | None = None
+    mean_distance: float | None = None
+    largest_distance: float | None = None
+    seconds: float | None = None
+    generations: int | None = None
+    ended: str | None = None
+    refused: int = 0
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a point, and no schedule breaks a rule."""
+        return bool(self.points) and not self.refused
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as it appears in JSON."""
+        return {
+            "name": self.name,
+            "points": [point.to_dict() for point in self.points],
+            "hypervolume_ratio": self.hypervolume_ratio,
+            "mean_distance": self.mean_distance,
+            "largest_distance": self.largest_distance,
+            "seconds": self.seconds,
+            "generations": self.generations,
+            "ended": self.ended,
+            "refused": self.refused,
+            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
+        }
+
+    def row(self) -> tuple[str, ...]:
+        """Return name, points and distances as cells of a table."""
+        ratio = None if self.hypervolume_ratio is None else f"{self.hypervolume_ratio:.4f}"
+        return (
+            self.name,
+            f"{len(self.points):,}",
+            ratio or "-",
+            percent(self.mean_distance),
+            percent(self.largest_distance),
+            number(self.seconds, 3),
+        )

@@ -1,0 +1,478 @@
+"""NSGA-II: generations by pymoo, the front of what evolved, and what ends it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import Fault, InstanceError, MissingExtraError
+from lpsched.evolve.breeding import crossover, mutated, parents, random_genes, require_same
+from lpsched.evolve.fronts import hypervolume, rank_one
+from lpsched.evolve.genes import Genes, TaskPopulation, first_machines
+from lpsched.evolve.random_state import generator_of, state_of
+from lpsched.jit import require_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lpsched.evolve.breeding import Pairs
+    from lpsched.evolve.problem import Problem, Scorer
+    from lpsched.model.arrays import Floats, Integers
+
+
+# How long an evolution runs, how often it tells of itself, and what may end it.
+
+SECONDS: Final = 60.0  # where neither generations nor time are limited
+BETWEEN_TELLS: Final = 0.25  # seconds
+BETWEEN_KEEPS: Final = 60.0
+Ended: TypeAlias = Literal["generations", "time", "stopped"]
+
+
+# What NSGA-II refuses before it begins: options that are not sound, and instances that fill the memory.
+#
+# A gene takes 12 bytes, and there are up to six copies of a population at a time: 50 million genes take 4 GB.
+
+MOST_TASKS: Final = 200_000
+MOST_GENES: Final = 50_000_000  # chromosomes x tasks
+MOST_MACHINES: Final = 10_000_000  # of those that may work: at most as many of a type as there are tasks
+
+
+def require_sound(problem: Problem, size: int, seeds: int, generations: int | None, mutation: float) -> None:
+    """Refuse what cannot be run.
+
+    Raises
+    ------
+    InstanceError
+        With all that is wrong.
+    """
+    of_problem = [*problem.faults()]
+    faults = [*_of_size(problem, size)]
+    if not size >= 2 or seeds > size:  # noqa: PLR2004 - two parents
+        found = f"{size} chromosomes for {seeds} seeds"
+        faults.append(Fault(("size",), found, "at least 2, and as many as seeds", "correct it"))
+    if generations is not None and generations < 0:
+        faults.append(Fault(("generations",), str(generations), "0 or more", "correct it"))
+    if not 0.0 <= mutation <= 1.0:
+        faults.append(Fault(("mutation",), str(mutation), "a probability", "correct it"))
+    if faults or of_problem:
+        raise InstanceError(f"NSGA-II on {problem.name}", (*faults, *of_problem))
+
+
+def _of_size(problem: Problem, size: int) -> Iterator[Fault]:
+    tasks = problem.tasks
+    if not 1 <= tasks <= MOST_TASKS:
+        needed = f"1 to {MOST_TASKS:,}, because every task is a gene"
+        yield Fault(("tasks",), f"{tasks:,}", needed, "take a sample of the tasks")
+        return
+    if size * tasks > MOST_GENES:
+        found = f"{size:,} chromosomes of {tasks:,} tasks"
+        yield Fault(("size",), found, f"at most {MOST_GENES:,} genes in all", "take fewer chromosomes")
+    machines = int(first_machines(problem.machine_counts, tasks)[-1])
+    if machines > MOST_MACHINES:
+        needed = f"at most {MOST_MACHINES:,} that may work"
+        yield Fault(("machine_types",), f"{machines:,} machines", needed, "take fewer machines or tasks")
+
+
+# NSGA-II, generation after generation, by ask and tell: `ask` makes chromosomes, `tell` takes their scores.
+#
+# Each generation makes as many children as there are chromosomes, S. Of both together the S best go on: by
+# rank, and by crowding distance within the last rank, which fits only in part. Ranks, crowding and elitism
+# are pymoo's. The genes stay here: pymoo only knows in which of 2 S slots a chromosome's genes are, and
+# children are written over those that did not survive.
+#
+# All chances come from one generator, pymoo's too, so a run is a function of its seed, and a population goes
+# on as if it had never stopped.
+#
+# Source: Deb and others 2002 for NSGA-II; Friese, thesis of 2015, section 5.4.4.
+
+try:
+    from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.config import Config
+    from pymoo.core.population import Population
+    from pymoo.core.problem import Problem as PymooProblem
+    from pymoo.core.termination import NoTermination
+except ImportError:  # an optional package; whoever asks for the algorithm is told
+    NSGA2 = None
+
+
+def require_pymoo() -> None:
+    """Refuse to begin without pymoo.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    if NSGA2 is None:
+        raise MissingExtraError("NSGA-II", "evolve")
+
+
+class Mating:
+    """What pymoo asks for children: it is given a population, and answers with slots."""
+
+    def __init__(self, pairs: Pairs, first: Genes, mutation: float) -> None:
+        self.pairs, self.mutation = pairs, mutation
+        machines, columns, orders = (
+            np.concatenate((genes, np.zeros_like(genes)))
+            for genes in (first.machines, first.columns, first.orders)
+        )
+        self.slots = Genes(machines, columns, orders)
+
+    def do(
+        self,
+        problem: Any,  # noqa: ANN401, ARG002 - pymoo's, as below
+        pop: Any,  # noqa: ANN401
+        n_offsprings: int,
+        *,
+        algorithm: Any,  # noqa: ANN401, ARG002
+        random_state: np.random.Generator,
+    ) -> Any:  # noqa: ANN401
+        """Return as many children as are asked for."""
+        taken = slots_of(pop)
+        first, second = parents(len(taken), (n_offsprings + 1) // 2, random_state)
+        couples = self.slots.take(taken[first]), self.slots.take(taken[second])
+        children = crossover(*couples, random_state).take(slice(n_offsprings))
+        children = mutated(self.pairs, children, self.mutation, random_state)
+        free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:n_offsprings]
+        self.slots.machines[free] = children.machines
+        self.slots.columns[free] = children.columns
+        self.slots.orders[free] = children.orders
+        return Population.new(X=free[:, None])
+
+
+class TaskGenerations:
+    """One run, step by step: `tell(scores of ask())` first takes the first population, then generations.
+
+    Parameters
+    ----------
+    pairs
+        What can run where.
+    first
+        The genes of the first population, S x N.
+    mutation
+        The probability that a child is mutated.
+    """
+
+    def __init__(self, pairs: Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
+        require_pymoo()
+        Config.warnings["not_compiled"] = False  # else pymoo may print to stdout, where the answer goes
+        self.rng, self.count, self.began = rng, -1, time.monotonic()
+        self.mating = Mating(pairs, first, mutation)
+        self.reference = (np.inf, np.inf)
+        self.history: list[tuple[float, int, float]] = []
+        self.asked: Any = None  # pymoo's population of what waits for its scores
+        size = len(first.machines)
+        self.nsga2 = NSGA2(
+            pop_size=size,
+            sampling=Population.new(X=np.arange(size)[:, None]),
+            mating=self.mating,
+            eliminate_duplicates=False,
+            output=None,
+        )
+        self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken, in all."""
+        return time.monotonic() - self.began
+
+    @property
+    def genes(self) -> Genes:
+        """The genes of the population, in its order."""
+        return self.mating.slots.take(slots_of(self.nsga2.pop))
+
+    @property
+    def scores(self) -> Floats:
+        """Its scores."""
+        scores: Floats = self.nsga2.pop.get("F")
+        return scores
+
+    @property
+    def hypervolume(self) -> float:
+        """The area between its front and the reference."""
+        return hypervolume(self.scores, self.reference)
+
+    def ask(self) -> Genes:
+        """Make the next chromosomes: the first population, or children."""
+        self.asked = self.nsga2.ask()
+        return self.mating.slots.take(slots_of(self.asked))
+
+    def tell(self, scores: Floats) -> None:
+        """Rank what was made, and count a generation if these are children."""
+        self.asked.set(F=scores)
+        self.nsga2.tell(infills=self.asked)
+        self.count += 1
+        if self.count == 0:
+            self.reference = float(scores[:, 0].max()), float(scores[:, 1].max())
+        if not self.history or 100 * self.count >= 101 * self.history[-1][1]:
+            self.history.append((self.seconds, self.count, self.hypervolume))
+
+    def noted(self) -> tuple[tuple[float, int, float], ...]:
+        """Return the history up to now."""
+        now = self.seconds, self.count, self.hypervolume
+        return (*self.history, now) if self.history[-1][1] < self.count else tuple(self.history)
+
+    def resume(self, population: TaskPopulation) -> None:
+        """Go on where a population was left, whose genes this run began with; it is scored already."""
+        slots = np.arange(len(population.scores))[:, None]
+        self.nsga2.ask()
+        self.nsga2.pop = Population.new(X=slots, F=population.scores)
+        self.nsga2.is_initialized = True
+        self.count, self.history = population.generations, list(population.history)
+        self.reference = population.reference
+        self.began = time.monotonic() - population.seconds
+
+    def population(self, instance_hash: str, objectives: str) -> TaskPopulation:
+        """Return all there is, in arrays of its own."""
+        return TaskPopulation(
+            instance_hash=instance_hash,
+            objectives=objectives,
+            genes=self.genes,
+            scores=self.scores,
+            generations=self.count,
+            seconds=self.seconds,
+            reference=self.reference,
+            history=tuple(self.history),
+            random_state=state_of(self.rng),
+        )
+
+
+def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
+    """Return the slots of a population of pymoo's."""
+    slots: Integers = population.get("X")[:, 0]
+    return slots
+
+
+# What an evolution by NSGA-II found.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvolvedFront:
+    """What nothing beat, and how it came about.
+
+    Attributes
+    ----------
+    problem
+        The bag or the day.
+    points
+        By rising energy, none twice: joules and seconds of a bag, joules and utility of a day.
+    genes
+        The chromosome of each point, K x N.
+    generations
+        In all, also before the population was resumed.
+    ended
+        What ended it: the number of generations, the time, or somebody who said stop.
+    reference
+        Up to where hypervolumes are measured: joules and seconds, or joules and *minus* utility.
+    history
+        Seconds, generations and hypervolume of the population, now and then and at the end.
+    population
+        All chromosomes, to go on from.
+    """
+
+    problem: Problem
+    points: tuple[tuple[float, float], ...]
+    genes: Genes
+    generations: int
+    ended: Ended
+    reference: tuple[float, float]
+    history: tuple[tuple[float, int, float], ...]
+    population: TaskPopulation
+
+    def schedule(self, number: int) -> Any:  # noqa: ANN401 - of whatever kind the problem's schedules are
+        """Return the schedule of a point."""
+        return self.problem.schedule(self.genes.take(number))
+
+    def schedules(self) -> tuple[Any, ...]:
+        """Return the schedules of all points."""
+        return tuple(map(self.schedule, range(len(self.points))))
+
+
+# Fronts by evolution: energy against makespan of a bag, or against utility of a day, by NSGA-II.
+#
+# The parts: `evolve/genes.py` (what a chromosome is), `breeding.py` (crossover and mutation),
+# `evolve.py` and `evolve.py` (what it takes), `nsga2.py` (ranks and crowding, by pymoo).
+# Here they run until generations, time or somebody says stop, and what nothing beats becomes the front.
+#
+# NSGA-II itself may lose a point of its front: when more than S chromosomes have rank 1, the crowded ones go.
+# The front returned is that of the last population and of the seeds, so the seeds are kept, or beaten.
+#
+# Source: Friese, thesis of 2015, sections 5.4.4 and 6.4.
+
+SIZE: Final = 100
+MUTATION: Final = 0.5  # of 0.05 to 1, less was better on a bag with idle power, more on one without
+
+
+def evolve_front(  # noqa: PLR0913 - options are keyword-only
+    problem: Problem,
+    *,
+    rng: np.random.Generator,
+    scorer: Scorer | None = None,
+    seeds: Sequence[object] = (),
+    size: int = SIZE,
+    generations: int | None = None,
+    mutation: float = MUTATION,
+    watch: Watch | None = None,
+    population: TaskPopulation | None = None,
+    keep: Callable[[TaskPopulation], object] | None = None,
+    judge: Callable[[Floats], float | None] | None = None,
+) -> EvolvedFront:
+    """Let schedules evolve, and return the front of those that nothing beats.
+
+    Parameters
+    ----------
+    problem
+        A `BagProblem` or a `DayProblem`; what the latter drops, a `scorer` given must drop as well.
+    rng
+        Where all chances come from; a resumed population brings its own.
+    scorer
+        What schedules are ranked by, in place of energy and makespan (of a bag, whose deadline and power cap
+        are not looked at) or energy and utility (of a day).
+    seeds
+        Schedules that join the first population, at most `size`; the front is never worse than they are.
+    size
+        The number of chromosomes; a resumed population brings its own.
+    generations
+        How many to run, now.
+    mutation
+        The probability that a child is mutated.
+    watch
+        When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
+    population
+        A population to go on from, as if it had never stopped; seeds then only join the front.
+    keep
+        Is given the population once a minute and at the end, to save it.
+    judge
+        Is given the scores of the front, by rising energy, and tells its gap for those who watch.
+
+    Raises
+    ------
+    MissingExtraError
+        If pymoo or Numba is not installed.
+    InstanceError
+        If an option is not sound, there are too many tasks, a bag has no watts, or seeds or population are
+        not of this instance.
+    """
+    require_pymoo()
+    require_compiler("NSGA-II")
+    size = size if population is None else len(population.scores)
+    require_sound(problem, size, len(seeds), generations, mutation)
+    given = watch if watch is not None else Watch()
+    watch = given.part(SECONDS) if generations is None and given.left() is None else given
+    scorer = scorer if scorer is not None else problem.scorer()
+    pairs, sown = problem.pairs(), _genes_of_seeds(problem, seeds)
+    if population is None:
+        first = _joined(sown, random_genes(pairs, size - len(seeds), rng))
+        run = TaskGenerations(pairs, first, mutation, rng)
+        run.tell(scorer(run.ask()))
+    else:
+        require_same(population, content_hash=problem.content_hash, objectives=scorer.name, pairs=pairs)
+        run = TaskGenerations(pairs, population.genes, mutation, generator_of(population))
+        run.resume(replace(population, scores=scorer(population.genes)))
+    paced = _Paced(run, scorer, problem.content_hash, keep, judge)
+    completed = paced.run(watch, generations)
+    last = paced.population()
+    if keep is not None:
+        keep(last)
+    genes = _joined(sown, last.genes)
+    scores = np.concatenate((scorer(sown), last.scores)) if seeds else last.scores
+    best = rank_one(scores)
+    sign = -1.0 if problem.criterion == "utility" else 1.0
+    return EvolvedFront(
+        problem=problem,
+        points=tuple((float(joules), sign * float(other)) for joules, other in scores[best]),
+        genes=genes.take(best),
+        generations=run.count,
+        ended="generations" if completed else "stopped" if given.is_stopped else "time",
+        reference=run.reference,
+        history=run.noted(),
+        population=last,
+    )
+
+
+class _Paced:
+    """Runs generation after generation, and tells and keeps now and then how far it is."""
+
+    def __init__(
+        self,
+        run: TaskGenerations,
+        scorer: Scorer,
+        content_hash: str,
+        keep: Callable[[TaskPopulation], object] | None,
+        judge: Callable[[Floats], float | None] | None,
+    ) -> None:
+        self.generations, self.scorer, self.content_hash = run, scorer, content_hash
+        self.keep, self.judge = keep, judge
+
+    def run(self, watch: Watch, generations: int | None) -> bool:
+        """Go on until the watch is over, or return true when as many as were wanted are done."""
+        run = self.generations
+        last = None if generations is None else run.count + generations
+        told = kept = time.monotonic()
+        while last is None or run.count < last:
+            if watch.is_over():
+                return False
+            run.tell(self.scorer(run.ask()))
+            now = time.monotonic()
+            if now - told >= BETWEEN_TELLS:
+                self.tell(watch)
+                told = time.monotonic()
+            if self.keep is not None and now - kept >= BETWEEN_KEEPS:
+                self.keep(self.population())
+                kept = time.monotonic()
+        return True
+
+    def tell(self, watch: Watch) -> None:
+        """Tell generations, hypervolume and, if somebody judges it, the gap."""
+        run = self.generations
+        scores = run.scores
+        gap = None if self.judge is None else self.judge(scores[rank_one(scores)])
+        watch.tell(f"generation {run.count:,}, hypervolume {run.hypervolume:.6g}", gap)
+
+    def population(self) -> TaskPopulation:
+        """Return all there is."""
+        return self.generations.population(self.content_hash, self.scorer.name)
+
+
+def _genes_of_seeds(problem: Problem, seeds: Sequence[object]) -> Genes:
+    """Return the chromosomes of schedules, and refuse one that is not of this instance."""
+    genes = [_genes(problem, place, seed) for place, seed in enumerate(seeds)]
+    empty = np.empty((0, problem.tasks), dtype=np.int32)
+    return Genes(
+        np.stack([each.machines for each in genes]) if genes else empty,
+        np.stack([each.columns for each in genes]) if genes else empty,
+        np.stack([each.orders for each in genes]) if genes else empty,
+    )
+
+
+def _genes(problem: Problem, place: int, seed: object) -> Genes:
+    try:
+        return problem.genes(seed)
+    except ValueError as error:
+        needed = f"a schedule of {problem.name!r}"
+        fault = Fault((place,), f"another one: {error}", needed, "leave it out")
+        raise InstanceError("seeds", (fault,)) from error
+
+
+def _joined(first: Genes, second: Genes) -> Genes:
+    """Return the chromosomes of both."""
+    return Genes(
+        np.concatenate((first.machines, second.machines)),
+        np.concatenate((first.columns, second.columns)),
+        np.concatenate((first.orders, second.orders)),
+    )
+
+
+def warm_up(problem: Problem) -> None:
+    """Compile what NSGA-II runs, by two generations of a problem of one task: seconds at the first use.
+
+    Raises
+    ------
+    MissingExtraError
+        If pymoo or Numba is not installed.
+    """
+    evolve_front(problem, rng=np.random.default_rng(0), size=2, generations=1).schedules()

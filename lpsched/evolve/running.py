@@ -1,0 +1,93 @@
+"""How NSGA-II runs in a comparison: what ends it, what it begins with, and whether it can run at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lpsched.evolve.nsga2 import require_pymoo, warm_up
+from lpsched.jit import require_compiler
+
+if TYPE_CHECKING:
+    from lpsched.cancellation import Watch
+    from lpsched.evolve.problem import Problem
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.nsga2 import EvolvedFront
+
+GENERATIONS: Final = 1000
+SECONDS: Final = 60.0
+
+
+NSGA2: Final = "nsga2"
+
+
+NO_SEEDS: Final = "none"
+
+
+SEEDS: Final = ("min-energy", "min-min")
+
+
+STOPPED: Final = "not run: somebody said stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Evolving:
+    """How NSGA-II shall run.
+
+    Attributes
+    ----------
+    generations, time_limit
+        What ends it: their number, or seconds; by default what `evolve_front` does without either.
+    seed_with
+        What joins the first population: names of heuristics, `lp` for the schedules of the exact front, or
+        `none` alone.
+    population, keep
+        What to go on from, and who saves what there is, once a minute and at the end.
+    found
+        Who hears of what evolved, chromosomes and all.
+    """
+
+    generations: int | None = None
+    time_limit: float | None = None
+    seed_with: tuple[str, ...] = SEEDS
+    population: TaskPopulation | None = None
+    keep: Callable[[TaskPopulation], object] | None = None
+    found: Callable[[EvolvedFront], object] | None = None
+
+
+def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
+    """Return what ends the evolution, if nobody says: 1,000 generations, or a minute."""
+    if generations is None and watch.left() is None:
+        return GENERATIONS, watch.part(SECONDS)
+    return generations, watch
+
+
+def prepare(watch: Watch, one_task: Problem) -> None:
+    """Compile what there is to compile, before the clock starts, on a problem of one task.
+
+    Raises
+    ------
+    MissingExtraError
+        If a package that this needs is not installed.
+    """
+    require_evolution()
+    watch.tell("compiling")
+    warm_up(one_task)
+
+
+def require_evolution() -> None:
+    """Refuse to begin without the packages that this needs.
+
+    Raises
+    ------
+    MissingExtraError
+        If one is not installed.
+    """
+    require_pymoo()
+    require_compiler("NSGA-II")

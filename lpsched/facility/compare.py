@@ -1,0 +1,398 @@
+"""Methods and allocations of others against the bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from lpsched.cancellation import Watch, timed
+from lpsched.errors import (
+    Fault,
+    InfeasibleError,
+    InstanceError,
+    InvalidScheduleError,
+    NotFoundError,
+    SolverError,
+)
+from lpsched.facility import verify as facilities
+from lpsched.facility.files import allocation_from_dict
+from lpsched.facility.genetic import evolve_facility, warm_up
+from lpsched.facility.greedy import greedy
+from lpsched.facility.nlp import three_stages
+from lpsched.facility.result import FacilityValidation, Judged, MethodResult
+from lpsched.facility.schedule import CoreAllocation, GangAllocation
+from lpsched.facility.solve import DEFAULT_GAP, facility, verified
+from lpsched.facility.verify import examine
+from lpsched.io.documents import read_document
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import provenance_of
+from lpsched.model.status import Status, relative_gap
+from lpsched.model.violation import Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.facility.model import Facility
+    from lpsched.facility.result import FacilityResult, Moment
+    from lpsched.facility.schedule import Population
+    from lpsched.lp.program import Solver
+
+
+# The paper's own methods for a facility, each as a function from the facility to an allocation.
+#
+#     greedy    the most tasks per joule first                          facility/greedy.py
+#     ga        a genetic algorithm with a local search                 facility/genetic.py
+#     nlp       three stages around a non-linear program                facility/nlp.py
+#
+# With co-location `ga` and `nlp` are what the paper calls GACL and NLPCL, without it GA and NLP. Whatever
+# they say of themselves, value and limits are the verifier's, and the distance is from the proved bound.
+#
+# Source: Oxley and others, section IV.
+
+FIRST_STAGE: Final = {  # how it ended, by `ThreeStages.ended`
+    "solved": "the first ended at a local optimum",
+    "stalled": "the first ended where its steps gained next to nothing",
+    "time": "time was up in the first",
+    "stopped": "the first was stopped",
+    "failed": "Ipopt found no way on in the first",
+}
+STARTS: Final = ("random", "greedy", "lp")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a method is asked for, beside the facility."""
+
+    colocation: bool = True
+    seed: int = 0
+    time_limit: float | None = None  # seconds of the method alone
+    generations: int | None = None  # of the genetic algorithm
+    starts: tuple[CoreAllocation, ...] = ()  # that join its first population
+    population: Population | None = None  # that it goes on from
+    keep: Callable[[Population], object] | None = None  # where it is to be saved now and then
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a method found, and what it says of itself."""
+
+    allocation: CoreAllocation
+    ended: str
+    details: FrozenDict[str, float | None]
+    history: tuple[Moment, ...] = ()
+
+
+def _greedy(instance: Facility, _asked: Asked, _watch: Watch, _solver: Solver) -> Found:
+    return Found(greedy(instance), "one core at a time", FrozenDict({}))
+
+
+def _ga(instance: Facility, asked: Asked, watch: Watch, _solver: Solver) -> Found:
+    evolved = evolve_facility(
+        instance,
+        rng=np.random.default_rng(asked.seed),
+        colocation=asked.colocation,
+        watch=watch,
+        generations=asked.generations,
+        starts=asked.starts,
+        population=asked.population,
+        keep=asked.keep,
+    )
+    ended = f"best of {evolved.generations:,} generations"
+    return Found(
+        evolved.allocation, ended, FrozenDict({"generations": float(evolved.generations)}), evolved.history
+    )
+
+
+def _nlp(instance: Facility, asked: Asked, watch: Watch, solver: Solver) -> Found:
+    rng = np.random.default_rng(asked.seed)
+    stages = three_stages(instance, rng=rng, colocation=asked.colocation, watch=watch, solver=solver)
+    details = {
+        "iterations": float(stages.iterations),
+        "continuous_reward_rate": stages.continuous_reward_rate,
+        "rounded_reward_rate": stages.rounded_reward_rate,
+    } | {f"{stage}_seconds": seconds for stage, seconds in stages.timings.items()}
+    return Found(stages.allocation, f"three stages; {FIRST_STAGE[stages.ended]}", FrozenDict(details))
+
+
+METHODS: Final[dict[str, Callable[[Facility, Asked, Watch, Solver], Found]]] = {
+    "greedy": _greedy,
+    "ga": _ga,
+    "nlp": _nlp,
+}
+
+
+def allocate(  # noqa: PLR0913 - options are keyword-only
+    instance: Facility,
+    *,
+    method: str,
+    colocation: bool = True,
+    seed: int = 0,
+    bound: bool = True,
+    gap: float = DEFAULT_GAP,
+    generations: int | None = None,
+    start: str = "random",
+    population: Population | None = None,
+    keep: Callable[[Population], object] | None = None,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    solver: Solver | None = None,
+) -> MethodResult:
+    """Find an allocation by one of the paper's methods, verify it, and tell how far from the bound it is.
+
+    Parameters
+    ----------
+    method
+        `greedy`, `ga` or `nlp`. Our own is `lpsched.facility`.
+    colocation
+        Whether cores of a node slow each other down, for the method, its value and the bound. (The greedy
+        rule never looks at it.)
+    seed
+        Of the generator that `ga` and `nlp` draw from.
+    bound
+        Whether to prove a bound too, which takes seconds.
+    gap
+        The relative gap within which the bound is good enough.
+    generations
+        How many the genetic algorithm may take; it ends there or when the time is up.
+    start
+        What joins its first population: `random` (nothing), `greedy` or `lp`, our own allocation.
+    population, keep
+        A population to go on from, and a function that is handed it now and then, to save it.
+    time_limit
+        Seconds of the method alone; by default 60 for `ga`, 600 for `nlp`.
+    watch
+        A watch over all of it, that others may stop, and that tells them how far the work is.
+    solver
+        Solves the linear programs; HiGHS if not given.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such method or start, or the facility is too large for the method.
+    MissingExtraError
+        If a package that the method needs is not installed.
+    InfeasibleError, NotFoundError
+        If there is no allocation, or the method finds none.
+    SolverError
+        If a solver fails.
+    InvalidScheduleError
+        If the allocation found does not pass verification, which is a bug of ours.
+    """
+    check_name("method", method, tuple(METHODS))
+    check_name("start", start, STARTS)
+    solver = solver if solver is not None else default_solver()
+    watch, timings = watch or Watch(), dict[str, float]()
+    best = None
+    if bound or start == "lp":
+        with timed(timings, "bound"):
+            best = facility(instance, colocation=colocation, gap=gap, watch=watch, solver=solver)
+    starts = _starts(instance, start, best)
+    asked = Asked(colocation, seed, time_limit, generations, starts, population, keep)
+    with timed(timings, "compile"):
+        prepare(method, watch)
+    with timed(timings, "method"):
+        found = METHODS[method](instance, asked, limited(watch, time_limit), solver)
+    with timed(timings, "verify"):
+        measured = verified(instance, found.allocation)
+    value = measured.reward_rate if colocation else measured.plain_reward_rate
+    proved = best.bound if best is not None and bound else None
+    distance = None if proved is None else relative_gap(value, proved)
+    return MethodResult(
+        method=method,
+        colocation=colocation,
+        status=Status.OPTIMAL if distance is not None and distance <= gap else Status.FEASIBLE,
+        reward_rate=value,
+        bound=proved,
+        gap=distance,
+        measured=measured,
+        cap_watts=instance.power_cap_watts,
+        unit_names=tuple(unit.name for unit in instance.crac_units),
+        allocation=found.allocation,
+        seed=None if method == "greedy" else seed,
+        ended=found.ended,
+        details=found.details,
+        history=found.history,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(instance, solver.name),
+        exactly_proved=None if best is None or not bound else best.exactly_proved,
+    )
+
+
+def _starts(instance: Facility, start: str, best: FacilityResult | None) -> tuple[CoreAllocation, ...]:
+    """Return what joins the first population."""
+    if start == "lp" and best is not None:
+        return (best.cores,)
+    return (greedy(instance),) if start == "greedy" else ()
+
+
+def prepare(method: str, watch: Watch) -> None:
+    """Do what a method needs once on a machine, and what is not counted as its time."""
+    if method == "ga":
+        watch.tell("compiling")
+        warm_up()
+
+
+def limited(watch: Watch, seconds: float | None) -> Watch:
+    """Return a watch over a part of the work, if its time is limited."""
+    return watch if seconds is None else watch.part(seconds)
+
+
+def check_name(what: str, name: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that is none of those known.
+
+    Raises
+    ------
+    InstanceError
+        If it is refused.
+    """
+    if name not in known:
+        needed = f"one of {', '.join(known)}"
+        raise InstanceError("facility", (Fault((what,), repr(name), needed, "choose one"),))
+
+
+# Methods and allocations of a facility against its bound: one table, every number measured or proved.
+#
+# Names of methods: `lp` (ours, gangs), `lp-cores` (ours, every core on its own), `greedy`, `ga`, `nlp`; and,
+# of those that can count co-location, the variant that does not: `lp-blind`, `ga-blind`, `nlp-blind`. All are
+# judged by what they bring *with* co-location, CRR.
+
+BLIND: Final = "-blind"
+NAMES: Final = ("lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind")
+FAILURES: Final = (InfeasibleError, InstanceError, NotFoundError, SolverError)  # of a method, a row each
+ROUNDING: Final = 1e-9  # of a bound that is not certified
+Allocation: TypeAlias = GangAllocation | CoreAllocation
+
+
+def validate_facility(  # noqa: PLR0913 - options are keyword-only
+    instance: Facility,
+    allocations: Mapping[str, Allocation] | Sequence[Path | str] = (),
+    *,
+    methods: Sequence[str] = (),
+    seed: int = 0,
+    generations: int | None = None,
+    gap: float = DEFAULT_GAP,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    solver: Solver | None = None,
+) -> FacilityValidation:
+    """Hold methods and allocations of a facility against its bound.
+
+    Parameters
+    ----------
+    allocations
+        Allocations by name, or files. A file that cannot be read is an entry with a violation, not an error.
+    methods
+        Names of methods to run; `NAMES` has all.
+    seed, generations
+        As in `allocate`.
+    gap
+        The relative gap within which the bound is good enough.
+    time_limit
+        Seconds of each method; by default 300 for `lp`, 60 for `ga`, 600 for `nlp`.
+    watch
+        A watch over all of it, that others may stop: methods that have not begun by then are not run.
+    solver
+        Solves the linear programs; HiGHS if not given.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such method.
+    MissingExtraError
+        If a package that a method needs is not installed.
+    InfeasibleError, NotFoundError, SolverError
+        If there is no bound; a method that fails is an entry with the reason.
+    InvalidScheduleError
+        If an allocation found does not pass verification, which is a bug of ours.
+    """
+    for name in methods:
+        check_name("method", name, NAMES)
+    solver = solver if solver is not None else default_solver()
+    watch = watch or Watch()
+    began = time.perf_counter()
+    best = facility(instance, gap=gap, watch=limited(watch, time_limit), solver=solver)
+    took = time.perf_counter() - began
+    found = [_of_allocation(instance, name, each) for name, each in _named(allocations)]
+    for number, name in enumerate(methods):
+        if name in {"lp", "lp-cores"}:
+            allocation = best.allocation if name == "lp" else best.cores
+            found.append(_judged(instance, name, allocation, took, "with its bound"))
+        elif watch.is_over():
+            found.append(Judged(name, None, failure="not run: stopped before"))
+        else:
+            watch.tell(name, done=number, total=len(methods))
+            asked = Asked(not name.endswith(BLIND), seed, time_limit, generations)
+            found.append(_of_method(instance, name, asked, watch, solver))
+    return FacilityValidation(
+        bound=best.bound,
+        seed=seed,
+        cap_watts=instance.power_cap_watts,
+        entries=tuple(_against(best, each) for each in found),
+        provenance=provenance_of(instance, solver.name),
+        exactly_proved=best.exactly_proved,
+    )
+
+
+def _named(
+    allocations: Mapping[str, Allocation] | Sequence[Path | str],
+) -> list[tuple[str, Allocation | Path]]:
+    if isinstance(allocations, Mapping):
+        return list(allocations.items())
+    return [(str(file), Path(file)) for file in allocations]
+
+
+def _of_allocation(instance: Facility, name: str, each: Allocation | Path) -> Judged:
+    """Check somebody's allocation, or a file that should hold one."""
+    examined = examined_allocation(instance, each) if isinstance(each, Path) else examine(instance, each)
+    allocation = None if isinstance(each, Path) else each
+    return Judged(name, examined.measured, allocation=allocation, violations=examined.violations)
+
+
+def _of_method(instance: Facility, name: str, asked: Asked, whole: Watch, solver: Solver) -> Judged:
+    """Run a method; that it finds nothing is an entry too."""
+    prepare(name.removesuffix(BLIND), whole)
+    began, watch = time.perf_counter(), limited(whole, asked.time_limit)
+    try:
+        if name == f"lp{BLIND}":
+            blind = facility(instance, colocation=False, watch=watch, solver=solver)
+            return _judged(instance, name, blind.allocation, time.perf_counter() - began, "with its bound")
+        found = METHODS[name.removesuffix(BLIND)](instance, asked, watch, solver)
+    except FAILURES as error:
+        return Judged(name, None, seconds=time.perf_counter() - began, failure=str(error))
+    return _judged(instance, name, found.allocation, time.perf_counter() - began, found.ended)
+
+
+def _judged(instance: Facility, name: str, allocation: Allocation, seconds: float, ended: str) -> Judged:
+    return Judged(name, verified(instance, allocation), None, seconds, ended, allocation)
+
+
+def _against(best: FacilityResult, entry: Judged) -> Judged:
+    """Tell the distance from the bound.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a valid allocation earns more than the bound: one of them is wrong.
+    """
+    if entry.measured is None:
+        return entry
+    value, bound = entry.measured.reward_rate, best.bound
+    if value > (bound if best.exactly_proved else bound + ROUNDING * abs(bound)):
+        raise InvalidScheduleError(f"{entry.name} earns {value!r}, more than the bound of {bound!r}")
+    return replace(entry, gap=relative_gap(min(value, bound), bound))
+
+
+def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
+    """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
+    try:
+        document = read_document(path)
+        return facilities.examine(facility, allocation_from_dict(document.value, str(path), document.faults))
+    except InstanceError as error:
+        found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
+        return facilities.Examined(found, None)

@@ -1,0 +1,441 @@
+"""The genetic algorithm of allocations: GENITOR, its ranking, its generations, and resuming."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import Fault, InstanceError
+from lpsched.evolve.genitor import crossover, cut_points, parents
+from lpsched.evolve.nsga2 import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS
+from lpsched.evolve.random_state import generator_of, population_refusal, state_of
+from lpsched.facility.air import crac_inlets, heat_map, inlets, outlet_steps, require_room, total_watts
+from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.cooling_repair import cooling_of, node_watts, repair
+from lpsched.facility.genes import from_allocation, genes_of, reward_rate, set_at_random, to_allocation
+from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
+from lpsched.facility.schedule import Population
+from lpsched.jit import require_compiler
+from lpsched.model.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lpsched.evolve.nsga2 import Ended
+    from lpsched.facility.schedule import CoreAllocation, States
+    from lpsched.model.arrays import Floats
+
+
+# Chromosomes, the best first: insertion by score, and the worst trimmed.
+#
+# A child with the score of an older chromosome stands behind it, so the best changes only for a better one.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chromosome:
+    """Genes, the outlets that go with them, and what they earn; nobody changes the arrays any more."""
+
+    fractions: Floats  # K x I
+    states: States  # K x I
+    outlets: Floats  # U, celsius
+    score: float
+
+
+class Ranking:
+    """At most `size` chromosomes in falling order of their scores."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.members: list[Chromosome] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next insertion drives somebody out."""
+        return len(self.members) >= self.size
+
+    @property
+    def best(self) -> Chromosome:
+        """The best of all."""
+        return self.members[0]
+
+    def insert(self, chromosomes: Iterable[Chromosome]) -> None:
+        """Rank newcomers among the others, then trim the worst."""
+        for each in chromosomes:
+            place = bisect_right(self.members, -each.score, key=lambda member: -member.score)
+            self.members.insert(place, each)
+        del self.members[self.size :]
+
+
+# Making chromosomes of a facility: at random, of two parents, or of an allocation.
+#
+# Whatever is made keeps redlines and cap. The paper's first population is not repaired; ours is, because a
+# chromosome that breaks a limit could lead the ranking for ever.
+#
+# Source: Oxley and others, section IV-B.
+
+MUTATED_CHILDREN: Final = 0.1
+MUTATED_GENES: Final = 0.05
+ALL: Final = 1.0
+KELVIN: Final = 5e-8  # half of what the verifier lets pass, here and below
+ROUNDING: Final = 5e-10
+
+
+class Breeder:
+    """Makes chromosomes; all its chances come from one generator.
+
+    Raises
+    ------
+    InfeasibleError
+        If idle nodes alone break a limit at all outlet temperatures.
+    NotFoundError
+        If they do at all temperatures that this algorithm tries.
+    """
+
+    def __init__(self, facility: Facility, rng: np.random.Generator, *, colocation: bool) -> None:
+        self.facility, self.rng, self.colocation = facility, rng, colocation
+        self.arrays, self.heat = facility_arrays(facility, colocation=colocation), heat_map(facility)
+        self.steps = outlet_steps(self.arrays, self.heat)
+        require_room(self.arrays, self.heat, self.steps)
+        self.genes = genes_of(self.arrays)
+        self.cooling = cooling_of(self.arrays, self.heat, self.steps)
+        self.shape = int(self.genes.first_core[-1]), len(facility.task_types)
+
+    def at_random(self) -> Chromosome:
+        """Return a random chromosome."""
+        fractions, states = np.zeros(self.shape), np.zeros(self.shape, dtype=np.int16)
+        set_at_random(self.genes, fractions, states, ALL, self.rng)
+        return self._repaired(fractions, states)
+
+    def children(self, first: Chromosome, second: Chromosome) -> tuple[Chromosome, Chromosome]:
+        """Return the two children of two parents."""
+        x, y = cut_points(self.shape[0], self.rng)
+        fractions = crossover(first.fractions, second.fractions, x, y)
+        states = crossover(first.states, second.states, x, y)
+        return self._child(fractions[0], states[0]), self._child(fractions[1], states[1])
+
+    def start(self, allocation: CoreAllocation) -> Chromosome:
+        """Return an allocation as it is, if it keeps all limits; else repaired.
+
+        Raises
+        ------
+        InstanceError
+            If it is not for this facility.
+        """
+        fractions, states = from_allocation(self.facility, self.genes, allocation)
+        outlets = np.array(allocation.outlets_celsius)
+        if self.keeps_limits(fractions, states, outlets):
+            return self.scored(fractions, states, outlets)
+        set_at_random(self.genes, fractions, states, 0.0, self.rng)  # no gene, but every core is normalised
+        return self._repaired(fractions, states)
+
+    def can_run(self, fractions: Floats, states: States) -> bool:
+        """Tell whether genes, whoever made them, only name pairs that run in time."""
+        genes = self.genes
+        kind = np.repeat(genes.node_type, np.diff(genes.first_core))
+        modes = np.append(genes.first_column[1:], genes.speeds.shape[1]) - genes.first_column
+        if not ((states >= 0) & (states < modes[kind][:, None])).all() or not (fractions >= 0.0).all():
+            return False
+        speeds = genes.speeds[np.arange(self.shape[1]), genes.first_column[kind][:, None] + states]
+        return bool((speeds[fractions > 0.0] > 0.0).all())
+
+    def keeps_limits(self, fractions: Floats, states: States, outlets: Floats) -> bool:
+        """Tell whether genes and outlets, whoever made them, keep what the verifier asks for."""
+        arrays, heat = self.arrays, self.heat
+        if outlets.shape != arrays.outlet_low.shape or (fractions.sum(axis=1) > 1.0 + ROUNDING).any():
+            return False
+        powers = node_watts(self.genes, fractions, states)
+        returned = crac_inlets(heat, powers, outlets)
+        return bool(
+            (outlets >= arrays.outlet_low).all()
+            and (outlets <= arrays.outlet_high).all()
+            and (inlets(heat, powers, outlets) <= arrays.redline + KELVIN).all()
+            and (returned <= arrays.crac_redline + KELVIN).all()
+            and (returned >= outlets - KELVIN).all()
+            and total_watts(arrays, heat, powers, outlets) <= arrays.cap_watts * (1.0 + ROUNDING)
+        )
+
+    def scored(self, fractions: Floats, states: States, outlets: Floats) -> Chromosome:
+        """Return a chromosome with what it earns."""
+        return Chromosome(fractions, states, outlets, reward_rate(self.genes, fractions, states))
+
+    def _child(self, fractions: Floats, states: States) -> Chromosome:
+        if self.rng.random() < MUTATED_CHILDREN:
+            set_at_random(self.genes, fractions, states, MUTATED_GENES, self.rng)
+        return self._repaired(fractions, states)
+
+    def _repaired(self, fractions: Floats, states: States) -> Chromosome:
+        step = repair(self.genes, self.cooling, fractions, states, self.rng)
+        assert step >= 0, "idle nodes are allowed at some step, so every chromosome can be repaired"
+        return self.scored(fractions, states, self.steps.outlets[step])
+
+
+# Going on from a population of allocations.
+#
+# What a population says is not believed: every chromosome is scored again, and one that breaks a limit is
+# refused, because it could lead the ranking for ever.
+
+
+def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
+    """Return the chromosomes of a population, scored again.
+
+    Raises
+    ------
+    InstanceError
+        If they are not of this facility, are ranked by the other reward, or break a limit.
+    """
+    _require_same(population, breeder)
+    members = []
+    for place, (fractions, states, outlets) in enumerate(
+        zip(population.fractions, population.states, population.outlets_celsius, strict=True)
+    ):
+        if not breeder.can_run(fractions, states) or not breeder.keeps_limits(fractions, states, outlets):
+            raise population_refusal(
+                f"chromosome {place}", "one that breaks a limit", "allocations that keep them all"
+            )
+        members.append(breeder.scored(fractions.copy(), states.copy(), outlets.copy()))
+    return members
+
+
+def _require_same(population: Population, breeder: Breeder) -> None:
+    """Refuse a population of another facility or with another aim."""
+    if population.instance_hash != breeder.facility.content_hash:
+        there = f"the hash {population.instance_hash[:12]}..."
+        raise population_refusal("instance_hash", there, f"that of {breeder.facility.name}")
+    if population.colocation != breeder.colocation:
+        ranked = {True: "with co-location (GACL)", False: "without co-location (GA)"}
+        there, needed = ranked[population.colocation], ranked[breeder.colocation]
+        raise population_refusal("colocation", f"chromosomes ranked {there}", f"ranked {needed}")
+    shape = (len(population.fractions), *breeder.shape)
+    if population.fractions.shape != shape or population.states.shape != shape:
+        there = f"arrays of {population.fractions.shape} and {population.states.shape}"
+        raise population_refusal("fractions", there, f"{shape}")
+
+
+# Generation after generation, by ask and tell: `ask` makes the next chromosomes, `tell` ranks them.
+#
+# As long as the first population is not complete, they come one by one, at random. Then every generation
+# draws two parents by rank; their two children are ranked among all, and the two worst go. The best is never
+# lost.
+#
+# Source: Oxley and others, section IV-B; Whitley 1989 for Genitor.
+
+SIZE: Final = 200
+
+
+class Generations:
+    """One run, step by step: `tell(ask())` is a generation once the first population is complete."""
+
+    def __init__(self, breeder: Breeder) -> None:
+        self.breeder = breeder
+        self.ranking = Ranking(SIZE)
+        self.count = 0
+        self.history: list[tuple[float, int, float]] = []
+        self.began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken, in all."""
+        return time.monotonic() - self.began
+
+    def ask(self) -> tuple[Chromosome, ...]:
+        """Make the next chromosomes: a random one, or two children."""
+        if not self.ranking.is_full:
+            return (self.breeder.at_random(),)
+        first, second = parents(SIZE, self.breeder.rng)
+        return self.breeder.children(self.ranking.members[first], self.ranking.members[second])
+
+    def tell(self, chromosomes: tuple[Chromosome, ...]) -> None:
+        """Rank what was made, and count a generation if these are children."""
+        self.count += self.ranking.is_full
+        self.join(chromosomes)
+
+    def join(self, chromosomes: Iterable[Chromosome]) -> None:
+        """Rank chromosomes, wherever they come from, and note whether the best got better."""
+        self.ranking.insert(chromosomes)
+        if self.ranking.members and (not self.history or self.ranking.best.score > self.history[-1][2]):
+            self.history.append((self.seconds, self.count, self.ranking.best.score))
+
+    def resume(self, population: Population) -> None:
+        """Go on where a population was left.
+
+        Raises
+        ------
+        InstanceError
+            If it is not of this facility, or was changed.
+        """
+        self.count, self.history = population.generations, list(population.history)
+        self.began = time.monotonic() - population.seconds
+        self.join(members_of(population, self.breeder))
+
+    def population(self) -> Population:
+        """Return all there is, in arrays of its own."""
+        members = self.ranking.members
+        return Population(
+            instance_hash=self.breeder.facility.content_hash,
+            colocation=self.breeder.colocation,
+            fractions=np.stack([each.fractions for each in members]),
+            states=np.stack([each.states for each in members]),
+            outlets_celsius=np.stack([each.outlets for each in members]),
+            scores=np.array([each.score for each in members]),
+            generations=self.count,
+            seconds=self.seconds,
+            history=tuple(self.history),
+            random_state=state_of(self.breeder.rng),
+        )
+
+
+# The genetic algorithm of a facility: GA (ranked by reward rate) and GACL (by co-located reward rate).
+#
+# The parts: `genes.py` (what a chromosome is), `cooling_repair.py` (algorithm 2), `genes.py` (what
+# it earns), `genitor.py` (parents and crossover), `genetic.py` and `genetic.py`. Here they run until
+# generations, time or somebody says stop, and the best there is becomes an allocation.
+#
+# Source: Oxley and others, section IV-B.
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """How an evolution went.
+
+    Attributes
+    ----------
+    allocation, score
+        The best, and its reward per second: CRR, or RR without co-location.
+    generations
+        In all, also before the population was resumed.
+    ended
+        What ended it: the number of generations, the time, or somebody who said stop.
+    history
+        Seconds, generations and best score at every improvement.
+    population
+        All chromosomes, to go on from.
+    """
+
+    allocation: CoreAllocation
+    score: float
+    generations: int
+    ended: Ended
+    history: tuple[tuple[float, int, float], ...]
+    population: Population
+
+
+def evolve_facility(  # noqa: PLR0913 - options are keyword-only
+    instance: Facility,
+    *,
+    rng: np.random.Generator,
+    colocation: bool = True,
+    watch: Watch | None = None,
+    generations: int | None = None,
+    starts: Sequence[CoreAllocation] = (),
+    population: Population | None = None,
+    keep: Callable[[Population], object] | None = None,
+) -> Evolution:
+    """Let allocations of a facility evolve, and return the best.
+
+    Parameters
+    ----------
+    rng
+        Where all chances come from; a resumed population brings its own.
+    colocation
+        Whether they are ranked with the cores of a node slowing each other down (GACL) or not (GA).
+    watch
+        When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
+    generations
+        How many to run, now.
+    starts
+        Allocations that join the first population. One that keeps every limit keeps its own outlet
+        temperatures too; its children's are set by algorithm 2, as all others.
+    population
+        A population to go on from, as if it had never stopped; it needs no starts.
+    keep
+        Is given the population once a minute and at the end, to save it.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    InstanceError
+        If starts or population are not of this facility, or generations are below 0.
+    InfeasibleError
+        If idle nodes alone break the power cap or a redline at all outlet temperatures.
+    NotFoundError
+        If they do at all outlet temperatures that this algorithm tries.
+    """
+    require_compiler()
+    if generations is not None and generations < 0:
+        raise InstanceError("generations", (Fault((), str(generations), "0 or more", "correct it"),))
+    given = watch if watch is not None else Watch()
+    watch = given.part(SECONDS) if generations is None and given.left() is None else given
+    rng = rng if population is None else generator_of(population)
+    run = Generations(Breeder(instance, rng, colocation=colocation))
+    if population is not None:
+        run.resume(population)
+    run.join([run.breeder.start(each) for each in starts])
+    completed = _run(run, watch, generations, keep)
+    last, best = run.population(), run.ranking.best
+    if keep is not None:
+        keep(last)
+    return Evolution(
+        allocation=to_allocation(instance, best.fractions, best.states, best.outlets),
+        score=best.score,
+        generations=run.count,
+        ended="generations" if completed else "stopped" if given.is_stopped else "time",
+        history=last.history,
+        population=last,
+    )
+
+
+def _run(
+    run: Generations, watch: Watch, generations: int | None, keep: Callable[[Population], object] | None
+) -> bool:
+    """Go on until the watch is over, or return true when as many generations as were wanted are done."""
+    last = None if generations is None else run.count + generations
+    told = kept = time.monotonic()
+    while last is None or run.count < last or not run.ranking.is_full:
+        if run.ranking.members and watch.is_over():
+            return False
+        run.tell(run.ask())
+        now = time.monotonic()
+        if now - told >= BETWEEN_TELLS:
+            told = now
+            watch.tell(f"generation {run.count:,}, reward {run.ranking.best.score:.6g}")
+        if keep is not None and now - kept >= BETWEEN_KEEPS:
+            keep(run.population())
+            kept = time.monotonic()
+    return True
+
+
+# Compiling before the clock starts: some ten seconds at the first use, nothing where the code is on disk.
+
+
+def warm_up() -> None:
+    """Compile everything that the genetic algorithm runs, by breeding two children of one core.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    """
+    require_compiler()
+    breeder = Breeder(_smallest(), np.random.default_rng(0), colocation=True)
+    breeder.children(breeder.at_random(), breeder.at_random())
+
+
+def _smallest() -> Facility:
+    """Return a facility of one core, which draws in nothing but cooled air."""
+    return Facility(
+        name="one core",
+        node_types=(NodeType("node", 1, 10.0, 0.1, 25.0),),
+        nodes=(0,),
+        crac_units=(CracUnit("crac", 0.1, (15.0, 25.0)),),
+        task_types=(ArrivingType("task", 1.0, 1.0),),
+        speeds=Table.of([[1.0]]),
+        watts=Table.of([[10.0]]),
+        mixing=Mixing("inlet_mix", SparseMatrix.of([[(1, 1.0)], [(0, 1.0)]], 2)),
+        power_cap_watts=100.0,
+    )

@@ -1,0 +1,419 @@
+"""Bounds within a box of outlet temperatures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
+from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK
+from lpsched.lp.columns import Priced
+from lpsched.lp.master import Rows
+from lpsched.lp.program import LpBuilder
+
+if TYPE_CHECKING:
+    from lpsched.facility.air import HeatMap
+    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
+    from lpsched.lp.program import LinearProgram, LpSolution
+    from lpsched.model.arrays import Floats, Integers
+
+
+# The rows that a program with free outlet temperatures gets when they are broken: air, and cooling power.
+#
+#     air[v]      (G P + H T)_v  <=  R_v            of a node,      Q_u / k_u + T_u  <=  R_u     of a unit
+#     cooling[u]  w_u  >=  a Q_u + b T_u + c        a plane below Q_u g_u(T_u), on the box it was made for
+#
+# Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In
+# an ascent tangents take the place of planes, and only the last ones count. T is counted from the coldest
+# outlet.
+
+BROKEN: Final = 1e-9  # kelvin
+BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
+AT_ONCE: Final = 60  # rows of air added in a round
+
+
+@dataclass(frozen=True, slots=True)
+class _Plane:
+    unit: int
+    of: Ranges | Planes  # the box on which it holds, or the tangents that it is one of
+    constant: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    lower: float
+    upper: float
+    columns: list[int]
+    values: list[float]
+
+
+class OutletRows:
+    """Knows which rows are there, and all others without writing them out."""
+
+    def __init__(self, arrays: FacilityArrays, heat: HeatMap) -> None:
+        self.floor = arrays.outlet_low
+        self.per_kelvin = heat.crac_watts_per_kelvin / KILO
+        self.curve = CoolingCurve(arrays, self.per_kelvin)
+        self.warms = heat.from_power * KILO  # G
+        self.mixes = heat.from_outlets  # H
+        self.redlines = np.concatenate((arrays.redline, arrays.crac_redline))
+        self.room = self.redlines - np.concatenate((self.mixes @ self.floor, self.floor))
+        self.there: list[int | _Plane] = []  # places of air and planes, in the order in which they came
+
+    def air_prices(self, multipliers: Floats) -> Floats:
+        """Return the price of a kelvin at each node and unit, from the multipliers of these rows."""
+        prices = np.zeros(len(self.redlines))
+        for multiplier, what in zip(multipliers.tolist(), self.there, strict=False):
+            if not isinstance(what, _Plane):
+                prices[what] = max(-multiplier, 0.0)
+        prices[~np.isfinite(self.redlines)] = 0.0
+        return prices
+
+    def multipliers(self, air: Floats) -> Floats:
+        """Return what the multipliers of these rows are at prices of air; 0 for planes."""
+        return np.array([0.0 if isinstance(what, _Plane) else -air[what] for what in self.there])
+
+    def lower_limits(self, box: Ranges, tangents: Planes | None) -> Floats:
+        """Return the lower limits of these rows on a box; planes that do not hold there have none."""
+        limits = np.full(len(self.there), -np.inf)
+        for row, what in enumerate(self.there):
+            if isinstance(what, _Plane) and _holds(what, box, tangents):
+                limits[row] = what.constant
+        return limits
+
+    def broken(self, solution: LpSolution, box: Ranges, tangents: Planes | None) -> Rows | None:
+        """Return the rows of air, and the planes, that a point breaks most."""
+        power, t, heat, watts = (solution[block] for block in ("P", "t", "Q", "w"))
+        air = np.concatenate((self.warms @ power + self.mixes @ t, heat / self.per_kelvin + t))
+        excess = air - self.room - solution["over"][1]
+        excess[self._places()] = -np.inf
+        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
+        rows = self._air(worst[excess[worst] > BROKEN], solution.program)
+        outlets = self.floor + t
+        found = tangents
+        if found is None:
+            found = planes(self.curve, box, np.clip(heat, box.least, box.most), outlets)
+        missing = np.flatnonzero(found.at(heat, outlets) > watts + BELOW)
+        return _joined(rows + self._cooling(found, missing, tangents or box, solution.program))
+
+    def air(self, places: Integers, program: LinearProgram) -> Rows | None:
+        """Return the rows of air at these places that are not there yet."""
+        return _joined(self._air(places[~np.isin(places, self._places())], program))
+
+    def _places(self) -> list[int]:
+        return [what for what in self.there if not isinstance(what, _Plane)]
+
+    def _air(self, places: Integers, program: LinearProgram) -> list[_Row]:
+        blocks, found = program.blocks, []
+        nodes = len(self.warms)
+        for place in places.tolist():
+            if place < nodes:
+                near = np.flatnonzero(self.warms[place])
+                columns = [*blocks["P"][near].tolist(), *blocks["t"].tolist()]
+                values = [*self.warms[place, near].tolist(), *self.mixes[place].tolist()]
+            else:
+                unit = place - nodes
+                columns = [int(blocks["Q"][unit]), int(blocks["t"][unit])]
+                values = [1.0 / self.per_kelvin[unit], 1.0]
+            columns.append(int(blocks["over"][1]))
+            found.append(_Row(f"air[{place}]", -np.inf, float(self.room[place]), columns, [*values, -1.0]))
+            self.there.append(place)
+        return found
+
+    def _cooling(
+        self, made: Planes, units: Integers, of: Ranges | Planes, program: LinearProgram
+    ) -> list[_Row]:
+        blocks, found = program.blocks, []
+        for unit in units.tolist():
+            constant = float(made.constant[unit] + made.outlet[unit] * self.floor[unit])
+            columns = [int(blocks[block][unit]) for block in ("w", "Q", "t")]
+            values = [1.0, -float(made.heat[unit]), -float(made.outlet[unit])]
+            found.append(_Row(f"cooling[{unit}]", constant, np.inf, columns, values))
+            self.there.append(_Plane(unit, of, constant))
+        return found
+
+
+def _holds(plane: _Plane, box: Ranges, tangents: Planes | None) -> bool:
+    if tangents is not None or isinstance(plane.of, Planes):
+        return plane.of is tangents
+    unit, own = plane.unit, plane.of
+    return bool(
+        own.low[unit] <= box.low[unit]
+        and box.high[unit] <= own.high[unit]
+        and own.least[unit] <= box.least[unit]
+        and box.most[unit] <= own.most[unit]
+        and own.cool[unit] <= box.cool[unit]
+        and box.warm[unit] <= own.warm[unit]
+    )
+
+
+def _joined(rows: list[_Row]) -> Rows | None:
+    if not rows:
+        return None
+    return Rows(
+        names=tuple(row.name for row in rows),
+        lower=np.array([row.lower for row in rows]),
+        upper=np.array([row.upper for row in rows]),
+        starts=np.cumsum([0, *(len(row.columns) for row in rows)]).astype(np.int32),
+        columns=np.array([each for row in rows for each in row.columns], dtype=np.int32),
+        values=np.array([each for row in rows for each in row.values]),
+    )
+
+
+# Outlet temperatures as variables: what no allocation exceeds while outlets, heat and inlets stay in a box.
+#
+# The program of `facility.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
+#
+#     max   sum_i r_i a_i z_i
+#     s.t.  demand, node and power as there
+#           sum_v P_v + sum_u w_u  <=  cap                                    (cap)
+#           Q_u  =  k_u (Gc P + Hc T - T)_u                                   (heat)
+#           l_u <= T_u <= h_u,   Q1_u <= Q_u <= Q2_u                          (outlet, range)
+#           s1_u <= T_u + Q_u / k_u <= s2_u                                   (inlet)
+#           G P + H T  <=  R,    Q_u / k_u + T_u  <=  R_u                     (air, added when broken)
+#           w_u  >=  planes below Q_u g_u(T_u) on the box                     (cooling, added when broken)
+#
+# All rows but the last are exact, and the last are below the truth (`envelope.py`), so it bounds. That
+# a unit cools is Q1 >= 0. What breaks cap, air or heat is paid for at a price that nothing is worth, so that
+# the program of every box has a solution; one without any shows by a bound below what is known.
+#
+# With multipliers y of demand, mu of cap, s of air, c of the units' air and theta of heat, a node pays
+#
+#     p_v  =  mu + sum of s over rows times G + sum_u theta_u k_u Gc_uv      for a watt,
+#
+# and what is left for each unit is a problem of two variables. It is solved over the truth, not over planes,
+#
+#     max over its box of   theta_u Q - mu Q g_u(T) - c_u (Q / k_u + T) - (the rest of T_u's coefficient) T,
+#
+# which for a given T is linear in Q, and along each edge on which Q is least or most concave in T: four
+# searches. So the bound does not depend on which planes the program has; it is valid for any multipliers of
+# the right signs. The same holds for other goals than reward: with lambda times reward, plus the weight of
+# one outlet, heat or inlet, and a reward of at least some value asked for, it proves how far that one can go.
+
+NAME: Final = "outlet-box"
+FEW_UNITS: Final = 12  # whose inlets are limited from the beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What is made as large as possible: reward, or a temperature or heat while reward is at least a value.
+
+    Rewards are in shares of what all arrivals bring.
+    """
+
+    reward: float = 1.0
+    outlets: Floats | None = None
+    heat: Floats | None = None
+    least_reward: float = -np.inf
+
+
+@dataclass(slots=True)
+class BoxPrices:
+    """Multipliers of the box program, of the right sign, in shares of reward and kilowatts."""
+
+    worths: Floats
+    reward: float
+    cap: float
+    air: Floats  # N + U
+    heat: Floats  # theta, U
+    nodes: Floats  # p, N
+
+
+class OutletProgram:
+    """The program on a box, which may be changed; its oracle and its separator."""
+
+    def __init__(self, market: NodeMarket, heat: HeatMap) -> None:
+        arrays = market.arrays
+        self.market, self.rows = market, OutletRows(arrays, heat)
+        self.curve, self.floor = self.rows.curve, self.rows.floor
+        self.nodes, self.units, self.types = len(arrays.node_type), len(arrays.cop), len(market.flow)
+        per_kelvin = self.rows.per_kelvin[:, None]
+        self.heats = per_kelvin * heat.crac_from_power * KILO  # of each unit by each node's kilowatts
+        self.shifts = per_kelvin * (heat.crac_from_outlets - np.eye(self.units))  # by each outlet's kelvins
+        self.cap = arrays.cap_watts / KILO
+        self.goal = Goal()
+        self.known: set[tuple[int, int]] = set()  # node and pattern of columns that need no second look
+        self.tangents: Planes | None = None  # in place of planes below the truth: an estimate, no bound
+        low, high = arrays.outlet_low, arrays.outlet_high
+        most = self._most_heat(low, high)
+        cool, warm = low, high + most / self.rows.per_kelvin  # what the other ranges say already
+        if self.units <= FEW_UNITS:
+            mixed, warmed = heat.crac_from_outlets, heat.crac_from_power * KILO
+            cool, warm = mixed @ low + warmed @ market.overhead, mixed @ high + warmed @ market.most
+        self.box = Ranges(low, high, np.zeros(self.units), most, cool, warm)
+        self.largest = self.box
+        self.first_row = self.types + 2 * self.nodes + 2 + 4 * self.units
+
+    def _most_heat(self, low: Floats, high: Floats) -> Floats:
+        """Return what each unit may have to take out at most: never more than the cap."""
+        rise = np.where(self.shifts > 0, self.shifts * high, self.shifts * low).sum(axis=1)
+        most: Floats = np.clip(self.heats @ self.market.most + rise, 0.0, self.cap)
+        return most
+
+    def first_ranges(self) -> list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]]:
+        """Return the prices that prove the most heat, and the inlets, that each unit begins with.
+
+        Either its own heat is counted by the watts of the nodes, all of them as hungry as can be; or all heat
+        of all units is, and with it the cap. Its inlet is counted by the watts of nodes that are as hungry as
+        can be, or idle; where there are many units, the planes that this makes higher cost more than they
+        bring.
+        """
+        nothing, no_air = np.zeros(self.types), np.zeros(self.nodes + self.units)
+        found: list[tuple[Literal["most", "cool", "warm"], int, BoxPrices]] = []
+        for unit in range(self.units):
+            own = np.arange(self.units) == unit
+            of_cap = self.largest.most[unit] >= self.cap
+            theta = np.where(of_cap | own, -1.0, 0.0)
+            cap = 1.0 if of_cap else 0.0
+            found.append(
+                ("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats))
+            )
+            if self.units > FEW_UNITS:
+                continue
+            theta = own / self.rows.per_kelvin
+            found.append(("cool", unit, BoxPrices(nothing, 0.0, 0.0, no_air, theta, theta @ self.heats)))
+            found.append(("warm", unit, BoxPrices(nothing, 0.0, 0.0, no_air, -theta, -theta @ self.heats)))
+        return found
+
+    def master(self) -> LinearProgram:
+        """Return the program without patterns, air and planes."""
+        market, lp = self.market, LpBuilder(NAME)
+        types, nodes, units = self.types, self.nodes, self.units
+        width = self.largest.high - self.floor
+        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
+        power = lp.variables("P", upper=SLACK * market.most)
+        t = lp.variables("t", upper=width)
+        q = lp.variables("Q", upper=SLACK * self.largest.most)
+        w = lp.variables("w", upper=np.full(units, self.cap))
+        over = lp.variables("over", upper=np.array([self.cap, HOTTEST]))  # kilowatts, kelvin
+        apart = lp.variables("apart", upper=np.full((2, units), SLACK * self.largest.most.max()))
+        dear = PENALTY * market.dearest()
+        lp.objective([(z, -market.earns / market.unit), (over, dear), (apart, dear)])
+        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
+        for v in range(nodes):
+            lp.at_most(f"node[{v}]", [], market.copies[v])
+        for v in range(nodes):
+            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
+        lp.at_most("cap", [(power, 1.0), (w, 1.0), (over[:1], -1.0)], self.cap)
+        lp.between("reward", [(z, market.earns / market.unit)], -np.inf, np.inf)
+        for u in range(units):
+            terms = [(q[u : u + 1], 1.0), (power, -self.heats[u]), (t, -self.shifts[u])]
+            terms += [(apart[0, u : u + 1], 1.0), (apart[1, u : u + 1], -1.0)]
+            lp.equal(f"heat[{u}]", terms, float(self.shifts[u] @ self.floor))
+        for u in range(units):
+            lp.between(f"outlet[{u}]", [(t[u : u + 1], 1.0)], 0.0, float(width[u]))
+        for u in range(units):
+            lp.between(f"range[{u}]", [(q[u : u + 1], 1.0)], 0.0, float(self.largest.most[u]))
+        for u in range(units):
+            terms = [(q[u : u + 1], 1.0 / self.rows.per_kelvin[u]), (t[u : u + 1], 1.0)]
+            lp.between(f"inlet[{u}]", terms, -np.inf, np.inf)
+        return lp.build()
+
+    def costs(self, program: LinearProgram) -> Floats:
+        """Return the costs of the goal, which is minimised with its sign turned."""
+        costs = program.costs.copy()
+        costs[program.blocks["z"]] = -self.goal.reward * self.market.earns / self.market.unit
+        for block, weights in (("t", self.goal.outlets), ("Q", self.goal.heat)):
+            costs[program.blocks[block]] = 0.0 if weights is None else -weights
+        return costs
+
+    def limits(self, program: LinearProgram) -> tuple[Floats, Floats, Floats]:
+        """Return the limits of variables and rows for the box and the goal; planes of other boxes are off."""
+        lower, upper = program.row_lower.copy(), program.row_upper.copy()
+        first = self.types + 2 * self.nodes + 1
+        lower[first] = self.goal.least_reward
+        outlet = slice(first + 1 + self.units, first + 1 + 2 * self.units)
+        lower[outlet], upper[outlet] = self.box.low - self.floor, self.box.high - self.floor
+        heat = slice(first + 1 + 2 * self.units, first + 1 + 3 * self.units)
+        lower[heat], upper[heat] = self.box.least, self.box.most
+        inlet = slice(first + 1 + 3 * self.units, first + 1 + 4 * self.units)
+        lower[inlet], upper[inlet] = self.box.cool - self.floor, self.box.warm - self.floor
+        late = slice(self.first_row, None)
+        lower[late] = self.rows.lower_limits(self.box, self.tangents)
+        return program.upper, lower, upper
+
+    def price(self, multipliers: Floats) -> Priced[Run]:
+        """Return the patterns that the nodes would run at these multipliers, and what those prove."""
+        market, prices = self.market, self.prices(multipliers)
+        gains, runs = market.best(prices.worths, prices.nodes)
+        runs = [run for run in runs if (run[0], id(run[1])) not in self.known]
+        share = market.earns / market.unit
+        left = (self.goal.reward + prices.reward) * share - prices.worths * market.flow
+        asked = prices.reward * self.goal.least_reward if prices.reward else 0.0
+        on = prices.air > 0
+        bound = (
+            float(np.maximum(left, 0.0)[market.earns > 0].sum())
+            - asked
+            + prices.cap * self.cap
+            + float(prices.air[on] @ self.rows.redlines[on])
+            + float(gains.sum() - prices.nodes @ market.overhead)
+            + self.cooled(prices)
+        )
+        if self.goal.outlets is not None:  # the program counts them from the floor
+            bound -= float(self.goal.outlets @ self.floor)
+        return Priced(market.columns(runs), runs, -bound)
+
+    def prices(self, multipliers: Floats) -> BoxPrices:
+        """Return multipliers by their names."""
+        market, types, nodes, units = self.market, self.types, self.nodes, self.units
+        y = np.where(np.isfinite(multipliers), multipliers, 0.0)
+        first = types + 2 * nodes
+        reward = max(float(y[first + 1]), 0.0) if np.isfinite(self.goal.least_reward) else 0.0
+        cap = max(-float(y[first]), 0.0)
+        theta = y[first + 2 : first + 2 + units]
+        air = self.rows.air_prices(y[self.first_row :])
+        hot = np.flatnonzero(air[:nodes])
+        return BoxPrices(
+            worths=np.maximum(-y[:types], 0.0) / market.flow,
+            reward=reward,
+            cap=cap,
+            air=air,
+            heat=theta,
+            nodes=cap + air[hot] @ self.rows.warms[hot] + theta @ self.heats,
+        )
+
+    def cooled(self, prices: BoxPrices) -> float:
+        """Return the most that all units may add to the bound, with heat and temperatures in their boxes."""
+        box, goal = self.box, self.goal
+        air, units_air = prices.air[: self.nodes], prices.air[self.nodes :]
+        per_heat = prices.heat - units_air / self.rows.per_kelvin
+        per_outlet = -(air @ self.rows.mixes) - units_air - prices.heat @ self.shifts
+        if goal.heat is not None:
+            per_heat = per_heat + goal.heat
+        if goal.outlets is not None:
+            per_outlet = per_outlet + goal.outlets
+        if self.tangents is not None:
+            per_heat = per_heat - prices.cap * self.tangents.heat
+            per_outlet = per_outlet - prices.cap * self.tangents.outlet
+            corners = np.maximum(per_heat * box.least, per_heat * box.most)
+            corners += np.maximum(per_outlet * box.low, per_outlet * box.high)
+            return float(corners.sum() - prices.cap * self.tangents.constant.sum())
+        ends = edges(self.curve, box)
+        lost = self.curve.lowest(
+            prices.cap * ends.heat,
+            per_heat * ends.tilt + per_outlet,
+            ends.low,
+            ends.high,
+            prices.cap * ends.tilt,
+        )
+        return float((per_heat * ends.heat - lost).max(axis=0).sum())
+
+    def broken(self, solution: LpSolution) -> Rows | None:
+        """Return rows of air and planes of cooling power that the point breaks most."""
+        return self.rows.broken(solution, self.box, self.tangents)
+
+    def centre(self, point: FacilityRelaxation) -> Floats:
+        """Return the multipliers of a point at fixed temperatures, as those of this program."""
+        prices, unit = point.prices, self.market.unit
+        heat = (prices.cap * self.curve.at(point.outlets) - prices.cooling) * KILO
+        first = self.types + 2 * self.nodes
+        y = np.zeros(self.first_row)
+        y[: self.types] = -prices.tasks * self.market.flow
+        y[first] = -prices.cap * KILO
+        y[first + 2 : first + 2 + self.units] = heat + prices.crac_redlines / self.rows.per_kelvin
+        late = self.rows.multipliers(np.concatenate((prices.redlines, prices.crac_redlines)))
+        return np.concatenate((y, late)) / unit

@@ -1,0 +1,400 @@
+"""The best allocation at fixed outlet temperatures: a linear program with columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.errors import InfeasibleError, NotFoundError
+from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
+from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK, FacilityRelaxation, NodeMarket
+from lpsched.lp.columns import ColumnGeneration, Priced
+from lpsched.lp.master import Rows
+from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
+
+if TYPE_CHECKING:
+    from lpsched.cancellation import Watch
+    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
+    from lpsched.lp.columns import Generated
+    from lpsched.lp.master import Master
+    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.model.arrays import Floats, Integers
+
+
+# Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
+#
+# Data       r_i, a_i       reward and arrivals per second of task type i
+#            q              a pattern of a node: rate_iq tasks per second, w_q watts (`node_patterns.py`)
+#            O_v, R_v       overhead watts of node v, and the highest temperature of the air it draws in
+#            T, G, H, Gc, Hc, k   outlet temperatures and the heat map (`heat.py`)
+# Variables  z_i            the share of the arrivals that is done, x_vq the share of its time that v runs q
+#            P_v            watts of node v, over: kilowatts above the cap, kelvin too hot or too cold
+#
+#     max   sum_i r_i a_i z_i
+#     s.t.  a_i z_i  <=  sum_vq rate_iq x_vq                                  (demand)
+#           sum_q x_vq  <=  1                                                 (node)
+#           P_v  =  O_v + sum_q w_q x_vq                                      (power)
+#           sum_v P_v + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap   (cap)
+#           G P + H T  <=  R,      T  <=  Gc P + Hc T  <=  R_u                (air, added when broken)
+#
+# What breaks cap or air is paid for at a price that nothing is worth (over), so that every program has a
+# solution, and one that has none without paying is known by it. Time not in any pattern is idle. That a CRAC
+# unit draws in air at least as warm as it blows out says that it cools. With multipliers y of demand, mu of
+# cap and s of the air, every node sees one price of a watt,
+#
+#     p_v  =  mu (1 + sum_u k_u Gc_uv / CoP_u)  +  sum of s over the rows of air times their coefficient at v,
+#
+# so the multipliers of power are not asked for, and every reward rate is at most
+#
+#     sum_i max(0, r_i - y_i) a_i  +  mu cap'  +  s air'  +  sum_v (phi_v(p_v) - p_v O_v),
+#
+# whatever the multipliers are, as long as their signs are right.
+#
+# Why it is real: a node can run its patterns one after the other, so every point of the program is a
+# schedule.
+#
+# Source: Oxley and others, section III; patterns instead of fractions of independent cores.
+
+NAME: Final = "facility"
+BROKEN: Final = 1e-9  # kelvin
+AT_ONCE: Final = 60  # rows of air added in a round
+
+
+@dataclass(slots=True)
+class FixedOutlets:
+    """The program at some outlet temperatures: its oracle and its separator."""
+
+    market: NodeMarket
+    heat: HeatMap
+    outlets: Floats
+    rows: list[int] = field(default_factory=list)  # of the air that are in the master
+    weights: Floats = field(init=False)  # of the nodes' power under the cap
+    room: float = field(init=False)  # kilowatts under the cap
+    most: Floats = field(init=False)  # of the air: kelvins that the nodes' power may add
+
+    def __post_init__(self) -> None:
+        """Work out cap and air at these temperatures."""
+        heat, arrays, outlets = self.heat, self.market.arrays, self.outlets
+        per_kelvin = heat.crac_watts_per_kelvin / cop(arrays, outlets)
+        returned = heat.crac_from_outlets @ outlets
+        self.weights = 1.0 + per_kelvin @ heat.crac_from_power
+        self.room = (arrays.cap_watts - float(per_kelvin @ (returned - outlets))) / KILO
+        nodes = arrays.redline - heat.from_outlets @ outlets
+        self.most = np.concatenate((nodes, arrays.crac_redline - returned, returned - outlets))
+
+    def warms(self, place: int) -> Floats:
+        """Return by how many kelvin each node's kilowatt warms the air at a place.
+
+        Places are the nodes, the units for their redlines, and, with the sign turned, the units for cooling.
+        """
+        nodes, units = self.heat.from_power, self.heat.crac_from_power
+        if place < len(nodes):
+            row: Floats = nodes[place] * KILO
+        else:
+            row = units[(place - len(nodes)) % len(units)] * (
+                KILO if place < len(nodes) + len(units) else -KILO
+            )
+        return row
+
+    def master(self) -> LinearProgram:
+        """Return the program with z and P alone."""
+        market, lp = self.market, LpBuilder(NAME)
+        types, nodes = len(market.flow), len(market.overhead)
+        z = lp.variables("z", upper=np.where(market.earns > 0, 1.0, 0.0))
+        power = lp.variables("P", upper=SLACK * market.most)
+        drawn = SLACK * float(self.weights @ market.most) + abs(self.room)  # more cannot break the cap
+        over = lp.variables("over", upper=np.array([drawn, HOTTEST]))
+        lp.objective([(z, -market.earns / market.unit), (over, PENALTY * market.dearest())])
+        lp.at_most_each([f"demand[{i}]" for i in range(types)], [(np.arange(types), z, 1.0)], 0.0)
+        for v in range(nodes):
+            lp.at_most(f"node[{v}]", [], market.copies[v])
+        for v in range(nodes):
+            lp.equal(f"power[{v}]", [(power[v : v + 1], 1.0)], market.overhead[v])
+        lp.at_most("cap", [(power, self.weights), (over[:1], -1.0)], self.room)
+        return lp.build()
+
+    def price(self, multipliers: Floats) -> Priced[Run]:
+        """Return the patterns that the nodes would run at these multipliers, and what those prove."""
+        market = self.market
+        worths, mu, air, prices = self.prices(multipliers)
+        gains, runs = market.best(worths, prices)
+        left = market.earns / market.unit - worths * market.flow
+        on = air > 0
+        terms = (
+            float(np.maximum(left, 0.0)[market.earns > 0].sum()),
+            mu * self.room,
+            float(air[on] @ self.most[on]),
+            float(gains @ market.copies),
+            -float(prices @ market.overhead),
+        )
+        return Priced(market.columns(runs), runs, -sum(terms))
+
+    def prices(self, multipliers: Floats) -> tuple[Floats, float, Floats, Floats]:
+        """Return the prices of tasks, a kilowatt under the cap, air at all places, and nodes' kilowatts."""
+        market = self.market
+        types, nodes = len(market.flow), len(market.overhead)
+        y = np.where(np.isfinite(multipliers), multipliers, 0.0)
+        worths = np.maximum(-y[:types], 0.0) / market.flow
+        mu = max(-float(y[types + 2 * nodes]), 0.0)
+        air = np.zeros(len(self.most))
+        late = y[types + 2 * nodes + 1 :]
+        air[self.rows[: len(late)]] = np.maximum(-late, 0.0)
+        air[~np.isfinite(self.most)] = 0.0
+        prices = mu * self.weights
+        for place in np.flatnonzero(air).tolist():
+            prices = prices + air[place] * self.warms(place)
+        return worths, mu, air, prices
+
+    def broken(self, solution: LpSolution) -> Rows | None:
+        """Return the rows of air that are broken most."""
+        watts = solution["P"] * KILO
+        units = self.heat.crac_from_power @ watts
+        excess = (
+            np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
+        )
+        excess[self.rows] = -np.inf
+        worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
+        return self._rows(worst[excess[worst] > BROKEN], solution.program)
+
+    def _rows(self, chosen: Integers, program: LinearProgram) -> Rows | None:
+        if not len(chosen):
+            return None
+        self.rows += chosen.tolist()
+        columns, values = [], []
+        for place in chosen.tolist():
+            row = self.warms(place)
+            near = np.flatnonzero(row)
+            columns.append(np.append(program.blocks["P"][near], program.blocks["over"][1]))
+            values.append(np.append(row[near], -1.0))
+        return Rows(
+            names=tuple(f"air[{place}]" for place in chosen),
+            lower=np.full(len(chosen), -np.inf),
+            upper=self.most[chosen],
+            starts=np.cumsum([0, *map(len, columns)]).astype(np.int32),
+            columns=np.concatenate(columns).astype(np.int32),
+            values=np.concatenate(values),
+        )
+
+
+# Good multipliers to begin with: those of a facility whose nodes of a type are all alike.
+#
+# One node with copies stands for each node type; its power takes the mean of what theirs take of the cap, and
+# redlines of nodes are left out. Its program has a handful of rows and is solved in milliseconds. At its
+# prices most nodes of the real facility are offered the patterns that they will run in the end.
+
+ALIKE_GAP: Final = 1e-4
+
+
+def alike_centre(program: FixedOutlets, solver: Solver) -> Floats:
+    """Return multipliers near good ones: those of a facility whose nodes of a type are all alike."""
+    coarse = coarsened(program)
+    runs = coarse.market.first_runs()
+    master, labels = coarse.market.begun(coarse.master(), runs)
+    found = ColumnGeneration(solver, master, coarse, labels, coarse, stage=None).run(gap=ALIKE_GAP)
+    types, kinds, nodes = len(program.market.flow), len(runs), len(program.market.overhead)
+    centre = np.zeros(types + 2 * nodes + 1)
+    centre[:types] = found.multipliers[:types]
+    centre[-1] = found.multipliers[types + 2 * kinds]
+    return centre
+
+
+def coarsened(program: FixedOutlets) -> FixedOutlets:
+    """Return the program with one node for all of a type, and no redlines of nodes."""
+    arrays, heat = program.market.arrays, program.heat
+    kinds = len(arrays.cores)
+    members = arrays.node_type[:, None] == np.arange(kinds)
+    copies = members.sum(axis=0).astype(float)
+    alike = replace(arrays, node_type=np.arange(kinds), redline=np.zeros(0))
+    air = HeatMap(
+        np.zeros((0, kinds)),
+        np.zeros((0, len(program.outlets))),
+        heat.crac_from_power @ members / np.maximum(copies, 1.0),
+        heat.crac_from_outlets,
+        heat.crac_watts_per_kelvin,
+    )
+    return FixedOutlets(NodeMarket(alike, copies, program.market.kinds), air, program.outlets)
+
+
+# The best allocation of a facility at given outlet temperatures, and its bound.
+#
+# Column generation over patterns of nodes (`facility/outlets/fixed.py`). It begins with the patterns that
+# take most power, so that some mixture of them and idling keeps the air within its limits if anything does.
+
+GAP: Final = 1e-6
+ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less
+NOTHING: Final = 1e-12  # a share of the time that is none
+COOLER: Final = 1e-9  # kelvin
+STOPPED: Final = 1e-7  # how far the point of a solver that was stopped may leave its rows
+OVER: Final = 1e-7  # kilowatts above the cap, or kelvin too hot or too cold, that are the solver's rounding
+
+
+@dataclass(slots=True)
+class Pool:
+    """What earlier programs of the same facility found: patterns of nodes, for others to begin with."""
+
+    market: NodeMarket
+    runs: dict[tuple[int, int], tuple[int, NodePattern]] = field(default_factory=dict)
+
+    def note(self, runs: list[tuple[int, NodePattern]]) -> None:
+        """Remember what a program made use of."""
+        for v, pattern in runs:
+            self.runs[v, id(pattern)] = (v, pattern)
+
+
+def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
+    arrays: FacilityArrays,
+    heat: HeatMap,
+    outlets: Floats,
+    *,
+    solver: Solver,
+    gap: float = GAP,
+    watch: Watch | None = None,
+    pool: Pool | None = None,
+) -> FacilityRelaxation:
+    """Return the best mix of patterns at these outlet temperatures, within the relative gap of its bound.
+
+    Raises
+    ------
+    InfeasibleError
+        If redlines, cap or cooling cannot be kept even by idle nodes, with the numbers.
+    NotFoundError
+        If the watch was over before there was any allocation, and nodes may not all be idle.
+    SolverError
+        If the solver fails.
+    """
+    market = NodeMarket(arrays) if pool is None else pool.market
+    _refuse_what_idling_breaks(arrays, heat, outlets)
+    program = FixedOutlets(market, heat, outlets)
+    runs = market.first_runs()
+    if pool is not None:
+        runs += pool.runs.values()
+    master, labels = market.begun(program.master(), runs)
+    columns = ColumnGeneration(solver, master, program, labels, program)
+    found = columns.run(gap=gap, watch=watch, centre=alike_centre(program, solver))
+    if found.status is LpStatus.OPTIMAL and found.solution["over"].max() > OVER:
+        # a redline with hardly any room may be worth more than what breaking it costs
+        if not _can_be_kept(columns.master, program):
+            raise InfeasibleError(_heating(arrays, heat, outlets))
+        found = columns.run(gap=gap, watch=watch, centre=found.multipliers)
+    if found.status is not LpStatus.LIMIT:
+        require_optimal(found.solution)
+    if found.status is LpStatus.LIMIT and not _is_a_point(found.solution):
+        found.solution = _idle(program, found.solution)
+    answer = _read(program, found)
+    if pool is not None:
+        pool.note([(v, pattern) for v, own in enumerate(answer.shares) for _, pattern in own])
+    return answer
+
+
+def _read(program: FixedOutlets, found: Generated[Run]) -> FacilityRelaxation:
+    """Return shares, prices, and the value that the shares bring."""
+    market = program.market
+    shares: list[list[tuple[float, NodePattern]]] = [[] for _ in market.overhead]
+    # columns that came after the last solve are not in the point
+    for share, run in zip(found.solution.values, found.labels, strict=False):
+        if run is not None and share > NOTHING:
+            shares[run[0]].append((float(share), run[1]))
+    rates = np.zeros(len(market.flow))
+    for own in shares:
+        total = max(1.0, sum(share for share, _ in own))
+        for share, pattern in own:
+            rates += share / total * pattern.rates
+    value = float(market.arrays.rewards @ np.minimum(rates, market.arrays.arrivals))
+    bound = -found.bound * market.unit
+    return FacilityRelaxation(
+        outlets=program.outlets,
+        value=value,
+        bound=max(value, bound * (1.0 + ROUNDED)),
+        shares=tuple(tuple(own) for own in shares),
+        prices=_prices(program, found.multipliers),
+        priced=found.status is LpStatus.OPTIMAL,
+    )
+
+
+def _can_be_kept(master: Master, program: FixedOutlets) -> bool:
+    """Tell whether cap and air can be kept at all; if so, what breaks them is not for sale any more."""
+    over, costs = master.program.blocks["over"], master.program.costs
+    for column in np.flatnonzero(costs).tolist():
+        master.change_cost(column, 1.0 if column in over else 0.0)
+    while (rows := program.broken(solution := require_optimal(master.solve()))) is not None:
+        master.add_rows(rows)
+    for column in np.flatnonzero(costs).tolist():
+        master.change_cost(column, float(costs[column]))
+    upper = master.program.upper.copy()
+    upper[over] = OVER
+    master.change_limits(upper, master.program.row_lower, master.program.row_upper)
+    return bool(solution["over"].max() <= OVER)
+
+
+def _is_a_point(solution: LpSolution) -> bool:
+    kept = solution.program.infeasibility(solution.values) <= STOPPED
+    return bool(kept and solution["over"].max() <= OVER)
+
+
+def _idle(program: FixedOutlets, solution: LpSolution) -> LpSolution:
+    """Return the point of idle nodes, for a solver that was stopped too early to have one."""
+    arrays, outlets = program.market.arrays, program.outlets
+    if (crac_inlets(program.heat, arrays.overhead_watts[arrays.node_type], outlets) < outlets - COOLER).any():
+        raise NotFoundError(
+            "no allocation was found in time: idle nodes do not warm the air enough for every CRAC unit to "
+            "cool; allow more time"
+        )
+    return replace(solution, values=np.zeros_like(solution.values))
+
+
+def node_watts(arrays: FacilityArrays, point: FacilityRelaxation) -> Floats:
+    """Return what every node draws."""
+    busy = [sum(share * pattern.watts for share, pattern in own) for own in point.shares]
+    watts: Floats = arrays.overhead_watts[arrays.node_type] + np.array(busy)
+    return watts
+
+
+def _prices(program: FixedOutlets, multipliers: Floats) -> FacilityPrices:
+    """Return the multipliers that prove the bound, in reward per second and per unit of each limit."""
+    market = program.market
+    worths, mu, air, prices = program.prices(multipliers)
+    nodes, units = len(market.overhead), len(program.outlets)
+    return market.prices(
+        worths=worths,
+        cap=mu,
+        redlines=air[:nodes],
+        crac_redlines=air[nodes : nodes + units],
+        cooling=air[nodes + units :] * KILO / program.heat.crac_watts_per_kelvin,
+        nodes=prices,
+    )
+
+
+def _refuse_what_idling_breaks(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> None:
+    """Raise an error if idle nodes are too hot, or draw more than the cap."""
+    idle = arrays.overhead_watts[arrays.node_type]
+    for name, air, redline in (
+        ("node", inlets(heat, idle, outlets), arrays.redline),
+        ("CRAC unit", crac_inlets(heat, idle, outlets), arrays.crac_redline),
+    ):
+        worst = int((air - redline).argmax())
+        if air[worst] > redline[worst] + COOLER:
+            raise InfeasibleError(
+                f"{name} {worst} draws in air of {air[worst]:.3f} C even if all nodes are idle, and its "
+                f"redline is {redline[worst]:g} C; lower the outlet temperatures ({outlets.min():g} to "
+                f"{outlets.max():g} C) or raise the redline"
+            )
+    drawn = total_watts(arrays, heat, idle, outlets)
+    if drawn > arrays.cap_watts and not (crac_inlets(heat, idle, outlets) < outlets).any():
+        raise InfeasibleError(
+            f"idle nodes and their cooling draw {drawn:.1f} W, {drawn - arrays.cap_watts:.1f} W more than "
+            f"the cap of {arrays.cap_watts:g} W; raise the cap or the outlet temperatures"
+        )
+
+
+def _heating(arrays: FacilityArrays, heat: HeatMap, outlets: Floats) -> str:
+    idle = arrays.overhead_watts[arrays.node_type]
+    short = outlets - crac_inlets(heat, idle, outlets)
+    unit = int(short.argmax())
+    return (
+        f"no allocation keeps cap, redlines and cooling at once: with idle nodes CRAC unit {unit} blows at "
+        f"{outlets[unit]:g} C but draws in air that is {short[unit]:.3f} K cooler, so it would have to heat; "
+        "set outlet temperatures that are closer together, or raise the cap"
+    )

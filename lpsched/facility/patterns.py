@@ -1,0 +1,451 @@
+"""What the cores of a node run at once: patterns, and the best one at given prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from math import comb
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.lp.master import Columns, with_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.lp.program import LinearProgram
+    from lpsched.model.arrays import Floats, Integers
+
+
+# What the relaxation of a facility returns: patterns of nodes with their shares of time, and prices.
+
+
+@dataclass(frozen=True, slots=True)
+class NodePattern:
+    """What the cores of a node of one type run at once, and what that brings and takes.
+
+    Attributes
+    ----------
+    runs
+        (task type, column of the tables, cores) of each kind of run; the other cores are idle.
+    rates
+        Tasks per second of each type, with the cores slowing each other down.
+    watts
+        Of the cores, above the overhead of the node.
+    """
+
+    node_type: int
+    runs: tuple[tuple[int, int, int], ...]
+    rates: Floats
+    watts: float
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityPrices:
+    """What one more of each limit would bring, in reward per second; all at least 0."""
+
+    arrivals: Floats  # I, one more task a second
+    tasks: Floats  # I, one more task done a second
+    cap: float  # one watt
+    redlines: Floats  # N, one kelvin
+    crac_redlines: Floats  # U, one kelvin
+    cooling: Floats  # U, one watt that the unit would not have to take out
+    nodes: Floats  # N, the whole time of one node, its overhead not counted
+    watts: Floats  # N, one watt that the node would not draw
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityRelaxation:
+    """The best allocation found at some outlet temperatures; patterns are mixed over time, so it is real.
+
+    Attributes
+    ----------
+    bound
+        Of every allocation at these temperatures.
+    shares
+        For each node its patterns, each with its share of the time.
+    priced
+        Whether the program that the prices come from was solved to the end. Those of another one prove a
+        bound as well, but are no derivatives of it.
+    """
+
+    outlets: Floats
+    value: float
+    bound: float
+    shares: tuple[tuple[tuple[float, NodePattern], ...], ...]
+    prices: FacilityPrices
+    priced: bool = True
+
+
+# What the cores of a node should run at once, if tasks have a worth and power has a price.
+#
+# Data       s_ik, a_ik   tasks per second and watts of a core that runs task type i in mode k
+#            PD           how much longer a task of class l takes for each other core that runs class m
+#            y_i, p       what a task of type i is worth, what a watt costs
+#
+# A **composition** says how many cores run each class: n_l, together at most all of them; the others are
+# idle. It fixes by how much everybody is slowed down, d_l = 1 + sum_m (n_m - [l = m]) PD_lm, and then every
+# core chooses on its own:
+#
+#     phi(p)  =  max over compositions  sum_l n_l / d_l  psi_l(p d_l),
+#     psi_l(q)  =  max over tasks i of class l and modes k   y_i s_ik - q a_ik.
+#
+# psi_l is the upper envelope of a few lines, found by sorting; it serves all compositions. phi is convex and
+# piecewise linear in p too, each piece a pattern: its lines are found by chords. Where two known lines meet,
+# phi is evaluated; it is either a corner, or a new line lies above it (Eisner and Severance). So one envelope
+# answers for all nodes of a type, whatever their prices are.
+#
+# Classes that slow down and are slowed down alike are one class. With PD = 0 there is one class, and one
+# composition worth looking at: all cores.
+
+MOST_COMPOSITIONS: Final = 200_000  # of one node type
+SAME: Final = 1e-13  # of the largest value: lines that are no higher than that above others are not new
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The upper envelope of lines value - q slope, from left to right: each is highest up to its break."""
+
+    origins: Integers  # which of the given lines
+    values: Floats
+    slopes: Floats  # falling
+    breaks: Floats  # one less than lines
+
+    def at(self, q: Floats) -> Integers:
+        """Return which line is highest at each q."""
+        return np.searchsorted(self.breaks, q)
+
+
+def upper_lines(values: Floats, slopes: Floats) -> Lines:
+    """Return the upper envelope of lines value - q slope over all q."""
+    kept: list[int] = []
+    breaks: list[float] = []
+    value, slope = values.tolist(), slopes.tolist()
+    for line in np.lexsort((-values, -slopes)).tolist():
+        if kept and slope[kept[-1]] == slope[line]:
+            continue  # as steep, and no higher
+        while kept:
+            last = kept[-1]
+            meet = (value[last] - value[line]) / (slope[last] - slope[line])
+            if breaks and meet <= breaks[-1]:
+                kept.pop()
+                breaks.pop()
+                continue
+            breaks.append(meet)
+            break
+        kept.append(line)
+    chosen = np.array(kept, dtype=np.int64)
+    return Lines(chosen, values[chosen], slopes[chosen], np.array(breaks))
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The best patterns of a node type by the price of a watt: worth - p watts, watts falling with p."""
+
+    worths: Floats
+    watts: Floats
+    codes: Integers  # one row for each pattern, for `NodeKind.pattern`
+    breaks: Floats
+
+    def at(self, prices: Floats) -> Integers:
+        """Return which pattern is best at each price."""
+        return np.searchsorted(self.breaks, prices)
+
+
+@dataclass(slots=True)
+class NodeKind:
+    """All patterns of the nodes of one type."""
+
+    arrays: FacilityArrays
+    node_type: int
+    known: dict[bytes, NodePattern] = field(default_factory=dict)
+    _counts: Integers = field(init=False)  # compositions x slots: cores of the class in a slot
+    _pairs: Integers = field(init=False)  # its class and slowdown; one past the last for an empty slot
+    _pair_class: Integers = field(init=False)
+    _slowdowns: Floats = field(init=False)
+    _lines: list[tuple[Integers, Integers]] = field(init=False)  # of each class: tasks, columns
+
+    def __post_init__(self) -> None:
+        """Write down all compositions."""
+        arrays, j = self.arrays, self.node_type
+        of_type = np.flatnonzero(arrays.mode_type == j)
+        class_of, degradation = alike(arrays)
+        task, mode = np.nonzero(arrays.speeds[:, of_type] > 0)
+        present = np.unique(class_of[task])
+        self._lines = [
+            (task[class_of[task] == each], of_type[mode[class_of[task] == each]]) for each in present
+        ]
+        self._compose(int(arrays.cores[j]), degradation[np.ix_(present, present)])
+
+    def _compose(self, cores: int, degradation: Floats) -> None:
+        classes = len(degradation)
+        number = comb(cores + classes, classes)
+        if number > MOST_COMPOSITIONS:
+            fault = Fault(
+                ("node_types", self.node_type, "cores"),
+                f"{cores} cores for {classes} classes of task types, which is {number} compositions",
+                f"at most {MOST_COMPOSITIONS}",
+                "give task types that slow each other down alike one memory class",
+            )
+            raise InstanceError("the facility", (fault,))
+        slots = min(cores, classes)
+        counts: list[list[int]] = []
+        owner, slowed, places = [], [], []
+        for members in _compositions(cores, classes, alone=not degradation.any()):
+            for slot, own in enumerate(members):
+                others = sum(members[m] * degradation[own, m] for m in members) - degradation[own, own]
+                owner.append(own)
+                slowed.append(1.0 + float(others))
+                places.append((len(counts), slot))
+            counts.append([*members.values(), *[0] * (slots - len(members))])
+        self._counts = np.array(counts, dtype=np.int64).reshape(len(counts), slots)
+        both = np.array([owner, slowed], dtype=float)
+        found, pair = np.unique(both, axis=1, return_inverse=True)
+        self._pair_class, self._slowdowns = found[0].astype(np.int64), found[1]
+        self._pairs = np.full(self._counts.shape, found.shape[1], dtype=np.int64)
+        if places:
+            self._pairs[tuple(np.transpose(places))] = pair
+
+    def envelope(self, worths: Floats, low: float, high: float) -> Envelope:
+        """Return the best patterns at all prices of a watt from `low` to `high`; tasks have these worths."""
+        classes = [
+            upper_lines(worths[tasks] * self.arrays.speeds[tasks, columns], self.arrays.watts[tasks, columns])
+            for tasks, columns in self._lines
+        ]
+        ends = self._best(classes, np.array([low, high]))
+        scale = SAME * max(1e-300, float(np.abs(ends[0]).max()), float(abs(low) * ends[1].max()))
+        known = _Chain(*ends)
+        while (meets := known.unsure()) is not None:
+            known.take(meets, self._best(classes, meets), scale)
+        return Envelope(known.worths, known.watts, known.codes, known.meets)
+
+    def _best(self, classes: list[Lines], prices: Floats) -> tuple[Floats, Floats, Integers]:
+        """Return worth, watts and code of the best pattern at each price."""
+        size, pairs = len(prices), len(self._slowdowns)
+        values, watts = np.zeros((size, pairs + 1)), np.zeros((size, pairs + 1))
+        chosen = np.full((size, pairs + 1), -1, dtype=np.int64)
+        for each, lines in enumerate(classes):
+            own = np.flatnonzero(self._pair_class == each)
+            q = prices[:, None] * self._slowdowns[own]
+            line = lines.at(q)
+            values[:, own] = lines.values[line] / self._slowdowns[own]
+            watts[:, own] = lines.slopes[line]
+            chosen[:, own] = lines.origins[line]
+        gains = values - prices[:, None] * watts
+        totals = np.zeros((size, len(self._counts)))
+        for slot in range(self._counts.shape[1]):
+            totals += self._counts[:, slot] * gains[:, self._pairs[:, slot]]
+        best = totals.argmax(axis=1)
+        counts, at = self._counts[best], (np.arange(size)[:, None], self._pairs[best])
+        codes = np.column_stack((best, chosen[at]))
+        return (counts * values[at]).sum(axis=1), (counts * watts[at]).sum(axis=1), codes
+
+    def pattern(self, code: Integers) -> NodePattern:
+        """Return the pattern that a row of `Envelope.codes` stands for; the same object each time."""
+        key = code.tobytes()
+        if key not in self.known:
+            self.known[key] = self._written(code)
+        return self.known[key]
+
+    def _written(self, code: Integers) -> NodePattern:
+        rates, watts, runs = np.zeros(len(self.arrays.rewards)), 0.0, []
+        composition = code[0]
+        for slot, line in enumerate(code[1:]):
+            cores, pair = int(self._counts[composition, slot]), self._pairs[composition, slot]
+            if cores:
+                tasks, columns = self._lines[self._pair_class[pair]]
+                i, k = int(tasks[line]), int(columns[line])
+                rates[i] += cores * self.arrays.speeds[i, k] / self._slowdowns[pair]
+                watts += cores * float(self.arrays.watts[i, k])
+                runs.append((i, k, cores))
+        return NodePattern(self.node_type, tuple(runs), rates, watts)
+
+
+class _Chain:
+    """Lines in the order of falling watts, and which neighbours are known to meet on the envelope."""
+
+    def __init__(self, worths: Floats, watts: Floats, codes: Integers) -> None:
+        self.worths, self.watts, self.codes = worths, watts, codes
+        self.sure = np.zeros(1, dtype=bool)
+        self._merge()
+
+    def _merge(self) -> None:
+        """Drop a line that is as steep as the one before it."""
+        new = np.append(True, np.diff(self.watts) < 0)  # the first always is
+        self.worths, self.watts, self.codes = self.worths[new], self.watts[new], self.codes[new]
+        self.sure = self.sure[new[1:]]
+
+    @property
+    def meets(self) -> Floats:
+        meets: Floats = np.diff(self.worths) / np.diff(self.watts)
+        return meets
+
+    def unsure(self) -> Floats | None:
+        """Return where neighbours meet that are not known to meet on the envelope."""
+        return None if self.sure.all() else self.meets[~self.sure]
+
+    def take(self, meets: Floats, best: tuple[Floats, Floats, Integers], scale: float) -> None:
+        """Put in the lines that are higher where others meet; the other corners are sure."""
+        worths, watts, codes = best
+        left = np.flatnonzero(~self.sure)
+        rises = worths - meets * watts > self.worths[left] - meets * self.watts[left] + scale
+        rises &= (watts < self.watts[left]) & (watts > self.watts[left + 1])
+        self.sure[left] = ~rises
+        after = left[rises] + 1
+        self.worths = np.insert(self.worths, after, worths[rises])
+        self.watts = np.insert(self.watts, after, watts[rises])
+        self.codes = np.insert(self.codes, after, codes[rises], axis=0)
+        self.sure = np.insert(self.sure, left[rises], False)
+
+
+def alike(arrays: FacilityArrays) -> tuple[Integers, Floats]:
+    """Return the class of each task type and the degradation, with classes that act alike made one."""
+    degradation = arrays.degradation
+    classes = list(range(len(degradation)))
+    for each in range(len(degradation)):
+        for other in range(each):
+            swapped = np.arange(len(degradation))
+            swapped[[each, other]] = other, each
+            if np.array_equal(degradation[np.ix_(swapped, swapped)], degradation) and (
+                degradation[each, each] == degradation[each, other]
+            ):
+                classes[each] = classes[other]
+                break
+    kept = sorted(set(classes))
+    return np.array([kept.index(classes[each]) for each in arrays.class_of]), degradation[np.ix_(kept, kept)]
+
+
+def _compositions(cores: int, classes: int, *, alone: bool) -> list[dict[int, int]]:
+    """Return how many cores run each class, in all ways; `alone`: nobody slows anybody down."""
+    found = []
+    for members in combinations_with_replacement(range(classes + 1), cores):  # the last one is idle
+        counts = {each: members.count(each) for each in dict.fromkeys(members) if each < classes}
+        if not alone or not counts or sum(counts.values()) == cores:
+            found.append(counts)
+    return found
+
+
+# The nodes of a facility as buyers of watts: what each runs at its price, and as which columns.
+#
+# Shared by all programs of a facility: patterns depend neither on temperatures nor on limits. Units inside
+# are kilowatts, and rewards in shares of what all arrivals together would bring.
+
+KILO: Final = 1000.0
+SLACK: Final = 1.01  # between what a variable can be and its upper limit
+PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest worth of a kilowatt
+HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold
+MARGIN: Final = 0.05  # of the prices: how far beyond them patterns are looked for
+NEIGHBOURS: Final = 1  # patterns on each side of the best that a node is offered as well
+
+Run = tuple[int, "NodePattern"] | None  # a node and its pattern; `None` for a column of something else
+
+
+class NodeMarket:
+    """All nodes; each may stand for several that are alike in everything (`copies`)."""
+
+    def __init__(
+        self, arrays: FacilityArrays, copies: Floats | None = None, kinds: list[NodeKind] | None = None
+    ) -> None:
+        self.arrays = arrays
+        self.copies = np.ones(len(arrays.node_type)) if copies is None else copies
+        self.kinds = kinds or [NodeKind(arrays, j) for j in range(len(arrays.cores))]
+        self.members = [np.flatnonzero(arrays.node_type == j) for j in range(len(self.kinds))]
+        self.earns = arrays.rewards * arrays.arrivals
+        self.unit = float(self.earns.sum()) or 1.0
+        self.flow = np.where(arrays.arrivals > 0, arrays.arrivals, 1.0)
+        self.hungriest = [self._hungriest(kind) for kind in self.kinds]
+        hungry = np.array([pattern.watts for pattern in self.hungriest])[arrays.node_type]
+        self.overhead = self.copies * arrays.overhead_watts[arrays.node_type] / KILO
+        self.most = self.overhead + self.copies * hungry / KILO
+
+    def _hungriest(self, kind: NodeKind) -> NodePattern:
+        """Return the pattern that takes most watts: the best one if watts are paid for."""
+        envelope = kind.envelope(np.zeros_like(self.arrays.rewards), -1.0, -1.0)
+        return kind.pattern(envelope.codes[0])
+
+    def first_runs(self) -> list[tuple[int, NodePattern]]:
+        """Return the hungriest pattern of each node: with idling, every power that can be is a mixture."""
+        return [(v, self.hungriest[j]) for v, j in enumerate(self.arrays.node_type.tolist())]
+
+    def dearest(self) -> float:
+        """Return what a kilowatt could be worth at most: a core's best reward for it."""
+        arrays = self.arrays
+        runs = (arrays.speeds > 0) & (arrays.watts > 0)
+        earned = np.where(runs, arrays.rewards[:, None] * arrays.speeds, 0.0)
+        per_watt = earned / np.where(runs, arrays.watts, 1.0)
+        return float(per_watt.max(initial=0.0)) * KILO / self.unit or 1.0
+
+    def best(self, worths: Floats, prices: Floats) -> tuple[Floats, list[tuple[int, NodePattern]]]:
+        """Return what each node gains at its price of a kilowatt, and patterns that it may run there."""
+        gains = np.zeros(len(prices))
+        runs: list[tuple[int, NodePattern]] = []
+        for kind, nodes in zip(self.kinds, self.members, strict=True):
+            if not len(nodes):
+                continue
+            own = prices[nodes] / KILO
+            low, high = float(own.min()), float(own.max())
+            margin = MARGIN * max(abs(low), abs(high))
+            envelope = kind.envelope(worths, low - margin, high + margin)
+            best = envelope.at(own)
+            gains[nodes] = envelope.worths[best] - own * envelope.watts[best]
+            patterns = [kind.pattern(code) for code in envelope.codes]
+            for step in range(-NEIGHBOURS, NEIGHBOURS + 1):
+                near = best + step
+                there = (near >= 0) & (near < len(patterns))
+                chosen = zip(nodes[there].tolist(), near[there].tolist(), strict=True)
+                runs += [(v, patterns[q]) for v, q in chosen if patterns[q].runs]
+        return gains, runs
+
+    def begun(
+        self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]
+    ) -> tuple[LinearProgram, list[Run]]:
+        """Return a program with columns for these patterns, and what all its columns stand for."""
+        return with_columns(master, self.columns(runs)), [*[None] * len(master.costs), *runs]
+
+    def prices(  # noqa: PLR0913 - one for each kind of limit
+        self,
+        *,
+        worths: Floats,
+        cap: float,
+        redlines: Floats,
+        crac_redlines: Floats,
+        cooling: Floats,
+        nodes: Floats,
+    ) -> FacilityPrices:
+        """Return multipliers in reward per second and SI units; a node's is that of its kilowatts."""
+        gains, _ = self.best(worths, nodes)
+        per_watt = self.unit / KILO
+        return FacilityPrices(
+            arrivals=np.maximum(self.arrays.rewards - worths * self.unit, 0.0),
+            tasks=worths * self.unit,
+            cap=cap * per_watt,
+            redlines=redlines * self.unit,
+            crac_redlines=crac_redlines * self.unit,
+            cooling=cooling * per_watt,
+            nodes=gains * self.unit,
+            watts=nodes * per_watt,
+        )
+
+    def columns(self, runs: Sequence[tuple[int, NodePattern]]) -> Columns:
+        """Return patterns of nodes as columns of the rows of demand, nodes and power, in that order."""
+        types, nodes = len(self.flow), len(self.overhead)
+        rows, values, starts = [], [], [0]
+        cells: dict[int, tuple[list[int], list[float]]] = {}
+        for v, pattern in runs:
+            if id(pattern) not in cells:
+                use = np.flatnonzero(pattern.rates)
+                cells[id(pattern)] = (use.tolist(), (-pattern.rates[use] / self.flow[use]).tolist())
+            at, rates = cells[id(pattern)]
+            rows += [*at, types + v, types + nodes + v]
+            values += [*rates, 1.0, -pattern.watts / KILO]
+            starts.append(len(rows))
+        return Columns(
+            costs=np.zeros(len(runs)),
+            upper=SLACK * self.copies[[v for v, _ in runs]],
+            starts=np.array(starts, dtype=np.int32),
+            rows=np.array(rows, dtype=np.int32),
+            values=np.array(values, dtype=float),
+        )

@@ -1,0 +1,364 @@
+"""What is known about a facility: the allocation, the bound, prices, methods compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.units import gap_text, html_table, number, percent, upper_text
+
+if TYPE_CHECKING:
+    from lpsched.facility.certificate.boxes import FacilityCertificate
+    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.facility.verify import Measurement
+    from lpsched.model.fields import FrozenDict
+    from lpsched.model.provenance import Provenance
+    from lpsched.model.status import Status
+    from lpsched.model.violation import Violation
+
+
+# What was measured of an allocation: as JSON, and in rows of a word, a number with its unit, its source.
+
+UNIT: Final = "reward/second"
+Fact = tuple[str, str, str]
+NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
+
+
+def measured_keys(measured: Measurement, cap_watts: float) -> dict[str, Any]:
+    """Return what was measured as it appears in the JSON of every method."""
+    return {
+        "colocated_reward_rate": measured.reward_rate,
+        "plain_reward_rate": measured.plain_reward_rate,
+        "power_watts": measured.total_watts,
+        "power_cap_watts": cap_watts,
+        "cooling_watts": sum(measured.cooling_watts),
+        "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
+    }
+
+
+def bound_fact(bound: float, *, exactly_proved: bool, at: str) -> Fact:
+    """Return the bound, and how it is known."""
+    how = "proved" if exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
+    return (
+        "bound",
+        f"{upper_text(bound)} {UNIT}",
+        f"{how}: no allocation earns more at {at} outlet temperatures",
+    )
+
+
+def power(measured: Measurement, cap_watts: float) -> Fact:
+    """Return what nodes and units draw, and the share of the cap."""
+    cooling = sum(measured.cooling_watts)
+    share = percent(measured.total_watts / cap_watts)
+    source = f"measured: {share} of the cap of {number(cap_watts)} W; {number(cooling)} W of it cools"
+    return ("power", f"{number(measured.total_watts)} W", source)
+
+
+def hottest_inlet(measured: Measurement) -> Fact:
+    """Return the inlet that is nearest to its redline."""
+    inlet, margin = hottest_inlet_celsius(measured), measured.hottest_inlet_margin_celsius
+    redline = f"{number(margin, 3)} K below its redline of {number(inlet + margin)} C"
+    return ("hottest inlet", f"{number(inlet)} C", f"measured: node {measured.hottest_node}, {redline}")
+
+
+def hottest_inlet_celsius(measured: Measurement) -> float:
+    """Return the temperature of the inlet that is nearest to its redline."""
+    return measured.node_inlets_celsius[measured.hottest_node]
+
+
+def colocated(measured: Measurement) -> Fact:
+    """Return what an allocation that ignored co-location brings in truth."""
+    rate = f"{number(measured.reward_rate)} {UNIT}"
+    return ("co-located", rate, "verified: the same allocation, with cores slowing each other")
+
+
+# What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth.
+
+FORMAT: Final = "lpsched-facility-result/1"
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityWorth:
+    """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
+
+    They say how the optimum of the linear program begins to change with a limit, and hold for small changes
+    only: a whole kilowatt may bring far less than its derivative says. A node brings its cores and its
+    overhead, in the place of a node of its type, on average; below 0 it costs more of the cap and of the
+    redlines than its cores earn.
+    """
+
+    kilowatt: float  # under the cap, per second
+    redline_kelvin: float  # all node redlines one kelvin higher, per second
+    node_types: FrozenDict[str, float]  # one more node, per second
+    task_types: FrozenDict[str, float]  # one more arriving task
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the marginal values as they appear in JSON."""
+        return {
+            "kilowatt": self.kilowatt,
+            "redline_kelvin": self.redline_kelvin,
+            "node_types": dict(self.node_types),
+            "task_types": dict(self.task_types),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityResult:
+    """A verified allocation, what it was measured to bring and take, and the bound that none can pass."""
+
+    method: str
+    colocation: bool
+    status: Status
+    reward_rate: float
+    bound: float
+    gap: float | None
+    fixed_outlets: bool  # whether value and bound are for given temperatures only
+    boxes: int  # of outlet temperatures that the bound rests on
+    certificate: FacilityCertificate | None  # of the bound in exact arithmetic, where it was asked for
+    measured: Measurement
+    cap_watts: float
+    unit_names: tuple[str, ...]
+    allocation: GangAllocation
+    cores: CoreAllocation
+    cores_reward_rate: float
+    worth: FacilityWorth | None  # none where the linear program was not solved to the end
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched facility --json` prints; its keys are stable."""
+        measured = measured_keys(self.measured, self.cap_watts)
+        return (
+            self.provenance.header(FORMAT)
+            | measured
+            | {
+                "method": self.method,
+                "colocation": self.colocation,
+                "status": self.status.value,
+                "reward_rate": self.reward_rate,
+                "bound": self.bound,
+                "unit": UNIT,
+                "gap": self.gap,
+                "fixed_outlets": self.fixed_outlets,
+                "boxes": self.boxes,
+                "exactly_proved": self.exactly_proved,
+                "outlet_celsius": list(self.allocation.outlets_celsius),
+                "cores_reward_rate": self.cores_reward_rate,
+                "task_rates_per_second": list(self.rates),
+                "worth": None if self.worth is None else self.worth.to_dict(),
+                "timings": dict(self.timings),
+            }
+        )
+
+    @property
+    def exactly_proved(self) -> bool:
+        """Whether the bound was derived in exact arithmetic, and is the one that the certificate claims."""
+        return self.certificate is not None
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Tasks of each type done in a second, co-location counted as the question does."""
+        return self.measured.rates if self.colocation else self.measured.plain_rates
+
+    def facts(self) -> list[tuple[str, str, str]]:
+        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        measured = self.measured
+        at = "these" if self.fixed_outlets else "any"
+        rows = [
+            bound_fact(self.bound, exactly_proved=self.exactly_proved, at=at),
+            ("value", f"{number(self.reward_rate)} {UNIT}", "verified: this allocation"),
+            ("gap", gap_text(self.gap), self.status.value),
+            power(measured, self.cap_watts),
+            hottest_inlet(measured),
+            (
+                "core by core",
+                f"{number(self.cores_reward_rate)} {UNIT}",
+                "verified: every core divides its time on its own",
+            ),
+        ]
+        if not self.colocation:
+            rows.insert(2, colocated(measured))
+        return rows
+
+    def _repr_html_(self) -> str:
+        return html_table((self.provenance.instance_name, "", ""), self.facts())
+
+
+# What another method than ours answers for a facility: a verified allocation, and how far from the bound.
+#
+# The JSON object has the keys of `facility/result.py`, so that a reader of one reads all; what only the
+# linear program knows (boxes, worths) is null.
+
+Moment = tuple[float, int, float]  # seconds, generations, best score by then
+
+
+@dataclass(frozen=True, slots=True)
+class MethodResult:
+    """The allocation of one method, what it was measured to bring and take, and the bound if asked for."""
+
+    method: str
+    colocation: bool  # whether method, value and bound count it
+    status: Status
+    reward_rate: float  # CRR, or RR without co-location
+    bound: float | None
+    gap: float | None
+    measured: Measurement
+    cap_watts: float
+    unit_names: tuple[str, ...]
+    allocation: CoreAllocation
+    seed: int | None  # where chance matters
+    ended: str  # in a few words, for people
+    details: FrozenDict[str, float | None]  # what else the method tells of itself
+    history: tuple[Moment, ...]  # of a method that goes on improving
+    timings: FrozenDict[str, float]
+    provenance: Provenance
+    exactly_proved: bool | None = None  # whether the bound is; `None` without one
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Tasks of each type done in a second, co-location counted as the question does."""
+        return self.measured.rates if self.colocation else self.measured.plain_rates
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched facility --method NAME --json` prints; its keys are stable."""
+        measured = measured_keys(self.measured, self.cap_watts)
+        return (
+            self.provenance.header(FORMAT)
+            | measured
+            | {
+                "method": self.method,
+                "colocation": self.colocation,
+                "seed": self.seed,
+                "status": self.status.value,
+                "reward_rate": self.reward_rate,
+                "bound": self.bound,
+                "unit": UNIT,
+                "gap": self.gap,
+                "fixed_outlets": False,
+                "boxes": None,
+                "exactly_proved": self.exactly_proved,
+                "outlet_celsius": list(self.allocation.outlets_celsius),
+                "cores_reward_rate": self.reward_rate,
+                "task_rates_per_second": list(self.rates),
+                "worth": None,
+                "ended": self.ended,
+                "details": dict(self.details),
+                "history": [list(each) for each in self.history],
+                "timings": dict(self.timings),
+            }
+        )
+
+    def facts(self) -> list[tuple[str, str, str]]:
+        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        rows = []
+        if self.bound is not None:
+            rows.append(bound_fact(self.bound, exactly_proved=bool(self.exactly_proved), at="any"))
+        rows.append(("value", f"{number(self.reward_rate)} {UNIT}", f"verified: {self.method}, {self.ended}"))
+        if not self.colocation:
+            rows.append(colocated(self.measured))
+        if self.bound is not None:
+            rows.append(("gap", gap_text(self.gap), self.status.value))
+        return [*rows, power(self.measured, self.cap_watts), hottest_inlet(self.measured)]
+
+    def _repr_html_(self) -> str:
+        return html_table((self.provenance.instance_name, "", ""), self.facts())
+
+
+# What a validation of a facility returns: methods and allocations, each beside the bound.
+
+VALIDATION_FORMAT: Final = "lpsched-validate-facility/1"
+HEADERS: Final = ("method", "CRR", "from bound", "RR", "power, W", "hottest inlet, C", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One method or file: what its allocation was measured to bring, or why there is nothing to measure."""
+
+    name: str
+    measured: Measurement | None
+    gap: float | None = None  # of CRR from the bound
+    seconds: float | None = None  # that the method took; none for a file
+    ended: str = ""
+    allocation: CoreAllocation | GangAllocation | None = None
+    violations: tuple[Violation, ...] = ()
+    failure: str | None = None  # why the method found nothing
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is an allocation that breaks no rule."""
+        return self.measured is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as it appears in JSON."""
+        measured = self.measured
+        return {
+            "name": self.name,
+            "valid": self.valid,
+            "value": None if measured is None else measured.reward_rate,
+            "gap": self.gap,
+            "colocated_reward_rate": None if measured is None else measured.reward_rate,
+            "plain_reward_rate": None if measured is None else measured.plain_reward_rate,
+            "power_watts": None if measured is None else measured.total_watts,
+            "hottest_inlet_celsius": None if measured is None else hottest_inlet_celsius(measured),
+            "hottest_inlet_margin_celsius": None
+            if measured is None
+            else measured.hottest_inlet_margin_celsius,
+            "outlet_celsius": None if self.allocation is None else list(self.allocation.outlets_celsius),
+            "seconds": self.seconds,
+            "ended": self.ended or None,
+            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
+            "failure": self.failure,
+        }
+
+    def row(self) -> tuple[str, ...]:
+        """Return the entry as a row of a table."""
+        seconds = "-" if self.seconds is None else number(self.seconds, 3)
+        if self.measured is None:
+            verdict = "invalid" if self.violations else "none"
+            return (self.name, verdict, "-", "-", "-", "-", seconds)
+        return (
+            self.name,
+            number(self.measured.reward_rate),
+            gap_text(self.gap),
+            number(self.measured.plain_reward_rate),
+            number(self.measured.total_watts),
+            number(hottest_inlet_celsius(self.measured), 5),
+            seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityValidation:
+    """The bound, whether it is proved in exact arithmetic, and every method or allocation held against it."""
+
+    bound: float
+    seed: int
+    cap_watts: float
+    entries: tuple[Judged, ...]
+    provenance: Provenance
+    exactly_proved: bool = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether every entry is valid."""
+        return all(entry.valid for entry in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched validate FACILITY --json` prints; its keys are stable."""
+        return self.provenance.header(VALIDATION_FORMAT) | {
+            "seed": self.seed,
+            "bound": self.bound,
+            "exactly_proved": self.exactly_proved,
+            "unit": UNIT,
+            "power_cap_watts": self.cap_watts,
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return one row for the bound, and one for each entry."""
+        known = "proved" if self.exactly_proved else NOT_CERTIFIED
+        bound = ("bound", upper_text(self.bound), known, "", "", "", "")
+        return [bound, *(entry.row() for entry in self.entries)]
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.rows())

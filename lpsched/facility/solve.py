@@ -1,0 +1,185 @@
+"""Facilities, the stages in order: relax, price, recover, verify, report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch, timed
+from lpsched.errors import Fault, InstanceError, InvalidScheduleError
+from lpsched.facility.air import heat_map
+from lpsched.facility.arrays import FacilityArrays, facility_arrays
+from lpsched.facility.outlets.fixed import best_at
+from lpsched.facility.outlets.search import best_outlets
+from lpsched.facility.proofs import proof_at, proof_of
+from lpsched.facility.recovery import core_by_core, gang
+from lpsched.facility.result import FacilityResult, FacilityWorth
+from lpsched.facility.verify import Measurement, examine
+from lpsched.lp.solvers import default_solver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import provenance_of
+from lpsched.model.status import Status, relative_gap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.facility.model import Facility
+    from lpsched.facility.patterns import FacilityPrices
+    from lpsched.facility.schedule import CoreAllocation, GangAllocation
+    from lpsched.lp.program import Solver
+    from lpsched.model.arrays import Floats
+
+METHOD: Final = "lp"
+DEFAULT_GAP: Final = 0.001
+SECONDS: Final = 300.0  # where no time limit is given
+MOST_PROVED: Final = 1_000  # nodes; more are proved exactly on request
+NOTHING: Final = 1e-12  # of what all arrivals would bring
+FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to search
+
+
+def facility(  # noqa: PLR0913 - options are keyword-only
+    instance: Facility,
+    *,
+    colocation: bool = True,
+    outlets: Sequence[float] | None = None,
+    gap: float = DEFAULT_GAP,
+    prove: bool = False,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+    solver: Solver | None = None,
+) -> FacilityResult:
+    """Find a verified allocation of a facility, and the bound of all of them.
+
+    Parameters
+    ----------
+    colocation
+        Whether cores of a node slow each other down, as the facility's degradation says.
+    outlets
+        Celsius of each CRAC unit, if they are given; else the best are searched for.
+    gap
+        The relative distance from value to bound within which the answer is called optimal.
+    prove
+        Whether to derive the bound once more in exact arithmetic, whatever the size: up to 1,000 nodes that
+        is done in any case. The result then has the certificate; without it, its bound is labelled as not
+        certified.
+    time_limit
+        Seconds of the search; 300, if no limit is given. What is known by then still gives a verified
+        allocation and a bound.
+    watch
+        In place of a time limit: a watch that others may stop, and that tells them how far the work is.
+    solver
+        Solves the linear programs; HiGHS if not given.
+
+    Raises
+    ------
+    InstanceError
+        If the outlets given are not as many as there are CRAC units, or out of their range.
+    InfeasibleError
+        If idle nodes alone break the power cap or a redline at all outlet temperatures.
+    NotFoundError
+        If the time was up before any allocation was found, and none was proved impossible.
+    SolverError
+        If the solver fails.
+    InvalidScheduleError
+        If the allocation found does not pass verification, which is a bug of ours.
+    """
+    solver = solver if solver is not None else default_solver()
+    watch, timings = watch or Watch(time_limit), dict[str, float]()
+    watch = watch.part(SECONDS) if watch.left() is None else watch
+    with timed(timings, "heat"):
+        arrays, heat = facility_arrays(instance, colocation=colocation), heat_map(instance)
+    boxes, certificate = 1, None
+    prove = prove or len(instance.nodes) <= MOST_PROVED
+    if outlets is not None:
+        given = _checked_outlets(instance, outlets)
+        with timed(timings, "search"):
+            found = best_at(arrays, heat, given, solver=solver, gap=min(gap, FIXED_GAP), watch=watch)
+        bound = found.bound
+        if prove:
+            with timed(timings, "prove"):
+                certificate = proof_at(instance, arrays, heat, found, colocation=colocation)
+    else:
+        with timed(timings, "search"):
+            searched = best_outlets(arrays, heat, solver=solver, gap=gap, watch=watch)
+        found, bound, boxes = searched.point, searched.bound, searched.boxes
+        if prove:
+            with timed(timings, "prove"):
+                certificate = proof_of(instance, arrays, heat, searched, colocation=colocation)
+    bound = bound if certificate is None else certificate.bound
+    with timed(timings, "recover"):
+        allocation = gang(instance, arrays, heat, found)
+        cores = core_by_core(instance, allocation)
+    with timed(timings, "verify"):
+        measured, by_core = verified(instance, allocation), verified(instance, cores)
+    value = measured.reward_rate if colocation else measured.plain_reward_rate
+    distance = relative_gap(value, bound)
+    if bound - value <= NOTHING * (float(arrays.rewards @ arrays.arrivals) or 1.0):  # nothing can be earned
+        distance = 0.0
+    close = distance is not None and distance <= gap
+    return FacilityResult(
+        method=METHOD,
+        colocation=colocation,
+        status=Status.OPTIMAL if close else Status.LIMIT if watch.is_over() else Status.FEASIBLE,
+        reward_rate=value,
+        bound=bound,
+        gap=distance,
+        fixed_outlets=outlets is not None,
+        boxes=boxes,
+        certificate=certificate,
+        measured=measured,
+        cap_watts=instance.power_cap_watts,
+        unit_names=tuple(unit.name for unit in instance.crac_units),
+        allocation=allocation,
+        cores=cores,
+        cores_reward_rate=by_core.reward_rate if colocation else by_core.plain_reward_rate,
+        worth=_worth(instance, arrays, found.prices) if found.priced else None,
+        timings=FrozenDict(timings),
+        provenance=provenance_of(instance, solver.name),
+    )
+
+
+def verified(instance: Facility, allocation: GangAllocation | CoreAllocation) -> Measurement:
+    """Return what an allocation brings and takes, if it keeps every rule.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If it does not.
+    """
+    examined = examine(instance, allocation)
+    if examined.measured is None:
+        why = examined.violations[0].sentence
+        raise InvalidScheduleError(f"the allocation found for {instance.name} is not valid: {why}")
+    return examined.measured
+
+
+def _checked_outlets(instance: Facility, outlets: Sequence[float]) -> Floats:
+    """Return the temperatures as an array, if they are in the range of their units."""
+    units = instance.crac_units
+    if len(outlets) != len(units):
+        needed = f"{len(units)}, one for each CRAC unit"
+        raise InstanceError("outlets", (Fault((), f"{len(outlets)} temperatures", needed, "give as many"),))
+    faults = tuple(
+        Fault((unit.name,), f"{celsius:g} C", f"{low:g} to {high:g} C", "correct it")
+        for unit, celsius in zip(units, outlets, strict=True)
+        for low, high in (unit.outlet_celsius,)
+        if not low <= celsius <= high
+    )
+    if faults:
+        raise InstanceError("outlets", faults)
+    return np.array(outlets, dtype=float)
+
+
+def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -> FacilityWorth:
+    """Return the derivatives in the facility's terms; a node's is that of its time, less its overhead's."""
+    nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
+    kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
+    return FacilityWorth(
+        kilowatt=1000.0 * prices.cap,
+        redline_kelvin=float(prices.redlines.sum()),
+        node_types=FrozenDict({name: float(worths.mean()) for name, worths in kinds.items() if len(worths)}),
+        task_types=FrozenDict(
+            zip((task.name for task in instance.task_types), prices.arrivals.tolist(), strict=True)
+        ),
+    )

@@ -1,1 +1,0 @@
-"""Every read and write of files."""

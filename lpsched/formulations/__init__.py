@@ -1,1 +1,0 @@
-"""One relaxation per file: `compile_lp` goes forward, `read_solution` comes back."""

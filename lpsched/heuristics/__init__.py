@@ -1,8 +1,0 @@
-"""Other people's rules of thumb, to be judged by the bounds: an instance in, a schedule out.
-
-`register` makes a function of one's own one of them; see `registry.py`.
-"""
-
-from lpsched.heuristics.registry import Heuristic, forget, heuristic, names, register
-
-__all__ = ["Heuristic", "forget", "heuristic", "names", "register"]

@@ -1,0 +1,200 @@
+"""The bytes of files: read with limits, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from lpsched.errors import Fault, InstanceError, MissingExtraError, OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+
+# Reading a file's bytes or text with bounded size, and the error for one that cannot be read.
+
+MOST_TEXT_BYTES: Final = 64 * 2**20  # of a table in text; as Python lists it takes some twenty times that
+
+
+def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = None) -> InstanceError:
+    """Return the error for a file that cannot be read at all."""
+    return InstanceError(str(path), (Fault((), found, needed, do, line=line),))
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file of at most `most` bytes.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such file, it is something else, or it is too large.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "a device or pipe"
+            raise one_fault(path, kind, "a file", "name a file")
+        if status.st_size > most:
+            do = "put its tables into .npz files beside it"
+            raise one_fault(path, f"{status.st_size:,} bytes", f"at most {most:,} bytes", do)
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as error:  # a name with a NUL character is a ValueError
+        if isinstance(error, InstanceError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"no file to read ({reason})", "a file", "check its name and rights") from error
+    if len(content) > most:
+        raise one_fault(path, "a file that grows", f"at most {most:,} bytes", "wait until it is complete")
+    return content
+
+
+def read_text(path: Path, most: int) -> str:
+    """Return the text of a UTF-8 file that is not empty.
+
+    Raises
+    ------
+    InstanceError
+        If the file cannot be read, is empty, or is not UTF-8 text.
+    """
+    return as_text(path, read_bytes(path, most))
+
+
+def as_text(path: Path, content: bytes) -> str:
+    """Decode the UTF-8 content of a file, and refuse an empty one or junk."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise one_fault(
+            path, "bytes that are not UTF-8 text", "a text file", "check which file this is", line
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise one_fault(
+            path, "a NUL character, as in binary data", "a text file", "check which file this is", line
+        )
+    if not text.strip():
+        raise one_fault(path, "an empty file", "a file with content", "see 'lpsched new bag'")
+    return text
+
+
+# Writing files whole or not at all.
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing piece by piece; it appears under its name when all is written, or never.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    temporary = path.resolve().parent / f".lpsched-{secrets.token_hex(8)}"
+    try:
+        require_place(path)
+        with temporary.open("xb") as file:
+            yield file
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        temporary.replace(path.resolve())
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None:
+    """Write files: each is complete beside its place before any is moved there.
+
+    If one cannot be written, none is. The last one is moved last, so let it be the one that names the others.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written, or exists and `replace` is false.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        for path, content in contents.items():
+            require_place(path, replace=replace)
+            target = path.resolve()  # through a link, so that the link stays one
+            waiting.append((_complete(target, content), target))
+        for temporary, target in waiting:
+            temporary.replace(target)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    finally:
+        for temporary, _ in waiting:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def require_place(path: Path, *, replace: bool = True) -> None:
+    """Refuse a place that cannot be written to; better before long work than after it.
+
+    Raises
+    ------
+    OutputError
+        If it is no place for a file, or exists and `replace` is false.
+    """
+    if path.exists() and not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or pipe"
+        raise OutputError(f"cannot write {path}: it is {kind}; name a file")
+    if not replace and path.exists():
+        raise OutputError(f"cannot write {path}: it exists; remove it, or choose another name")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OutputError(f"cannot write {path}: it is read-only; choose another name")
+    folder = path.resolve().parent
+    reason = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    if folder.is_dir():
+        reason = 0 if os.access(folder, os.W_OK) else errno.EACCES
+    if reason:
+        raise _cannot_write(path, OSError(reason, os.strerror(reason)))
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    if isinstance(error, OutputError):
+        return error
+    reason = error.strerror or str(error)
+    return OutputError(f"cannot write {path}: {reason}; choose a folder that you may write to")
+
+
+def _complete(path: Path, content: bytes) -> Path:
+    """Write the content beside `path` and return where, with the rights of the file that it will replace."""
+    temporary = path.parent / f".lpsched-{secrets.token_hex(8)}"
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+# PyArrow, loaded when it is needed; it is large, and optional.
+
+
+def load_arrow(purpose: str) -> tuple[Any, Any]:
+    """Return PyArrow and its Parquet module.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyArrow is not installed.
+    """
+    try:
+        import pyarrow as pa  # noqa: PLC0415 - optional
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(purpose, "parquet") from error
+    return pa, pq

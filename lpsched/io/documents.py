@@ -1,0 +1,347 @@
+"""Strict YAML and JSON documents: no key twice, no surprises, and the line of every value."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.io.content import one_fault, read_text
+from lpsched.model.fields import describe
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+# What a YAML or JSON file says, whichever it was.
+
+DEEPEST: Final = 12  # levels of nesting; our formats need five
+LONGEST_INTEGER: Final = 400  # digits; Python refuses to convert very long ones
+
+_WORDS: Final = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,400}|0o[0-7]{1,400}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file says, the faults of its form, and the line of each path (YAML only)."""
+
+    value: object
+    faults: tuple[Fault, ...] = ()
+    lines: dict[Place, int] = field(default_factory=dict)
+
+    def line_of(self, path: Place) -> int | None:
+        """Return the line of a path, or of the nearest thing around it whose line is known."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
+
+def given_twice(path: Place, line: int | None = None) -> Fault:
+    """Return the fault of a key that stands twice in one mapping."""
+    return Fault(path, "a key that was given before", "each key once", "remove one of the two", line=line)
+
+
+def integer(digits: str) -> int | float:
+    """Read a whole number; one of endless digits becomes infinity, which every check refuses."""
+    return int(digits) if len(digits) <= LONGEST_INTEGER else float(digits)
+
+
+def resolve(text: str) -> object:
+    """Return the value of a plain scalar under the core rules of YAML 1.2.
+
+    >>> [resolve(text) for text in ("1e9", "0x1F", "no", "12:30", "~", "True", ".5")]
+    [1000000000.0, 31, 'no', '12:30', None, True, 0.5]
+    """
+    if _INTEGER.fullmatch(text):
+        return integer(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if text in _WORDS:
+        return _WORDS[text]
+    if _SPECIAL.fullmatch(text):
+        return float(text.replace(".", ""))
+    return int(text, 0) if _PREFIXED.fullmatch(text) else text
+
+
+# JSON, read strictly: a key given twice, or brackets without end, are faults.
+#
+# JSON has no line numbers once it is read; a fault is found by its path.
+
+
+class _Repeated(dict[str, Any]):
+    """A mapping that stood in the file with a key given twice."""
+
+    twice: tuple[str, ...] = ()
+
+
+def read_json(path: Path, text: str) -> Document:
+    """Read JSON text.
+
+    Raises
+    ------
+    InstanceError
+        If it is not JSON, or nested too deeply.
+    """
+    repeated: list[_Repeated] = []
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(reversed(pairs))  # the first of two equal keys stays
+        if len(content) == len(pairs):
+            return dict(pairs)
+        marked = _Repeated((key, content[key]) for key, _ in pairs)
+        times = Counter(key for key, _ in pairs)
+        marked.twice = tuple(key for key in marked if times[key] > 1)
+        repeated.append(marked)
+        return marked
+
+    try:
+        value = json.loads(text, object_pairs_hook=mapping, parse_int=integer, parse_constant=float)
+    except json.JSONDecodeError as error:
+        found = f"broken JSON: {error.msg} (column {error.colno})"
+        raise one_fault(path, found, "JSON", "mend the line", error.lineno) from None
+    except RecursionError:
+        raise one_fault(path, "brackets nested very deeply", "a few levels", "flatten it") from None
+    faults = [given_twice((*place, key)) for place, each in _find(value, repeated) for key in each.twice]
+    return Document(value, tuple(faults[:MOST_FAULTS]))
+
+
+def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tuple[Place, _Repeated]]:
+    """Return where the marked mappings stand; they are rare, so the walk is too."""
+    if not wanted or len(path) > DEEPEST:
+        return []
+    found = [(path, value)] if isinstance(value, _Repeated) else []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += _find(inner, wanted, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if isinstance(inner, dict | list):
+                found += _find(inner, wanted, (*path, index))
+    return found
+
+
+# YAML, read strictly: plain values only, with the line of everything.
+#
+# Scalars follow the rules of YAML 1.2 (`1e9` is a number, `no` is a text, `12:30` is a text). What could
+# surprise or harm is refused: anchors and aliases (they can blow up a small file), tags, nesting deeper than
+# our formats need, a key given twice, several documents in one file. The parser is libyaml's event
+# stream, which does not recurse; the values are built here, so nothing refused is ever built.
+
+LINES_KEPT: Final = 100_000
+
+
+def read_yaml(path: Path, text: str) -> Document:
+    """Read YAML text.
+
+    Raises
+    ------
+    InstanceError
+        If it is not YAML, or uses what is refused.
+    """
+    builder = _Builder(path)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        for event in yaml.parse(text, Loader=loader):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        do = "mend the line, or the one before it"
+        raise one_fault(path, f"broken YAML: {error.problem or error.context}", "YAML", do, line) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise one_fault(path, "a control character", "plain text", "remove it", line) from None
+    return Document(builder.value, tuple(builder.faults), builder.lines)
+
+
+class _Builder:
+    """Builds plain values from YAML events, without recursion, and notes the lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.value: object = None
+        self.faults: list[Fault] = []
+        self.lines: dict[Place, int] = {}
+        self._open: list[dict[str, object] | list[object]] = []
+        self._keys: list[str | None] = []  # of each open mapping, the key that waits for its value
+        self._key_lines: list[int] = []
+        self._place: list[str | int] = []
+        self._documents = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """Add one event to what is built, or refuse it."""
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.ScalarEvent):  # first, because most events are
+            if event.anchor is not None or event.tag is not None:
+                self._refuse_features(event, line)
+            self._scalar(event, line)
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._refuse_features(event, line)
+            self._start({} if isinstance(event, yaml.MappingStartEvent) else [], line)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            self._open.pop()
+            self._keys.pop()
+            self._key_lines.pop()
+            if self._place:
+                self._place.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            raise one_fault(
+                self.path, f"the alias *{event.anchor}", "no aliases", "write the value out", line
+            )
+        elif isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise one_fault(self.path, "a second document", "one document a file", "split the file", line)
+
+    def _refuse_features(self, event: yaml.NodeEvent, line: int) -> None:
+        if event.anchor is not None:
+            raise one_fault(
+                self.path, f"the anchor &{event.anchor}", "no anchors", "write the value out", line
+            )
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise one_fault(self.path, f"the tag {quote(tag)}", "no tags", "write the plain value", line)
+
+    def _start(self, container: dict[str, object] | list[object], line: int) -> None:
+        if len(self._open) >= DEEPEST:
+            found = f"brackets nested more than {DEEPEST} deep"
+            raise one_fault(self.path, found, f"at most {DEEPEST} levels", "flatten it", line)
+        self._refuse_as_key(line)
+        if self._open:
+            self._place.append(self._add(container, line))
+        else:
+            self.value = container
+        self._open.append(container)
+        self._keys.append(None)
+        self._key_lines.append(line)
+
+    def _refuse_as_key(self, line: int) -> None:
+        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
+            raise one_fault(self.path, "a list or mapping as a key", "a name", "check the indentation", line)
+
+    def _scalar(self, event: yaml.ScalarEvent, line: int) -> None:
+        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
+            self._keys[-1] = event.value
+            self._key_lines[-1] = line
+            return
+        value = resolve(event.value) if event.implicit[0] else event.value  # that is, if not quoted
+        if self._open:
+            self._add(value, line)
+        else:
+            self.value = value
+
+    def _add(self, value: object, line: int) -> str | int:
+        """Put a value into the innermost open container; return its key there."""
+        parent = self._open[-1]
+        if isinstance(parent, list):
+            parent.append(value)
+            key: str | int = len(parent) - 1
+        else:
+            key, line = self._keys[-1] or "", self._key_lines[-1]
+            self._keys[-1] = None
+            if key in parent:
+                if len(self.faults) < MOST_FAULTS:
+                    self.faults.append(given_twice((*self._place, key), line))
+                return key
+            parent[key] = value
+        if len(self.lines) < LINES_KEPT:
+            self.lines[(*self._place, key)] = line
+        return key
+
+
+# YAML and JSON documents: plain values, or a list of faults.
+
+MOST_YAML_BYTES: Final = 4 * 2**20  # some five seconds of parsing at the worst; 512 x 16 numbers have 0.2
+MOST_JSON_BYTES: Final = 64 * 2**20
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML or JSON file.
+
+    Raises
+    ------
+    InstanceError
+        If it is not a readable file, not text, too large, or not well formed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise one_fault(
+            path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file"
+        )
+    text = read_text(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES)
+    return read_json(path, text) if suffix == ".json" else read_yaml(path, text)
+
+
+# What stands in a file of answers, taken apart piece by piece; what is not as it should be becomes a fault.
+#
+# Each function returns something of the right kind in any case, so that one pass tells all faults. Whether a
+# number makes sense is for a verifier to say.
+
+
+def mapping(
+    path: Place, value: object, known: tuple[str, ...], needed: tuple[str, ...], faults: list[Fault]
+) -> dict[str, Any]:
+    """Return a mapping that has all needed keys and no unknown ones."""
+    if not isinstance(value, dict):
+        faults.append(
+            Fault(path, describe(value), f"a mapping with the keys {', '.join(needed)}", "correct it")
+        )
+        return {}
+    missing = (key for key in needed if key not in value)
+    faults += [Fault((*path, key), "nothing", f"the key {key!r}", "add it") for key in missing]
+    for key in value:
+        if key not in known:
+            do = nearest(str(key), known) or "remove it"
+            faults.append(Fault((*path, str(key)), "an unknown key", ", ".join(known), do))
+    return value
+
+
+def items(path: Place, value: object, faults: list[Fault]) -> list[Any]:
+    """Return a list."""
+    if isinstance(value, list):
+        return value
+    faults.append(Fault(path, describe(value), "a list", "correct it"))
+    return []
+
+
+def name(path: Place, value: object, faults: list[Fault]) -> str:
+    """Return a name."""
+    if isinstance(value, str):
+        return value
+    faults.append(Fault(path, describe(value), "a name", "put it in quotes"))
+    return ""
+
+
+def whole(path: Place, value: object, faults: list[Fault]) -> int:
+    """Return a whole number."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    faults.append(Fault(path, describe(value), "a whole number", "correct it"))
+    return 1
+
+
+def number(path: Place, value: object, faults: list[Fault]) -> float:
+    """Return a finite number."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf:
+        try:
+            return float(value)
+        except OverflowError:
+            pass  # a whole number of more than 308 digits
+    faults.append(Fault(path, describe(value), "a number", "correct it"))
+    return 0.0

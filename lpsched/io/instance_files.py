@@ -1,0 +1,341 @@
+"""Files of instances: a document, and the tables beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import textwrap
+import warnings
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from lpsched.errors import Fault, InstanceError, LpschedWarning, OutputError, quote
+from lpsched.io import csv_table as csv_file
+from lpsched.io import npz_table as npz_file
+from lpsched.io import parquet_table as parquet_file
+from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
+from lpsched.io.matrices import read_matrix_file
+from lpsched.io.table_contract import TableContract
+from lpsched.model.reading import in_file_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lpsched.errors import Place
+    from lpsched.io.documents import Document
+    from lpsched.model.fields import Amount
+    from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table
+
+
+# Tables of seconds or watts in files of their own: `.csv`, `.npz`, `.parquet`.
+#
+# Each format has a module with `read` and `write`. What is compressed is compared with the file's lists
+# before it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
+
+_READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
+
+
+def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
+    """Read the table `key` between these lists.
+
+    Raises
+    ------
+    InstanceError
+        If the file is unreadable, or does not fit the types, or has a cell that is refused.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    contract = TableContract(path, key, check, axes)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise contract.refusal(f"the ending {quote(path.suffix)}", " or ".join(_READERS), "convert the table")
+    return reader(contract)
+
+
+# What reading and writing have in common for all kinds of instances.
+
+Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
+FEW_PAIRS: Final = 1_000  # up to here a table is written by name
+MANY_PAIRS: Final = 100_000  # beyond, into a file of its own
+
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.+/()-]*")
+_UNSHOWN: Final = re.compile(r"[^ -~]")  # what may have to be escaped
+_NOT_TEXT: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))
+WIDTH: Final = 100  # characters of a line of words
+
+
+class _Instance(Protocol):
+    def remarks(self) -> tuple[str, ...]: ...
+
+
+Instance = TypeVar("Instance", bound=_Instance)
+
+
+def made_of(document: Document, path: Path, make: Callable[[object], Instance]) -> Instance:
+    """Make an instance of what a file says; its remarks come as warnings.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every fault in file order, with its line.
+    """
+    found: tuple[Fault, ...] = ()
+    try:
+        instance = make(document.value)
+    except InstanceError as error:
+        found = error.faults
+    if found or document.faults:
+        faults = in_file_order([*document.faults, *found], document.value)
+        lined = [
+            fault if fault.file or fault.line else replace(fault, line=document.line_of(fault.path))
+            for fault in faults
+        ]
+        raise InstanceError(str(path), tuple(lined))
+    for remark in instance.remarks():
+        warnings.warn(f"{path}: {remark}", LpschedWarning, stacklevel=3)
+    return instance
+
+
+def require_suffix(path: Path) -> None:
+    """Refuse to write a file of another ending than YAML's or JSON's.
+
+    Raises
+    ------
+    InstanceError
+        If it has another.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        fault = Fault((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
+        raise InstanceError(str(path), (fault,))
+
+
+def document_bytes(
+    raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None
+) -> bytes:
+    """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
+
+    Parameters
+    ----------
+    as_yaml
+        Writes it as YAML, in place of `yaml_text`.
+
+    Raises
+    ------
+    OutputError
+        If they would be too many, or name a file whose name is not text.
+    """
+    is_json = path.suffix.lower() == ".json"
+    text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else (as_yaml or yaml_text)(raw)
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:  # the name of a table file that is not text
+        raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
+    most, do = (MOST_JSON_BYTES, "choose --tables npz") if is_json else (MOST_YAML_BYTES, "write .json")
+    if len(content) > most:
+        raise OutputError(
+            f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"
+        )
+    return content
+
+
+def inline_table(
+    table: Table, tasks: Sequence[Named], kinds: Sequence[Column], *, by_name: bool
+) -> list[list[Any]] | dict[str, dict[str, Any]]:
+    """Return a table as it stands inside a file: rows of numbers, or what can run by its names."""
+    rows = []
+    for cells in table:
+        row: list[Any] = []
+        for kind in kinds:
+            own, cells = cells[: kind.modes], cells[kind.modes :]  # noqa: PLW2901 - eaten from the left
+            row.append(own[0] if kind.p_states is None else own)
+        rows.append(row)
+    if not by_name:
+        return rows
+    names = [kind.name for kind in kinds]
+    return {
+        task.name: {name: entry for name, entry in zip(names, row, strict=True) if _runs(entry)}
+        for task, row in zip(tasks, rows, strict=True)
+    }
+
+
+def _runs(entry: float | list[float | None] | None) -> bool:
+    return entry is not None and (not isinstance(entry, list) or any(cell is not None for cell in entry))
+
+
+def yaml_text(raw: dict[str, Any], *, widest: float = math.inf) -> str:
+    """Write an instance's mapping as YAML for people: one line per type, row of a table, or cell of curves.
+
+    A mapping of plain values stands in one line, or in one for each where that would be wider than `widest`.
+    Words in a list stand side by side, and a long text on several lines. Texts that a YAML 1.1 or 1.2 reader
+    could take for something else are quoted.
+    """
+    lines = []
+    for key, value in raw.items():
+        if isinstance(value, list) and value and all(map(_is_word, value)):
+            lines += [f"{key}: [", *_wrapped([_scalar(each) for each in value]), "]"]
+        elif isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
+            lines += [f"{key}:", *(f"  - {_flow(each)}" for each in value)]
+        elif isinstance(value, dict) and any(map(_is_nested, value.values())):
+            lines += [f"{key}:", *(line for name, inner in value.items() for line in _nested(name, inner))]
+        elif isinstance(value, dict) and (any(map(_has_keys, value.values())) or _is_wide(value, widest)):
+            lines += [f"{key}:", *(f"  {_scalar(name)}: {_flow(inner)}" for name, inner in value.items())]
+        elif isinstance(value, dict) and value and all(map(_is_matrix, value.values())):
+            for name, inner in value.items():
+                lines += [f"{key}:", f"  {_scalar(name)}:", *(f"    - {_flow(each)}" for each in inner)]
+        elif isinstance(value, str) and len(value) > WIDTH and "  " not in value:
+            words = textwrap.wrap(_scalar(value), WIDTH, break_long_words=False, break_on_hyphens=False)
+            lines += [f"{key}:", *(f"  {line}" for line in words)]  # YAML reads each break as a blank
+        else:
+            lines.append(f"{key}: {_flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _is_wide(value: dict[str, Any], widest: float) -> bool:
+    return len(_flow(value)) > widest and not any(map(_is_matrix, value.values()))
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= WIDTH
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values())
+
+
+def _nested(name: str, value: dict[str, Any]) -> list[str]:
+    """Return the curves of a task type: one line for each cluster."""
+    inner = [f"    {_scalar(key)}: {_flow(each)}" for key, each in value.items()]
+    return [f"  {_scalar(name)}:" + ("" if inner else " {}"), *inner]
+
+
+def _has_keys(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _is_matrix(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+def _wrapped(words: list[str]) -> list[str]:
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}," if lines[-1] else f"  {word},"
+    return lines
+
+
+def _flow(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, str):
+        plain = _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+        return value if plain else _UNSHOWN.sub(_escaped, json.dumps(value, ensure_ascii=False))
+    return json.dumps(value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Return a character as YAML escapes it, unless it can be shown; JSON leaves most of them as they are.
+
+    Halves of a character, which stand for bytes that are no text, are left for the encoder to refuse.
+    """
+    letter = found[0]
+    is_half = "\ud800" <= letter <= "\udfff"
+    return letter if letter.isprintable() or is_half else f"\\U{ord(letter):08x}"
+
+
+class TableForm(StrEnum):
+    """How the tables of a bag are written."""
+
+    NAMES = "names"
+    MATRIX = "matrix"
+    CSV = "csv"
+    NPZ = "npz"
+    PARQUET = "parquet"
+
+
+def usual_form(table: Table) -> TableForm:
+    """Return how a table of this size is written where nobody says how."""
+    pairs = table.rows * table.columns
+    if pairs <= FEW_PAIRS:
+        return TableForm.NAMES
+    return TableForm.MATRIX if pairs <= MANY_PAIRS else TableForm.NPZ
+
+
+def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm | None) -> Contents:
+    """Return the files of tables beside the instance file at `path`; none for a form inside it.
+
+    Their names begin with the whole name of the instance's file, so that two instances never share one.
+    """
+    names, labels = axes.names, axes.labels
+    if form is TableForm.NPZ:
+        return {path.with_name(f"{path.name}.npz"): (npz_file.write(held, names, labels), tuple(held))}
+    writers = {TableForm.CSV: csv_file.write, TableForm.PARQUET: parquet_file.write}
+    if form not in writers:
+        return {}
+    return {
+        path.with_name(f"{path.name}.{key}.{form}"): (writers[form](table, names, labels), (key,))
+        for key, table in held.items()
+    }
+
+
+# Files that an instance file names: in its own folder or below it, and nowhere else.
+
+
+class Beside:
+    """Reads the tables and matrices beside one file; `kind` is what that is, for messages."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.folder = path.parent
+        self.kind = kind
+
+    def table(self, file: str, key: str, check: Amount, axes: Axes) -> Table:
+        """Read a table.
+
+        Raises
+        ------
+        InstanceError
+            If it is elsewhere, unreadable, or does not fit.
+        MissingExtraError
+            If it is a Parquet file and PyArrow is not installed.
+        """
+        return read_table_file(self.inside(file, (key, "file"), "table"), key, check, axes)
+
+    def matrix(self, file: str, path: Place, check: Amount, size: int) -> SparseMatrix:
+        """Read a square matrix.
+
+        Raises
+        ------
+        InstanceError
+            If it is elsewhere, unreadable, or does not fit.
+        """
+        return read_matrix_file(self.inside(file, (*path, "file"), "matrix"), path, check, size)
+
+    def inside(self, file: str, place: Place, word: str) -> Path:
+        """Return the path of a file that is named at a place; `word` is what it holds, for messages.
+
+        Raises
+        ------
+        InstanceError
+            If it is elsewhere.
+        """
+        path = self.folder / file
+        try:
+            inside = path.resolve().is_relative_to(self.folder.resolve())
+        except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL character
+            inside = False
+        if not inside:
+            needed = f"a file in the folder of the {self.kind}, or below it"
+            fault = Fault(place, f"the path {file!r}", needed, f"copy the {word} there")
+            raise InstanceError(str(path), (fault,))
+        return path

@@ -1,0 +1,207 @@
+"""Files of lines that grow: one JSON object each, added at once and read again.
+
+A line is on the disk before the next one is told (`fsync`). Whoever is killed while writing leaves a last
+line that is cut: it is noticed when the file is opened again, cut away, and what it told made again. Two
+processes cannot add to one file: the first holds a lock on it, which goes when it ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
+
+from lpsched.errors import Fault, InstanceError, OutputError
+from lpsched.io.content import one_fault, require_place
+from lpsched.model.fields import describe
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: there two processes may disturb each other
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+    from typing import BinaryIO
+
+
+Told: TypeAlias = "dict[str, Any]"
+
+Made = TypeVar("Made")
+LONGEST_LINE: Final = 64 * 2**20  # bytes
+BLOCK: Final = 2**20
+DO: Final = "check which file this is, or drop the line"
+
+
+@dataclass(frozen=True, slots=True)
+class LineKind:
+    """What the lines of a file are, for messages.
+
+    >>> RUNS = LineKind("run", "lines of a study", "lpsched study run", ("lpsched-run/1",))
+    """
+
+    word: str
+    whole: str
+    command: str  # the one that writes them
+    formats: tuple[str, ...]
+
+
+def read_lines(path: Path, kind: LineKind, make: Callable[[Told], Made]) -> Iterator[Made]:
+    """Yield what the lines of a file tell, one after another; a last line that was cut is left out.
+
+    Raises
+    ------
+    InstanceError
+        If it cannot be read, or a line is of another kind.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in _whole_lines(path, file):
+                yield _made(path, number, _told(path, number, line, kind), kind, make)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InstanceError):
+            raise
+        why = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"no file to read ({why})", kind.whole, f"see '{kind.command}'") from error
+
+
+def _whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that have an end, with their numbers."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            found, needed = "a line without end", f"at most {LONGEST_LINE:,} bytes"
+            raise one_fault(path, found, needed, "check which file this is", number)
+        if line.endswith(b"\n"):
+            yield number, line
+
+
+def _told(path: Path, number: int, line: bytes, kind: LineKind) -> Told:
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        raise one_fault(path, "a line that is no JSON", f"one {kind.word} as JSON", DO, number) from None
+    if not isinstance(told, dict) or told.get("format") not in kind.formats:
+        found = describe(told.get("format") if isinstance(told, dict) else told)
+        needed = " or ".join(f"'{each}'" for each in kind.formats)
+        raise InstanceError(str(path), (Fault(("format",), found, needed, DO, line=number),))
+    return told
+
+
+def _made(path: Path, number: int, told: Told, kind: LineKind, make: Callable[[Told], Made]) -> Made:
+    try:
+        return make(told)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        found = f"a {kind.word} without {error}"
+        raise one_fault(path, found, f"all keys of a {kind.word}", DO, number) from None
+
+
+def _line(told: Mapping[str, Any]) -> bytes:
+    line = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return f"{line}\n".encode()
+    except UnicodeEncodeError:  # halves of characters, as in names of files that are not text
+        return json.dumps(told, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+class AddedLines:
+    """A file of lines that is open for more; a context manager.
+
+    Raises
+    ------
+    OutputError
+        If the file is there and is not to be gone on with, another process adds to it, or it cannot be
+        written.
+    """
+
+    def __init__(self, path: Path, kind: LineKind, *, resume: bool) -> None:
+        require_place(path)
+        if not resume and path.exists() and path.stat().st_size:
+            do = "go on with it by --resume, or choose another name"
+            raise OutputError(f"cannot write {path}: it has lines already; {do}")
+        self.path = path
+        self.kind = kind
+        try:
+            self._file = path.open("a+b", buffering=0)
+        except OSError as error:
+            raise self._refused(error) from error
+        try:
+            self._lock()
+            self.cut = self._cut_last_line()
+        except OSError as error:
+            self._file.close()
+            raise self._refused(error) from error
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file, which lets go of the lock."""
+        self._file.close()
+
+    def add_line(self, told: Mapping[str, Any]) -> None:
+        """Write a line; it is on the disk when this returns.
+
+        Raises
+        ------
+        OutputError
+            If the disk is full or gone; what was written before stays.
+        """
+        content = memoryview(_line(told))
+        before = self._file.tell()
+        try:
+            while content:
+                content = content[self._file.write(content) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._give_back(before)
+            raise self._refused(error) from error
+
+    def _give_back(self, size: int) -> None:
+        """Drop the part of a line for which there was no room."""
+        try:
+            self._file.truncate(size)
+        except OSError:
+            return  # it will be noticed when the file is opened again
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                other, do = self.kind.command.removeprefix("lpsched "), "wait for it, or choose another name"
+                raise OutputError(f"cannot write {self.path}: another {other} adds to it; {do}") from None
+            # a file system without locks: better without than not at all
+
+    def _cut_last_line(self) -> bool:
+        """Cut away a last line without an end; tell whether there was one."""
+        size = self._file.seek(0, os.SEEK_END)
+        keep = size
+        while keep:
+            start = max(0, keep - BLOCK)
+            self._file.seek(start)
+            found = self._file.read(keep - start).rfind(b"\n")
+            if found >= 0:
+                keep = start + found + 1
+                break
+            keep = start
+        if keep < size:
+            self._file.truncate(keep)
+        self._file.seek(keep)
+        return keep < size
+
+    def _refused(self, error: OSError) -> OutputError:
+        if isinstance(error, OutputError):
+            return error
+        reason = error.strerror or str(error)
+        return OutputError(f"cannot write {self.path}: {reason}; make room, or choose another place")

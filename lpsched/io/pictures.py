@@ -1,0 +1,133 @@
+"""Pictures as files: PNG, SVG and PDF by Matplotlib, the same bytes for the same picture.
+
+Matplotlib is optional, and whoever draws begins with `load_matplotlib`. It keeps its settings in one place
+for the whole program; `drawing_style` changes them while a picture is drawn or written, and puts them back,
+so that neither the user's own settings get into our pictures, nor ours into theirs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import MissingExtraError, OutputError
+from lpsched.io.content import write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from matplotlib.figure import Figure
+
+ENDINGS: Final = (".png", ".svg", ".pdf")
+STYLE: Final[dict[str, Any]] = {
+    "axes.axisbelow": True,
+    "axes.grid.axis": "y",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so that every machine draws the same letters
+    "font.size": 8,
+    "grid.color": "#e5e5e5",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,  # whole outlines: printers and journals refuse the older kind
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",  # letters as outlines: no font is looked for where the picture is shown
+    "svg.hashsalt": "lpsched",  # names of clips are otherwise drawn at random
+}
+NO_DATES: Final[dict[str, dict[str, None]]] = {  # what Matplotlib would note in the file
+    ".png": {},
+    ".svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+    ".pdf": {"CreationDate": None},
+}
+
+
+def load_matplotlib() -> ModuleType:
+    """Return Matplotlib.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        return importlib.import_module("matplotlib")
+    except ImportError as error:
+        raise MissingExtraError("a picture", "report") from error
+
+
+@contextlib.contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw in our style, whatever the user's settings are; afterwards they are as before.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    matplotlib = load_matplotlib()
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield
+
+
+def picture_bytes(figure: Figure, ending: str) -> bytes:
+    """Return the picture as a file with that ending would hold it.
+
+    Raises
+    ------
+    OutputError
+        If it is no ending of a picture.
+    """
+    if ending not in ENDINGS:
+        raise OutputError(f"cannot write a picture as {ending!r}: needs {' or '.join(ENDINGS)}; choose one")
+    out = io.BytesIO()
+    with drawing_style():
+        figure.savefig(out, format=ending.removeprefix("."), metadata=NO_DATES[ending])
+    return _with_counted_clips(out.getvalue()) if ending == ".svg" else out.getvalue()
+
+
+def _with_counted_clips(svg: bytes) -> bytes:
+    """Name clips by counting: Matplotlib's names change with the last digit of where the layout puts them."""
+    names = dict.fromkeys(re.findall(rb'<clipPath id="(p[0-9a-f]{10})"', svg))
+    number = {name: b"clip%d" % place for place, name in enumerate(names)}
+    return re.sub(
+        rb'(<clipPath id="|url\(#)(p[0-9a-f]{10})',
+        lambda found: found[1] + number.get(found[2], found[2]),
+        svg,
+    )
+
+
+def write_picture(figure: Figure, path: Path) -> None:
+    """Write a picture as PNG, SVG or PDF, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the file has another ending, or cannot be written.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(ENDINGS)}; choose one")
+    write_files({path: picture_bytes(figure, path.suffix.lower())})
+
+
+def inline_svg(figure: Figure, *, prefix: str) -> str:
+    """Return the picture as an element of an HTML page.
+
+    Every id begins with `prefix`, so that several pictures can stand in one page. What only a file of its own
+    needs is left out, and so are the comments, which repeat the texts of the picture.
+    """
+    text = picture_bytes(figure, ".svg").decode("utf-8")
+    text = re.sub(r"<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r' (?:xmlns(?::xlink)?|version)="[^"]*"', "", text, count=3)
+    text = re.sub(r'( id="| (?:xlink:)?href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    return text.strip()

@@ -1,0 +1,235 @@
+"""Files of populations: chromosomes and the state of the generator, to go on from bit by bit."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError, quote
+from lpsched.evolve.genes import Genes, TaskPopulation
+from lpsched.io.content import one_fault, whole_file
+from lpsched.io.npz_table import array_of, header_of
+from lpsched.model.fields import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from lpsched.evolve.problem import Identified
+
+
+# What all population files have in common: an `.npz` archive of arrays, and a JSON text `about` them.
+#
+# Nothing is compressed and nothing is unpickled. The headers of the arrays are checked before anything is
+# read, so that junk does not fill the memory.
+
+MOST_LETTERS: Final = 10**6  # of the text `about`; the longest state of a bit generator has some 10,000
+MOST_CHROMOSOMES: Final = 10_000
+BEGIN_ANEW: Final = "begin without it"
+Checks: TypeAlias = "Mapping[str, tuple[Callable[[Any], bool], str]]"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value) and value >= 0.0
+
+
+ALWAYS: Final[Checks] = {
+    "instance": (lambda value: isinstance(value, dict), "a mapping with name and hash"),
+    "generations": (_is_count, "a whole number from 0 up"),
+    "seconds": (_is_seconds, "a number from 0 up"),
+    "random_state": (lambda value: isinstance(value, dict), "a mapping"),
+}
+
+
+def write_archive(path: Path | str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a population; the file is replaced when all of it is written, or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with whole_file(Path(path)) as file:
+        text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        np.savez(file, allow_pickle=False, about=text, **arrays)
+
+
+@contextmanager
+def opened(path: Path | str, form: str) -> Iterator[PopulationArchive]:
+    """Open a population file; whatever goes wrong within is told as a fault of the file.
+
+    Raises
+    ------
+    InstanceError
+        If it is not a file, or broken.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise one_fault(path, "no file to read", "a population file", "check its name")
+    try:
+        with zipfile.ZipFile(path) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of NumPy, about what we refuse anyway
+            yield PopulationArchive(path, archive)
+    except InstanceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - on a broken file zipfile and NumPy raise whatever they like
+        found = f"a broken archive ({type(error).__name__})"
+        raise one_fault(path, found, f"a file of format {form}", BEGIN_ANEW) from None
+
+
+class PopulationArchive:
+    """Takes an archive apart."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path, self.archive = path, archive
+
+    def refusal(self, found: str, needed: str, do: str, *place: str) -> InstanceError:
+        """Return the error that the file is refused with."""
+        return InstanceError(str(self.path), (Fault(place, found, needed, do),))
+
+    def about(self, form: str, checks: Checks, name: str, content_hash: str) -> dict[str, Any]:
+        """Return what the file says of itself, if it has this format and is of this instance."""
+        about = json.loads(self.array("about", (None,), np.dtype(np.uint8), MOST_LETTERS).tobytes())
+        keys = {"format", *ALWAYS, *checks}
+        if not isinstance(about, dict) or about.get("format") != form or set(about) != keys:
+            there = describe(about.get("format") if isinstance(about, dict) else about)
+            raise self.refusal(there, repr(form), "name a population file", "format")
+        for key, (fits, needed) in {**ALWAYS, **checks}.items():
+            if not fits(about[key]):
+                raise self.refusal(describe(about[key]), needed, BEGIN_ANEW, key)
+        if about["instance"].get("hash") != content_hash:
+            there = f"a population of {quote(str(about['instance'].get('name')))}, with another hash"
+            do = f"name what it was made for, or {BEGIN_ANEW}"
+            raise self.refusal(there, f"one of {quote(name)} as it is now", do, "instance")
+        return about
+
+    def length(self, name: str) -> int:
+        """Return the length of an array, by its header."""
+        return header_of(self.archive, name, self.refusal)[0][0]
+
+    def array(
+        self, name: str, shape: tuple[int | None, ...], dtype: np.dtype[Any], most: int | None = None
+    ) -> NDArray[Any]:
+        """Return an array of a shape and type; where the shape leaves a length open, up to `most`."""
+        if f"{name}.npy" not in self.archive.namelist():
+            raise self.refusal(f"no array {quote(name)}", "one", "name a population file")
+        found, kind = header_of(self.archive, name, self.refusal)
+        fits = len(found) == len(shape) and all(
+            length == wanted if wanted is not None else most is not None and length <= most
+            for length, wanted in zip(found, shape, strict=True)
+        )
+        if not fits or kind != dtype:
+            lengths = " x ".join("any" if each is None else str(each) for each in shape)
+            there = f"{' x '.join(map(str, found)) or 'one'} cells of type {kind}"
+            raise self.refusal(there, f"{lengths} of type {dtype}", BEGIN_ANEW, name)
+        read = array_of(self.archive, name)
+        if dtype.kind == "f" and not np.isfinite(read).all():
+            raise self.refusal("a cell that is no finite number", "numbers", BEGIN_ANEW, name)
+        return read
+
+
+# Population files of NSGA-II, as `.npz`: genes as they are, to go on bit by bit.
+#
+# machines, columns, orders    S chromosomes x N tasks
+# scores                       S x 2
+# history                      notes x 3: seconds, generations, hypervolume about                        the
+# bytes of a JSON text: format, instance, objectives, generations, seconds, the reference of the hypervolumes,
+# and the state of the bit generator
+
+FORMAT: Final = "lpsched-task-population/1"
+MOST_NOTES: Final = 10**6
+
+
+def _are_two_numbers(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2  # noqa: PLR2004 - scores
+        and all(isinstance(each, float) and math.isfinite(each) for each in value)
+    )
+
+
+_CHECKS: Final[Checks] = {
+    "objectives": (lambda value: isinstance(value, str), "a text"),
+    "reference": (_are_two_numbers, "two numbers"),
+}
+
+
+def write_task_population(population: TaskPopulation, instance: Identified, path: Path | str) -> None:
+    """Write a population; the file is replaced when all of it is written, or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    about = {
+        "format": FORMAT,
+        "instance": {"name": instance.name, "hash": population.instance_hash},
+        "objectives": population.objectives,
+        "generations": population.generations,
+        "seconds": population.seconds,
+        "reference": list(population.reference),
+        "random_state": population.random_state,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "machines": population.genes.machines,
+        "columns": population.genes.columns,
+        "orders": population.genes.orders,
+        "scores": population.scores,
+        "history": np.array(population.history, dtype=float).reshape(-1, 3),
+    }
+    write_archive(path, about, arrays)
+
+
+def read_task_population(
+    path: Path | str, instance: Identified, *, objectives: str | None = None
+) -> TaskPopulation:
+    """Read a population of a bag or a day; whether its machines can run their tasks, the algorithm will say.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not one, is of another instance, or is ranked by other objectives than are named.
+    """
+    with opened(path, FORMAT) as archive:
+        about = archive.about(FORMAT, _CHECKS, instance.name, instance.content_hash)
+        if objectives is not None and about["objectives"] != objectives:
+            do = f"go on with the objectives that it was made with, or {BEGIN_ANEW}"
+            raise archive.refusal(quote(about["objectives"]), quote(objectives), do, "objectives")
+        return _population(archive, about, instance)
+
+
+def _population(archive: PopulationArchive, about: dict[str, Any], instance: Identified) -> TaskPopulation:
+    double, number = np.dtype(np.float64), np.dtype(np.int32)
+    history = archive.array("history", (None, 3), double, MOST_NOTES)
+    scores = archive.array("scores", (None, None), double, MOST_CHROMOSOMES)
+    if scores.shape[1] != 2 or len(scores) < 2:  # noqa: PLR2004 - two scores, two parents
+        found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
+        raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
+    shape = len(scores), instance.tasks
+    machines, columns, orders = (
+        archive.array(name, shape, number) for name in ("machines", "columns", "orders")
+    )
+    return TaskPopulation(
+        instance_hash=instance.content_hash,
+        objectives=about["objectives"],
+        genes=Genes(machines, columns, orders),
+        scores=scores,
+        generations=about["generations"],
+        seconds=about["seconds"],
+        reference=(about["reference"][0], about["reference"][1]),
+        history=tuple((row[0], int(row[1]), row[2]) for row in history.tolist()),
+        random_state=about["random_state"],
+    )

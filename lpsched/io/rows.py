@@ -1,0 +1,244 @@
+"""Tables with one row for each task: read piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, OutputError, nearest, quote
+from lpsched.io.content import load_arrow, one_fault, write_files
+from lpsched.io.documents import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from lpsched.errors import Place
+
+
+# Tables of many rows in files of their own, `.csv` or `.parquet`, read piece by piece.
+#
+# Columns come in any order, with a header. Every file of rows is read here: tasks of a day, schedules task by
+# task. What the columns mean is for others to say.
+
+SUFFIXES: Final = (".csv", ".parquet")
+PIECE: Final = 4_096  # rows; more cost Python's garbage collector more than they save
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a file: the values of each column, and where they stand.
+
+    Cells of a `.csv` are texts, those of a `.parquet` what they are; an empty one, or one of a column that is
+    not there, is `None`.
+    """
+
+    columns: dict[str, list[Any]]
+    lines: Sequence[int] | None  # of a .csv
+
+
+def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
+    """Yield the rows of a file, piece by piece; of columns all that are known, and no others.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        found = f"the ending {quote(path.suffix)}"
+        raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
+    if not path.is_file():
+        kind = "a directory" if path.is_dir() else "a device or pipe" if path.exists() else "no file to read"
+        raise one_fault(path, kind, "a file", "check its name")
+    reader = _csv_rows if path.suffix.lower() == ".csv" else _parquet_rows
+    return reader(path, known, needed)
+
+
+def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            _check_header(path, header, known, needed)
+            before = reader.line_num
+            while piece := list(islice(reader, PIECE)):
+                lines = _lines(piece, before, reader.line_num)
+                if [] in piece:  # empty lines
+                    lines = [line for line, row in zip(lines, piece, strict=True) if row]
+                    piece = [row for row in piece if row]
+                _check_widths(path, piece, lines, len(header))
+                cells = dict(zip(header, zip(*piece, strict=True), strict=True)) if piece else {}
+                yield Rows({key: _cells(cells.get(key, ("",) * len(piece))) for key in known}, lines)
+                before = reader.line_num
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise one_fault(path, f"a broken file ({quote(reason)})", "CSV in UTF-8", "write it again") from None
+
+
+def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
+    pa, pq = load_arrow(f"reading {path.name}")
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_header(path, file.schema_arrow.names, known, needed)
+            for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
+                cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+                yield Rows(
+                    {
+                        key: cells[key].to_pylist() if key in cells else [None] * batch.num_rows
+                        for key in known
+                    },
+                    None,
+                )
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InstanceError):
+            raise
+        reason = quote(str(error).partition("\n")[0])
+        raise one_fault(path, f"a broken file ({reason})", "a Parquet file", "write it again") from None
+
+
+def _check_header(path: Path, header: list[str], known: Sequence[str], needed: Sequence[str]) -> None:
+    faults = [
+        Fault((name,), "no such column", f"the columns {', '.join(needed)}", "add it")
+        for name in needed
+        if name not in header
+    ]
+    for name in sorted(set(header) - set(known)):
+        do = nearest(name, known) or "remove it"
+        faults.append(Fault((name,), "an unknown column", f"only {', '.join(known)}", do))
+    faults += [
+        Fault((name,), "a column that was given before", "each column once", "remove one of the two")
+        for name in sorted({name for name in header if header.count(name) > 1})
+    ]
+    if faults:
+        raise InstanceError(str(path), tuple(faults))
+
+
+def _lines(piece: list[list[str]], before: int, last: int) -> Sequence[int]:
+    """Return the line on which each row ends; a row has several lines where a cell has a line break."""
+    if last - before == len(piece):
+        return range(before + 1, last + 1)
+    lines = []
+    for row in piece:
+        before += 1 + sum(len(cell.splitlines()) - 1 for cell in row if cell)
+        lines.append(before)
+    return lines
+
+
+def _cells(column: tuple[str, ...]) -> list[str | None]:
+    return [cell or None for cell in column] if "" in column else list(column)
+
+
+def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], width: int) -> None:
+    if set(map(len, piece)) <= {width}:
+        return
+    number, row = next((line, row) for line, row in zip(lines, piece, strict=True) if len(row) != width)
+    found, needed = f"{len(row)} cells", f"{width}, as in the header"
+    raise one_fault(path, found, needed, "complete the row", number)
+
+
+# Schedules with one row per task that runs, `.csv` or `.parquet`: what those of days and of clusters share.
+#
+# Rows come in any order, with a header. All faults are told at once, with their lines; whether a schedule
+# makes sense is for the verifier to say.
+
+Placed = TypeVar("Placed")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTable(Generic[Placed]):
+    """What stands in the columns: `int64`, `string` or `float64`, as PyArrow calls them.
+
+    Attributes
+    ----------
+    task
+        Makes a task of a row's cells, in the order of `kinds`, and adds the faults that they have.
+    """
+
+    kinds: Mapping[str, str]
+    optional: tuple[str, ...]
+    task: Callable[[Place, tuple[Any, ...], list[Fault]], Placed]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self.kinds)
+
+
+def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -> tuple[Placed, ...]:
+    """Read all rows of a schedule of at most so many tasks.
+
+    Raises
+    ------
+    InstanceError
+        If the file is not such a table, or has more rows than there are tasks.
+    MissingExtraError
+        If it is a Parquet file and PyArrow is not installed.
+    """
+    placed: list[Placed] = []
+    faults: list[Fault] = []
+    needed = [key for key in table.columns if key not in table.optional]
+    for rows in read_pieces(path, table.columns, needed):
+        placed += _tasks(table, rows, len(placed), faults)
+        if len(placed) > most:
+            once = f"at most {most:,}: each task of {whose} once"
+            faults.append(Fault((), f"more than {most:,} rows", once, "remove the others"))
+        if len(placed) > most or len(faults) >= MOST_FAULTS:
+            break
+    if faults:
+        raise InstanceError(str(path), tuple(faults[:MOST_FAULTS]))
+    return tuple(placed)
+
+
+def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, faults: list[Fault]) -> list[Placed]:
+    """Return the rows as tasks; faults that they have are added."""
+    columns, lines = dict(rows.columns), rows.lines
+    if lines is not None:  # cells of a .csv are texts
+        for key in (key for key, kind in table.kinds.items() if kind != "string"):
+            columns[key] = [resolve(cell) if cell is not None else None for cell in columns[key]]
+    found = []
+    for n, cells in enumerate(zip(*(columns[key] for key in table.columns), strict=True)):
+        own: list[Fault] = []
+        found.append(table.task(("rows", before + n), cells, own))
+        if own and len(faults) < MOST_FAULTS:
+            faults += [replace(each, line=lines[n] if lines is not None else None) for each in own]
+    return found
+
+
+def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path: Path) -> None:
+    """Write rows of cells in the order of the columns.
+
+    Raises
+    ------
+    OutputError
+        If they cannot be written.
+    MissingExtraError
+        If it is to be a Parquet file and PyArrow is not installed.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
+    make = _csv if path.suffix.lower() == ".csv" else _parquet
+    write_files({path: make(table, rows)})
+
+
+def _csv(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(rows)  # a double is written with all its digits
+    return out.getvalue().encode()
+
+
+def _parquet(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes:
+    pa, pq = load_arrow("writing Parquet")
+    schema = pa.schema([(key, getattr(pa, kind)()) for key, kind in table.kinds.items()])
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.kinds)
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns, schema=schema), out)
+    content: bytes = out.getvalue().to_pybytes()
+    return content

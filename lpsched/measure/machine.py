@@ -1,0 +1,284 @@
+"""Where applications run: the logical processors of each place.
+
+A bench names them, or says how many it wants. Then each place is one logical processor: the first of each
+core, in the order of the cores; only when there are more places than cores the second of each, and so on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from lpsched.errors import Fault, MeasureError
+from lpsched.measure import companions
+from lpsched.measure.bench import COMPANIONS, MEMORY_COMPANION
+from lpsched.measure.corun import Program, corun, why_not_startable
+from lpsched.measure.measurements import MeasuredMachine, Sample
+from lpsched.measure.meters.choosing import Chosen, choose
+from lpsched.measure.meters.energy import Troubles, idle_watts
+from lpsched.measure.meters.machine import (
+    IS_LINUX,
+    PROCESSORS,
+    allowed_processors,
+    physical_cores,
+    processor_name,
+    system_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from types import TracebackType
+
+    from lpsched.cancellation import Watch
+    from lpsched.measure.bench import Bench
+    from lpsched.measure.corun import Ended
+    from lpsched.measure.measurements import Meters, Setting
+
+
+Places = tuple[tuple[int, ...], ...]
+
+
+def choose_places(bench: Bench, allowed: Collection[int], root: Path = PROCESSORS) -> Places:
+    """Return the places of a bench, those that it names or the first ones; fewer where there are too few.
+
+    Parameters
+    ----------
+    allowed
+        The logical processors that this process may use.
+    """
+    if bench.cores:
+        return bench.cores
+    rows = zip_longest(*physical_cores(allowed, root))
+    return tuple((number,) for row in rows for number in row if number is not None)[: bench.places]
+
+
+def faults_of_places(bench: Bench, allowed: Collection[int]) -> Iterator[Fault]:
+    """Tell what a bench asks for that this process may not use."""
+    usable = f"at most {len(allowed)}, which is what this process may use (see 'taskset -p $$')"
+    if bench.places > len(allowed):
+        yield Fault(("cores",), f"{bench.places}", usable, "ask for fewer, or allow more")
+    for index, place in enumerate(bench.cores):
+        for number in place:
+            if number not in allowed:
+                needed = f"one of {_listed(allowed)}, which this process may use (see 'taskset -p $$')"
+                yield Fault(("cores", index), f"the processor {number}", needed, "name others, or allow it")
+
+
+def shared_cores(places: Places, root: Path = PROCESSORS) -> Iterator[str]:
+    """Say which places are on one core: what runs there shares more than memory."""
+    cores = physical_cores([number for place in places for number in place], root)
+    for core in cores:
+        sharing = [place for place in places if not set(place).isdisjoint(core)]
+        if len(sharing) > 1:
+            numbers = ", ".join(str(number) for place in sharing for number in place)
+            yield (
+                f"the processors {numbers} share a core: what runs on one slows down what runs on the other "
+                "not by memory alone"
+            )
+
+
+def _listed(numbers: Collection[int]) -> str:
+    """Write numbers as the kernel does.
+
+    >>> _listed({0, 1, 2, 5})
+    '0-2, 5'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+# The machine we are on, as a stage: one run of a setting, pinned to its places, with what its meters tell.
+#
+# clock      is set before a run, where the setting has one, and given back in the end
+# program    the application's own command, or a companion's; perf stat around it where it counts
+# time       from the start of the measured program to its end; of the program in perf where perf says it
+# joules     of exactly that time, by the meter that runs all along
+
+COMPANION_TIMEOUT_SECONDS: Final = 600.0
+ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def programs_on(bench: Bench, folder: Path) -> dict[str, Program]:
+    """Return the programs of a bench whose file is in `folder`, and the companions, by name."""
+    found = {
+        each.name: Program(
+            each.name,
+            each.command,
+            (folder / (each.folder or "")).absolute(),
+            dict(each.environment),
+            each.timeout_seconds,
+        )
+        for each in bench.applications
+    }
+    for name in COMPANIONS:
+        command = companions.command("memory" if name == MEMORY_COMPANION else "compute")
+        found[name] = Program(name, command, folder.absolute(), ONE_THREAD, COMPANION_TIMEOUT_SECONDS)
+    return found
+
+
+def faults_here(bench: Bench, folder: Path) -> Iterator[Fault]:
+    """Tell what of a bench cannot be run on this machine: places that are not there, programs neither."""
+    yield from faults_of_places(bench, allowed_processors())
+    programs = programs_on(bench, folder)
+    for index, application in enumerate(bench.applications):
+        if why := why_not_startable(programs[application.name]):
+            found = f"a command that {why}"
+            yield Fault(
+                ("applications", index, "command"), found, "a program that can be run here", "correct it"
+            )
+
+
+def require_linux() -> None:
+    """Refuse other systems.
+
+    Raises
+    ------
+    MeasureError
+        If this is not Linux.
+    """
+    if not IS_LINUX:
+        raise MeasureError(f"applications can be measured on Linux only, and this is {system_name()}")
+
+
+class MachineStage:
+    """The machine we are on; a context manager, within which its meters run.
+
+    Parameters
+    ----------
+    folder
+        That of the bench file: commands run there.
+    chosen
+        The meters; by default those that the bench asks for and the machine has.
+
+    Raises
+    ------
+    MeasureError
+        If this is not Linux.
+    """
+
+    def __init__(self, bench: Bench, folder: Path, *, chosen: Chosen | None = None) -> None:
+        require_linux()
+        self._bench = bench
+        self._programs = programs_on(bench, folder)
+        places = choose_places(bench, allowed_processors())
+        self._places = [frozenset(place) for place in places]
+        self._chosen = chosen or choose(bench, {n for place in places for n in place}, folder=folder)
+        self._machine = MeasuredMachine(processor_name(), system_name(), places)
+        self._troubles = Troubles()
+        self._open = contextlib.ExitStack()
+        self._counts = Path()
+
+    @property
+    def machine(self) -> MeasuredMachine:
+        """The processor, the system and the places."""
+        return self._machine
+
+    @property
+    def meters(self) -> Meters:
+        """What it measures with."""
+        return self._chosen.meters(self._bench.energy)
+
+    @property
+    def frequencies_mhz(self) -> tuple[float, ...]:
+        """The clocks that can be set, fastest first."""
+        return () if self._chosen.clocks is None else self._chosen.clocks.frequencies_mhz
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """What cannot be measured here, and why."""
+        return self._chosen.absent
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong so far and is no failure of a run; each sentence once."""
+        energy, clocks = self._chosen.energy, self._chosen.clocks
+        return (
+            *shared_cores(self._machine.cores),
+            *(() if energy is None else energy.troubles),
+            *(() if clocks is None else clocks.troubles),
+            *self._troubles.told,
+        )
+
+    def __enter__(self) -> Self:
+        """Start the meters."""
+        with contextlib.ExitStack() as stack:
+            self._counts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "counts"
+            if self._chosen.clocks is not None:
+                stack.enter_context(self._chosen.clocks)
+            if self._chosen.energy is not None:
+                stack.enter_context(self._chosen.energy)
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the meters, and give the clocks back."""
+        self._open.__exit__(kind, error, trace)
+
+    def warm_up(self, application: str, watch: Watch) -> str | None:
+        """Run a program once, unmeasured; return why it failed, or `None`."""
+        ended = corun(self._programs[application], (), self._places, watch, again=False)
+        return None if ended is None else ended.failure
+
+    def idle_watts(self, watch: Watch) -> float | None:
+        """Measure the idle machine at its own clock; `None` without a meter, or if it failed."""
+        if self._chosen.energy is None:
+            return None
+        if self._chosen.clocks is not None:
+            self._chosen.clocks.set(None)
+        return idle_watts(self._chosen.energy, self._bench.energy.idle_seconds, watch)
+
+    def perform(self, setting: Setting, watch: Watch) -> Sample | None:
+        """Run a setting once; `None` if the watch was over before the run had ended."""
+        if self._chosen.clocks is not None and (why := self._chosen.clocks.set(setting.mhz)):
+            return Sample(setting, None, failure=f"its clock could not be set: {why}")
+        measured, *beside = (self._programs[name] for name in (setting.application, *setting.beside))
+        mark = None if self._chosen.energy is None else self._chosen.energy.mark
+        self._counts.unlink(missing_ok=True)
+        ended = corun(
+            measured,
+            beside,
+            self._places,
+            watch,
+            again=not setting.batch,
+            wrap=None if setting.batch else self._wrap,
+            on_start=mark,
+            on_end=mark,
+        )
+        return None if ended is None else self._sample(setting, measured, ended)
+
+    def _wrap(self, command: tuple[str, ...]) -> tuple[str, ...]:
+        counters = self._chosen.counters
+        return command if counters is None else counters.wrap(command, self._counts)
+
+    def _sample(self, setting: Setting, measured: Program, ended: Ended) -> Sample:
+        if ended.left_behind:
+            self._troubles.add(
+                f"{setting.application} or one beside it left processes running when it ended, which were "
+                "ended; if its work is done in them, its time is not that of the work: make it wait for them"
+            )
+        sample = Sample(setting, ended.seconds, restarts=ended.restarts, failure=ended.failure)
+        if ended.begin is None or ended.end is None:
+            return sample
+        begin = ended.begin
+        if self._chosen.counters is not None and not setting.batch:
+            counts = self._chosen.counters.read(self._counts, measured.command, ended.errors)
+            if counts.crash is not None:
+                return replace(sample, seconds=None, failure=counts.crash)
+            if counts.seconds is not None:
+                begin = ended.end - counts.seconds
+            sample = replace(
+                sample, seconds=ended.end - begin, misses=counts.misses, instructions=counts.instructions
+            )
+        energy = self._chosen.energy
+        return sample if energy is None else replace(sample, joules=energy.joules(begin, ended.end))

@@ -1,0 +1,316 @@
+"""Energy from samples of power.
+
+Samples (t_k, p_k), watts p_k at time t_k. Of an interval [b, e] only those inside count, t_1 < ... < t_n:
+one before or after it saw the machine do something else. Between them power is taken as linear, before the
+first and after the last as constant:
+
+    joules = p_1 (t_1 - b)  +  sum_k (p_k + p_{k+1}) / 2 * (t_{k+1} - t_k)  +  p_n (e - t_n)
+
+So an application of constant power is measured without error, wherever the samples lie. Absent where there
+is no sample inside, or where the meter was silent for longer than it may be: then any number is a guess.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+import time
+from abc import abstractmethod
+from collections import deque
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lpsched.measure.meters.asking import (
+    CHUNK_BYTES,
+    LOOK_SECONDS,
+    ask,
+    finish,
+    has_ended,
+    how_it_failed,
+    read_watts,
+    start,
+)
+from lpsched.measure.meters.energy import OwnThread, Troubles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class PowerSamples:
+    """Samples as they come, in the order of time; one thread may add while another asks.
+
+    Parameters
+    ----------
+    longest_gap_seconds
+        How long the meter may be silent within an interval.
+
+    Examples
+    --------
+    >>> samples = PowerSamples(longest_gap_seconds=5.0)
+    >>> samples.add(1.0, 100.0)
+    >>> samples.add(2.0, 200.0)
+    >>> samples.joules(0.0, 3.0)  # 100 W for 1 s, 150 W on average for 1 s, 200 W for 1 s
+    450.0
+    """
+
+    def __init__(self, longest_gap_seconds: float) -> None:
+        self.longest_gap_seconds = longest_gap_seconds
+        self._samples: deque[tuple[float, float]] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, seconds: float, watts: float) -> None:
+        """Keep a sample; one that is no later than the last is left out."""
+        with self._lock:
+            if not self._samples or seconds > self._samples[-1][0]:
+                self._samples.append((seconds, watts))
+
+    def within(self, begin: float, end: float) -> list[tuple[float, float]]:
+        """Return the samples of an interval, and forget those before it."""
+        with self._lock:
+            while self._samples and self._samples[0][0] < begin:
+                self._samples.popleft()
+            return [sample for sample in self._samples if sample[0] <= end]
+
+    def joules(self, begin: float, end: float) -> float | None:
+        """Return the energy of an interval by the formula above, or `None`."""
+        inside = self.within(begin, end)
+        if not inside:
+            return None
+        (first, first_watts), (last, last_watts) = inside[0], inside[-1]
+        times = [begin, *(at for at, _ in inside), end]
+        if max(after - before for before, after in pairwise(times)) > self.longest_gap_seconds:
+            return None
+        between = sum((p + q) / 2 * (u - t) for (t, p), (u, q) in pairwise(inside))
+        return first_watts * (first - begin) + between + last_watts * (end - last)
+
+
+# What a command and a stream of watts have in common: a thread that collects samples of power.
+#
+# The program runs beside the applications that are measured; so on processors that they do not use, where
+# there are any.
+
+PATIENT_SECONDS: Final = 5.0
+PATIENT_INTERVALS: Final = 3.0
+
+
+def longest_gap_seconds(every_seconds: float) -> float:
+    """Return how long a meter may be silent.
+
+    >>> longest_gap_seconds(1.0), longest_gap_seconds(10.0)
+    (5.0, 30.0)
+    """
+    return max(PATIENT_SECONDS, PATIENT_INTERVALS * every_seconds)
+
+
+class SampledMeter(OwnThread):
+    """A program that prints watts, and the samples of it.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    every_seconds
+        How often watts come.
+    folder
+        Where it runs.
+    processors
+        Where it runs, so as not to disturb what is measured; empty: anywhere.
+    """
+
+    kind: ClassVar[str]
+    covers: str = ""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        every_seconds: float,
+        folder: Path | None = None,
+        processors: frozenset[int] = frozenset(),
+    ) -> None:
+        super().__init__()
+        self.command = tuple(command)
+        self.every_seconds = every_seconds
+        self.folder = folder
+        self.samples = PowerSamples(longest_gap_seconds(every_seconds))
+        self._processors = processors
+        self._failures = Troubles()  # of the program, in its words
+        self._gaps = Troubles()
+
+    @property
+    def name(self) -> str:
+        """What it is, without arguments: a password may be among them."""
+        return f"{self.kind} {Path(self.command[0]).name} every {self.every_seconds:g} s"
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong so far."""
+        failed = (f"the power meter ({self.name}) failed: {reason}" for reason in self._failures.told)
+        return (*failed, *self._gaps.told)
+
+    def mark(self) -> None:
+        """Do nothing: watts come when they come."""
+
+    def joules(self, begin: float, end: float) -> float | None:
+        """Return the energy of an interval by the samples inside it."""
+        joules = self.samples.joules(begin, end)
+        if joules is None and end - begin <= self.samples.longest_gap_seconds:
+            self._gaps.add(
+                "the energy of some runs is not known: they were shorter than the interval of the meter"
+                f" ({self.name}), which told no power while they ran; measure longer runs, or ask"
+                " more often (energy: every_seconds)"
+            )
+        elif joules is None:
+            self._gaps.add(
+                f"the energy of some runs is not known: the meter ({self.name}) was silent for more than"
+                f" {self.samples.longest_gap_seconds:g} s while they ran"
+            )
+        return joules
+
+    def _fail(self, reason: str) -> None:
+        if not self._stop.is_set():  # what is killed at the end did not fail
+            self._failures.add(reason)
+
+    def _run(self) -> None:
+        try:
+            if self._processors:  # of this thread alone, and of what it starts
+                os.sched_setaffinity(0, self._processors)
+            self._collect()
+        except OSError as error:  # such as too many open files
+            self._fail(f"it is not asked any more ({error})")
+
+    @abstractmethod
+    def probe(self) -> float | str:
+        """Try it once, and return the watts, or what is wrong."""
+
+    @abstractmethod
+    def _collect(self) -> None: ...
+
+
+# Energy from a program of the user's that prints the watts of this moment and ends: IPMI, a wall meter.
+#
+# It is called every so many seconds while the bench runs, and its answer counts for the middle of the call. A
+# call that fails is a trouble, not an end: the next one may go well.
+
+CALL_SECONDS: Final = 10.0  # the longest that one call may take
+
+
+class WattCommand(SampledMeter):
+    """A program that prints watts and ends, called again and again."""
+
+    kind = "command"
+
+    def probe(self) -> float | str:
+        """Call it once, and return the watts, or what is wrong."""
+        return self._call()
+
+    def _call(self) -> float | str:
+        answer = ask(
+            self.command,
+            limit_seconds=CALL_SECONDS,
+            folder=self.folder,
+            stop=self._stop,
+        )
+        watts = answer.failure or read_watts(answer.output)
+        if isinstance(watts, float):
+            self.samples.add((answer.begin + answer.end) / 2, watts)
+        return watts
+
+    def _collect(self) -> None:
+        due = time.monotonic()
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
+            watts = self._call()
+            if isinstance(watts, str):
+                self._fail(watts)
+            due = max(due + self.every_seconds, time.monotonic())
+
+
+# Energy from a program of the user's that goes on and prints watts line by line, such as `nvidia-smi -l 1`.
+#
+# A line counts for the moment when it arrives; of lines that arrive together only the last. That would be
+# wrong of a program that prints a line for each of several parts, so one that does so in its trial is
+# refused; likewise one that keeps its lines back until there are many, as most programs do into a pipe
+# (`stdbuf -oL` before it helps). Some lines before the first power may be anything. A program that ends is
+# started again after a pause.
+
+FIRST_SECONDS: Final = 10.0  # for the first line, besides the interval
+PAUSE_SECONDS: Final = (
+    0.02  # after lines: who talks without end is heard 50 times a second, and waits meanwhile
+)
+MOST_HEADINGS: Final = 3
+BURSTS: Final = 2  # which tell in a trial whether lines come one by one
+
+
+class WattStream(SampledMeter):
+    """A program that prints watts line by line; parameters as in `SampledMeter`."""
+
+    kind = "stream"
+    _bursts: tuple[int, ...] = ()  # how many lines came together, the first two times
+    _headings: int = 0  # lines before the first power
+
+    def probe(self) -> float | str:
+        """Start it until its first line is there, and return the watts, or what is wrong."""
+        begin = time.monotonic()
+        patience = self.every_seconds + FIRST_SECONDS
+        with self:
+            while time.monotonic() - begin < patience:
+                told = self.samples.within(begin, time.monotonic())
+                if told and 1 in self._bursts:
+                    return told[0][1]
+                if told and len(self._bursts) == BURSTS:
+                    break
+                if self._failures.told:
+                    return self._failures.told[0]
+                time.sleep(LOOK_SECONDS)
+        if self._bursts:
+            return (
+                f"it printed {self._bursts[-1]} lines at once; let it print one power at a time: add them up,"
+                " if they are of several parts, or put stdbuf -oL before it"
+            )
+        return f"it printed no line within {patience:g} s; stdbuf -oL before it may help"
+
+    def _collect(self) -> None:
+        while not self._stop.is_set():
+            self._fail(self._listen())
+            self._stop.wait(self.every_seconds)
+
+    def _listen(self) -> str:
+        """Take lines until the program ends or has to, and say how it ended."""
+        try:
+            process = start(self.command, folder=self.folder, errors=subprocess.DEVNULL)
+        except OSError as error:
+            return f"it cannot be started ({error.strerror or error})"
+        assert process.stdout is not None
+        pipe, rest = process.stdout.fileno(), b""
+        try:
+            while not self._stop.is_set():
+                if not select.select([pipe], [], [], LOOK_SECONDS)[0]:
+                    if has_ended(process):  # though a child of it holds the pipe
+                        break
+                    continue
+                chunk = os.read(pipe, CHUNK_BYTES)
+                *lines, rest = (rest + chunk).split(b"\n")
+                rest = rest[-CHUNK_BYTES:]
+                self._take([line.decode(errors="replace") for line in lines if line.strip()])
+                if not chunk:
+                    break
+                self._stop.wait(PAUSE_SECONDS if lines else 0.0)
+        finally:
+            finish(process)
+        return how_it_failed(process) or "it ended"
+
+    def _take(self, lines: list[str]) -> None:
+        if not lines:
+            return
+        watts = read_watts(lines[-1])
+        if isinstance(watts, float):
+            if len(self._bursts) < BURSTS:
+                self._bursts = (*self._bursts, len(lines))
+            self.samples.add(time.monotonic(), watts)
+        elif not self._bursts and self._headings < MOST_HEADINGS:
+            self._headings += 1
+        else:
+            self._fail(watts)

@@ -1,0 +1,269 @@
+"""The keeper: a small process of its own that starts the applications of one run, and outlives none of them.
+
+`corun.py` starts it. The keeper adopts orphans, and it starts nothing but applications, so whatever is below
+it belongs to the run and can be ended without harm to anybody else's processes. It listens to its stdin and
+says lines of JSON on its stdout:
+
+    hears                          says
+    the job, one line
+                                   {"event": "ready"}         those beside run
+    go
+                                   {"event": "ended", ...}    of the measured one, or of all in a batch
+                                   {"event": "gone", ...}     nothing is left
+    the end of stdin: all is over, whatever the run is doing; also when our starter was killed
+
+Times are those of `time.monotonic`, which all processes of a machine share. A process that ends wakes the
+keeper at once; it may be in the middle of starting another one, which takes some milliseconds. Where there
+are other processors than those of the run, the keeper works there. It is started for each run, so it and what
+it imports do without modules that take long to load.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import select
+import signal
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
+
+from lpsched.measure.children import (
+    NotStartedError,
+    Start,
+    Tail,
+    adopt_orphans,
+    children,
+    end_children,
+    end_with_parent,
+    start,
+)
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+GRACE_SECONDS: Final = 1.0  # between SIGTERM and SIGKILL
+PATIENCE_SECONDS: Final = 10.0  # with what does not even end by SIGKILL
+MOMENT_SECONDS: Final = 0.1  # in which what is about to end, such as a helper of a program, may do so
+MANY_RUNS: Final = 100  # enough to see that a program is too short
+MOST_STARTING: Final = 1 / 3  # of the time of a program beside; with more, its starts are the load, not it
+LONGEST_WAIT_SECONDS: Final = 3600.0  # of one poll, whose milliseconds are an int
+
+
+class Job(TypedDict):
+    """What a keeper is told: the measured program first; `again`: the others are started again."""
+
+    programs: list[Start]
+    again: bool
+
+
+def is_too_short(runs: int, starting_share: float) -> bool:
+    """Tell whether a program that is started again and again is mostly being started.
+
+    >>> is_too_short(99, 0.9), is_too_short(100, 0.9), is_too_short(100, 0.3)
+    (False, True, False)
+    """
+    return runs >= MANY_RUNS and starting_share > MOST_STARTING
+
+
+class _Over(BaseException):
+    """Our starter wants no more, or is no more."""
+
+
+class _Failed(Exception):  # noqa: N818 - the application's error, not ours
+    def __init__(self, index: int, how: str, number: float, errors: str = "") -> None:
+        super().__init__(index, how, number, errors)
+        self.said = {"index": index, "how": how, "number": number, "errors": errors}
+
+
+class _Running(NamedTuple):
+    program: int
+    tail: Tail
+    until: float
+
+
+class _HasEnded(NamedTuple):
+    program: int
+    status: int
+    errors: str
+    end: float
+
+
+class _Run:
+    """One run of a job, from its first start to its end."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._programs = job["programs"]
+        self._running: dict[int, _Running] = {}
+        self._starts = [0] * len(self._programs)
+        self._first = [0.0] * len(self._programs)  # when each was started for the first time
+        self._starting_seconds = [0.0] * len(self._programs)
+        self._begin = 0.0
+        self._wake = _wake_on(signal.SIGCHLD, signal.SIGTERM)
+        self._poll = select.poll()
+        for pipe in (0, self._wake):
+            self._poll.register(pipe, select.POLLIN)
+
+    def perform(self) -> dict[str, Any]:
+        """Run to the end, and tell how it was."""
+        errors = ""
+        if self._job["again"]:
+            for index in range(1, len(self._programs)):
+                self._start(index)
+        _say("ready")
+        while True:
+            ready = self._wait()
+            ended = self._ended()
+            self._hear(ready)
+            for one in ended:
+                if one.status != 0:
+                    raise _Failed(one.program, "ended", one.status, one.errors)
+                if one.program == 0:
+                    errors = one.errors
+            if ended and self._is_done():
+                ends = [one.end for one in ended if one.program == 0 or not self._job["again"]]
+                return {"begin": self._begin, "end": ends[-1], "errors": errors}
+            for one in ended:
+                if self._job["again"]:
+                    self._start_again(one.program, one.end)
+            self._nobody_is_late()
+
+    @property
+    def restarts(self) -> int:
+        """How often programs were started again."""
+        return sum(starts - 1 for starts in self._starts if starts)
+
+    def left_behind(self) -> int:
+        """Count what outlives whoever started it, and by more than a moment."""
+        until = time.monotonic() + MOMENT_SECONDS
+        while True:
+            orphans = set(children()) - set(self._running)
+            left = sum(os.waitpid(orphan, os.WNOHANG)[0] == 0 for orphan in orphans)
+            if not left or time.monotonic() > until:
+                return left
+            time.sleep(MOMENT_SECONDS / 20)
+
+    def _go(self) -> None:
+        self._begin = time.monotonic()
+        for index in (0,) if self._job["again"] else range(len(self._programs)):
+            self._start(index)
+
+    def _start(self, index: int) -> None:
+        now = time.monotonic()
+        try:
+            process, tail = start(self._programs[index])
+        except NotStartedError as trouble:
+            raise _Failed(index, trouble.step, trouble.number) from None
+        self._running[process] = _Running(index, tail, now + self._programs[index]["timeout_seconds"])
+        self._poll.register(tail.pipe, select.POLLIN)
+        self._first[index] = self._first[index] or now
+        self._starts[index] += 1
+        self._starting_seconds[index] += time.monotonic() - now
+
+    def _start_again(self, index: int, now: float) -> None:
+        share = self._starting_seconds[index] / (now - self._first[index])
+        if is_too_short(self._starts[index], share):
+            raise _Failed(index, "short", share)
+        self._start(index)
+
+    def _is_done(self) -> bool:
+        left = {running.program for running in self._running.values()}
+        return self._starts[0] > 0 and (not left or (self._job["again"] and 0 not in left))
+
+    def _nobody_is_late(self) -> None:
+        now = time.monotonic()
+        for running in self._running.values():
+            if now >= running.until:
+                limit = self._programs[running.program]["timeout_seconds"]
+                raise _Failed(running.program, "late", limit, running.tail.words())
+
+    def _wait(self) -> set[int]:
+        """Wait until something happens; return the pipes in which it did."""
+        soonest = min((running.until for running in self._running.values()), default=math.inf)
+        seconds = min(max(0.0, soonest - time.monotonic()), LONGEST_WAIT_SECONDS)
+        return {pipe for pipe, _ in self._poll.poll(math.ceil(seconds * 1000))}
+
+    def _ended(self) -> list[_HasEnded]:
+        """Wait for all that have ended; return the programs among them, in the order of their ends."""
+        ended = []
+        with contextlib.suppress(ChildProcessError):  # no children at all
+            while (found := os.waitpid(-1, os.WNOHANG))[0] != 0:
+                end = time.monotonic()
+                running = self._running.pop(found[0], None)
+                if running is None:  # an orphan's end
+                    continue
+                with contextlib.suppress(KeyError):
+                    self._poll.unregister(running.tail.pipe)
+                status = os.waitstatus_to_exitcode(found[1])
+                ended.append(_HasEnded(running.program, status, running.tail.words(), end))
+                os.close(running.tail.pipe)
+        return ended
+
+    def _hear(self, ready: set[int]) -> None:
+        """Take what programs said to stderr, and what our starter said to us."""
+        for running in self._running.values():
+            if running.tail.pipe in ready and not running.tail.read():
+                self._poll.unregister(running.tail.pipe)  # closed, and it may run on
+        if self._wake in ready and signal.SIGTERM in os.read(self._wake, 65536):
+            raise _Over
+        if 0 in ready:
+            if not os.read(0, 65536):
+                raise _Over
+            self._go()
+
+
+def main() -> None:
+    """Keep one run."""
+    end_with_parent(signal.SIGTERM)
+    adopt_orphans()
+    with contextlib.suppress(_Over, BrokenPipeError):
+        _keep()
+
+
+def _keep() -> None:
+    job: Job = json.loads(_first_line())
+    used = {processor for program in job["programs"] for processor in program["place"]}
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, os.sched_getaffinity(0) - used)  # refused if none is left
+    run = _Run(job)
+    gone: dict[str, Any] = {"restarts": 0, "left_behind": 0}
+    try:
+        try:
+            _say("ended", **run.perform())
+        except _Failed as failed:
+            _say("ended", failed=failed.said)
+        gone = {"restarts": run.restarts, "left_behind": run.left_behind()}
+    finally:
+        left = end_children(grace_seconds=GRACE_SECONDS, patience_seconds=PATIENCE_SECONDS)
+        _say("gone", **gone, left=left)
+
+
+def _first_line() -> bytes:
+    line = b""
+    while not line.endswith(b"\n"):
+        some = os.read(0, 65536)
+        if not some:
+            raise _Over
+        line += some
+    return line
+
+
+def _wake_on(*numbers: signal.Signals) -> int:
+    """Return a pipe through which signals come as bytes: they wake us, and interrupt nothing halfway."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    for number in numbers:
+        signal.signal(number, _nothing)
+    return read
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    pass
+
+
+def _say(event: str, **more: object) -> None:
+    os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")

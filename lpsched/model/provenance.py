@@ -1,0 +1,138 @@
+"""Where things come from: how an instance was made, and which version, solver and instance gave an answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import Fault
+from lpsched.model.fields import FrozenDict, check_name, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.errors import Place
+
+
+# What a generator notes of itself in a file it makes: its name, the seed, and the options it was given.
+#
+# A flat mapping of names to numbers, texts, yes or no, or lists of numbers. It is kept word by word, so that
+# a generator can make the same again, or another draw of the same kind. It is no part of what the day says.
+
+MOST_ENTRIES: Final = 100
+MOST_NUMBERS: Final = 1_000  # of one list
+LONGEST_TEXT: Final = 1_000
+LARGEST_SEED: Final = 2**128 - 1
+LARGEST_NUMBER: Final = 2**128  # of whole ones: longer ones are no options of anybody's
+NEEDED: Final = f"a number, a text, yes or no, or a list of at most {MOST_NUMBERS:,} numbers"
+
+
+def frozen_note(note: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the note in a form that nobody can change: lists become tuples."""
+    return FrozenDict({key: tuple(each) if isinstance(each, list) else each for key, each in note.items()})
+
+
+def written_note(note: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the note as it stands in a file: tuples become lists."""
+    return {key: list(each) if isinstance(each, tuple) else each for key, each in note.items()}
+
+
+def broken_note(note: object, place: Place) -> Iterator[Fault]:
+    """Return the faults of a note."""
+    if not isinstance(note, Mapping):
+        needed = "a mapping with the generator's name, its seed and its options"
+        yield Fault(place, describe(note), needed, "leave it out where no generator made the file")
+        return
+    if len(note) > MOST_ENTRIES:
+        yield Fault(place, describe(note), f"at most {MOST_ENTRIES} keys", "drop some")
+        return
+    for key in ("generator", "seed"):
+        if key not in note:
+            yield Fault((*place, key), "nothing", f"the key {key!r}", "add it, or leave out the whole")
+    for key, value in note.items():
+        yield from _named(key, place)
+        yield from _entry(str(key), value, (*place, str(key)))
+
+
+def _named(name: object, place: Place) -> Iterator[Fault]:
+    try:
+        check_name(name)
+    except PydanticCustomError as refused:
+        yield Fault((*place, str(name)), **(refused.context or {}))
+
+
+def _entry(key: str, value: object, place: Place) -> Iterator[Fault]:
+    if key == "generator":
+        if not isinstance(value, str) or not value or len(value) > LONGEST_TEXT:
+            yield Fault(place, describe(value), "the name of a generator", "see 'lpsched generate day'")
+    elif key == "seed":
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SEED:
+            yield Fault(place, describe(value), "a whole number from 0 to 2^128 - 1", "correct it")
+    elif isinstance(value, list | tuple):
+        if len(value) > MOST_NUMBERS or not all(map(_is_number, value)):
+            yield Fault(place, describe(value), NEEDED, "correct it, or drop the key")
+    elif isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            found = f"a text of {len(value):,} characters"
+            yield Fault(place, found, f"at most {LONGEST_TEXT:,}", "shorten it")
+    elif not isinstance(value, bool) and not _is_number(value):
+        yield Fault(place, describe(value), NEEDED, "correct it, or drop the key")
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_NUMBER
+    return isinstance(value, float) and math.isfinite(value)
+
+
+# What an answer came from, so that it can be made again.
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The program, the solver and the instance."""
+
+    lpsched: str
+    solver: str
+    instance_name: str
+    instance_hash: str
+
+    def header(self, kind: str) -> dict[str, Any]:
+        """Return the keys that every JSON answer begins with."""
+        return {
+            "format": kind,
+            "lpsched": self.lpsched,
+            "solver": self.solver,
+            "instance": {"name": self.instance_name, "hash": self.instance_hash},
+        }
+
+
+class Named(Protocol):
+    """An instance of any kind."""
+
+    @property
+    def name(self) -> str:
+        """What its file calls it."""
+
+    @property
+    def content_hash(self) -> str:
+        """The SHA-256 of everything it says."""
+
+
+def provenance_of(instance: Named, solver: str) -> Provenance:
+    """Return where an answer about this instance comes from."""
+    return Provenance(version_of_lpsched(), solver, instance.name, instance.content_hash)
+
+
+@cache
+def version_of_lpsched() -> str:
+    """Return the version that is installed; finding it reads a file."""
+    return version("lpsched")

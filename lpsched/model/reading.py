@@ -1,0 +1,326 @@
+"""Reading a file of any kind: every problem is collected, and reported in the order of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.model.fields import Amount, describe
+from lpsched.model.table import MOST_ADVISED, Axes, Table, read_table
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+TableFileReader = Callable[[str, str, Amount, Axes], Table]  # file, key, check of a cell, what it must fit
+Part = TypeVar("Part")
+
+COMMANDS: Final = {
+    "lpsched-bag": "lpsched solve",
+    "lpsched-facility": "lpsched facility",
+    "lpsched-day": "lpsched validate",
+    "lpsched-clusters": "lpsched simulate",
+    "lpsched-study": "lpsched study run",
+    "lpsched-bench": "lpsched measure",
+    "lpsched-measurements": "lpsched import measurements",
+}
+MOST_KEYS: Final = 100  # of one entry of a list, or of a section
+_SHAPES: Final = {
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "dataclass_type": "a mapping",
+}
+_NEEDED: Final = ("name", "p_states")  # without these an entry says nothing about the tables
+
+
+@dataclass
+class Reading:
+    """One mapping being read: what it says, what it should say, and what is wrong with it so far."""
+
+    raw: Mapping[str, Any]
+    format: str
+    keys: tuple[str, ...]
+    faults: list[Fault] = field(default_factory=list)
+    tables: set[str] = field(default_factory=set)  # the keys of those that were looked for
+
+    @classmethod
+    def begin(cls, raw: object, format: str, keys: tuple[str, ...], source: str) -> Reading:  # noqa: A002 - as `kind_of`
+        """Look at the format and at the keys of the whole.
+
+        Raises
+        ------
+        InstanceError
+            If it is no mapping, or of another format: its other faults would mean nothing.
+        """
+        if not isinstance(raw, Mapping):
+            needed = f"a mapping that begins with 'format: {format}'"
+            do = f"see 'lpsched new {kind_of(format)}'"
+            raise InstanceError(source, (Fault((), describe(raw), needed, do),))
+        reading = cls(raw, format, keys)
+        reading.refuse_other_formats(source)
+        reading.look_at_keys()
+        return reading
+
+    @property
+    def hint(self) -> str:
+        """Where to see what the file may say."""
+        return f"see 'lpsched schema {kind_of(self.format)}'"
+
+    def refuse_other_formats(self, source: str) -> None:
+        """Stop at a format that this version cannot know."""
+        found = self.raw.get("format")
+        if not isinstance(found, str) or found == self.format:
+            return
+        kind, _, version = found.partition("/")
+        ours, _, present = self.format.partition("/")
+        newer = kind == ours and version.isascii() and version.isdigit() and version > present
+        do = "install a newer lpsched" if newer else "bring a file of this kind"
+        if kind != ours and kind in COMMANDS:
+            do = f"bring a file of this kind, or use '{COMMANDS[kind]}'"
+        raise InstanceError(source, (Fault(("format",), describe(found), f"'{self.format}'", do),))
+
+    def look_at_keys(self) -> None:
+        """Add the faults of a missing format and of unknown keys."""
+        if not isinstance(self.raw.get("format"), str):
+            found = describe(self.raw["format"]) if "format" in self.raw else "no format"
+            needed = f"'format: {self.format}'"
+            self.faults.append(Fault(("format",), found, needed, "write it as the first key"))
+        for key in islice((key for key in self.raw if key not in self.keys), MOST_FAULTS):
+            advice = nearest(str(key), self.keys) if len(self.faults) < MOST_ADVISED else ""
+            needed = "one of " + ", ".join(self.keys)
+            self.faults.append(Fault((str(key),), "an unknown key", needed, advice or "remove it"))
+
+    def section(self, key: str, model: type[Part]) -> Part | None:
+        """Read an optional section; a missing one is the default."""
+        value = self.raw.get(key)
+        return self.part({} if value is None else value, model, (key,), self.faults)
+
+    def entries(
+        self, key: str, model: type[Part], stand_in: Mapping[str, object], most: int | None = None
+    ) -> tuple[Part, ...] | None:
+        """Read a list, entry by entry: a list of junk then costs no more than its first faults.
+
+        Where an entry is faulty but its name at least can be read, the outline that remains, with
+        `stand_in` for what must be there, still serves to check the tables and the rules, so that all
+        faults are told at once. Else, and for more than `most` entries, the answer is `None`.
+        """
+        value = self.raw.get(key)
+        if not isinstance(value, list | tuple):
+            found = "nothing" if value is None else describe(value)
+            self.faults.append(Fault((key,), found, f"a list of {key.replace('_', ' ')}", self.hint))
+            return None
+        if most is not None and len(value) > most:
+            self.faults.append(too_many((key,), len(value), most))
+            return None
+        parts: list[Part] = []
+        own: list[Fault] = []
+        for index, entry in enumerate(value):
+            each = self.part(entry, model, (key, index), own) or _outline(model, entry, stand_in)
+            parts += [each] if each is not None else []
+            if len(own) >= MOST_FAULTS:
+                break
+        self.faults += own[:MOST_FAULTS]
+        return tuple(parts) if len(parts) == len(value) else None
+
+    def part(self, value: object, model: type[Part], place: Place, faults: list[Fault]) -> Part | None:
+        """Read one part, or add its faults."""
+        if isinstance(value, model):
+            return value
+        if isinstance(value, Mapping) and len(value) > MOST_KEYS:
+            faults.append(Fault(place, describe(value), f"at most {MOST_KEYS} keys", self.hint))
+            return None
+        try:
+            return _validated(value, model)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                faults += self._faults_of(detail, model, place)
+            return None
+
+    def _faults_of(self, detail: ErrorDetails, model: type, place: Place) -> list[Fault]:
+        """Turn what Pydantic found into faults; the one place where that happens."""
+        path: Place = (*place, *detail["loc"])
+        match detail["type"]:
+            case "fault":
+                return [Fault(path, **detail["ctx"])]
+            case "faults":
+                return [Fault((*path, *inner), **why) for inner, why in detail["ctx"]["inner"]]
+            case "missing":
+                return [Fault(path, "nothing", f"the key {quote(str(path[-1]))}", "add it")]
+            case "extra_forbidden" | "unexpected_keyword_argument":
+                known = _keys_of(model)
+                advice = nearest(str(path[-1]), known) or "remove it"
+                return [Fault(path, "an unknown key", "one of " + ", ".join(known), advice)]
+            case kind:
+                needed = _SHAPES.get(kind, "a value of another kind")
+                return [Fault(path, describe(detail["input"]), needed, self.hint)]
+
+    def table(
+        self,
+        key: str,
+        check: Amount,
+        axes: Axes | None,
+        read_file: TableFileReader | None,
+    ) -> Table | None:
+        """Read a table: by name, as a matrix, or from a file; `None` if it or its lists have faults."""
+        self.tables.add(key)
+        raw = self.raw.get(key)
+        if raw is None:
+            self.faults.append(Fault((key,), "nothing", f"a table of {key}", "add it"))
+            return None
+        if axes is None:
+            return None  # the lists' own faults are told; without names a table says nothing
+        file = table_file(raw)
+        if file is None:
+            table, faults = read_table(raw, key, check, axes)
+            self.faults += faults
+            return table
+        if read_file is None:
+            do = f"read the {kind_of(self.format)} from a file"
+            self.faults.append(Fault((key, "file"), describe(file), "the table itself", do))
+            return None
+        try:
+            return read_file(file, key, check, axes)
+        except InstanceError as error:
+            self.faults += error.faults
+            return None
+
+    def error(self, source: str, lists: tuple[str, str]) -> InstanceError:
+        """Return the error with all faults, in file order and by the names that the file uses."""
+        written = [
+            _as_written(fault, self.raw, lists) if fault.path[:1] and fault.path[0] in self.tables else fault
+            for fault in self.faults
+        ]
+        return InstanceError(source, in_file_order(written, self.raw))
+
+
+def too_many(path: Place, count: int, most: int) -> Fault:
+    """Return the fault of a list that is longer than anything that could be solved."""
+    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
+
+
+def kind_of(format: str) -> str:  # noqa: A002 - what the key is called
+    """Return what a format is the format of.
+
+    >>> kind_of("lpsched-bag/1")
+    'bag'
+    """
+    return format.partition("/")[0].removeprefix("lpsched-")
+
+
+def in_file_order(faults: Sequence[Fault], raw: object) -> tuple[Fault, ...]:
+    """Sort faults by where their paths stand in `raw`; a missing key comes after its siblings."""
+    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
+
+    def position(fault: Fault) -> tuple[int, ...]:
+        here, steps = raw, []
+        for step in fault.path:
+            if isinstance(here, Mapping):
+                order = orders.setdefault(id(here), {})
+                if not order:
+                    order.update({key: index for index, key in enumerate(here)})
+                steps.append(order.get(str(step), len(order)))
+                here = here.get(step)
+            else:
+                steps.append(step if isinstance(step, int) else 0)
+                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
+                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
+        return tuple(steps)
+
+    return tuple(sorted(dict.fromkeys(faults), key=position))
+
+
+def table_file(raw: object) -> str | None:
+    """Return the file that a table is in, if it is given as ``{file: NAME}``."""
+    if isinstance(raw, Mapping) and len(raw) == 1 and isinstance(raw.get("file"), str):
+        return str(raw["file"])
+    return None
+
+
+def _as_written(fault: Fault, raw: Mapping[str, Any], lists: tuple[str, str]) -> Fault:
+    """Give a fault that a rule found in a table the path that the file uses: names instead of numbers."""
+    table = raw.get(str(fault.path[0])) if fault.path else None
+    if not isinstance(table, Mapping) or not any(isinstance(step, int) for step in fault.path[1:2]):
+        return fault
+    names = [raw[key][step]["name"] for key, step in zip(lists, fault.path[1:], strict=False)]
+    return replace(fault, path=(fault.path[0], *names, *fault.path[1 + len(names) :]), file=table_file(table))
+
+
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+
+
+def _validated(value: object, model: type[Part]) -> Part:
+    if model not in _ADAPTERS:
+        _ADAPTERS[model] = TypeAdapter(model)
+    part: Part = _ADAPTERS[model].validate_python(value)
+    return part
+
+
+def _keys_of(model: type) -> list[str]:
+    if issubclass(model, BaseModel):
+        return list(model.model_fields)
+    return list(model.__dataclass_fields__)  # type: ignore[attr-defined]  # all other parts are dataclasses
+
+
+def _outline(model: type[Part], entry: object, stand_in: Mapping[str, object]) -> Part | None:
+    """Return what can be used of a faulty entry; where its name or its P-states are faulty, nothing."""
+    if not isinstance(entry, Mapping):
+        return None
+    known = set(_keys_of(model))
+    usable = dict(stand_in) | {key: entry[key] for key in entry if key in known}
+    try:
+        _validated(usable, model)
+    except ValidationError as error:
+        for key in {str(detail["loc"][0]) for detail in error.errors(include_url=False) if detail["loc"]}:
+            if key in _NEEDED:
+                return None
+            usable.pop(key, None)
+        usable = dict(stand_in) | usable
+    try:
+        return _validated(usable, model)
+    except ValidationError:
+        return None
+
+
+# Schemas that all kinds of instances share: tables of pairs, in their three forms.
+
+
+def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
+    """Return the schema of a table in its three forms."""
+    cell = {"anyOf": [number, {"type": "null"}]}
+    entry = {
+        "anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]
+    }  # a list: per P-state
+    return {
+        "anyOf": [
+            {
+                "description": f"by name: task type -> {column_kind} -> number; what is not named cannot run",
+                "type": "object",
+                "additionalProperties": {
+                    "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
+                },
+            },
+            {
+                "description": "rows and columns in the order of the lists; null cannot run",
+                "type": "array",
+                "items": {"type": "array", "items": entry},
+            },
+            in_a_file("in a file of its own: .csv, .npz or .parquet"),
+        ]
+    }
+
+
+def in_a_file(description: str) -> dict[str, Any]:
+    """Return the schema of ``{file: NAME}``."""
+    return {
+        "description": description,
+        "type": "object",
+        "required": ["file"],
+        "additionalProperties": False,
+        "properties": {"file": {"type": "string"}},
+    }

@@ -1,0 +1,386 @@
+"""Uncertain times and powers: what is sampled, and how a schedule fares in the samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.model.fields import FrozenDict
+from lpsched.units import html_table, number, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lpsched.model.arrays import Floats, Mask
+
+
+# What is asked about uncertainty: how many samples, how far times and powers scatter, which percentiles.
+#
+# On the command line it is one text, `samples=1000,cov=0.3,power-cov=0.1-1.5,percentiles=5/50/95`:
+#
+#    samples       how often every task's time and power are drawn
+#    cov           coefficient of variation of the times: one number for all, or a range `low-high` from which
+#                  every pair and P-state gets its own, evenly
+#    power-cov     the same for the powers; as `cov` where it is not given, as in the thesis
+#    percentiles   which ones to tell, with slashes
+#    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
+#
+# This module imports no NumPy, so that a mistake is told before anything is loaded.
+
+Cov: TypeAlias = float | tuple[float, float]
+
+SOURCE: Final = "the risk asked about"
+LARGEST_COV: Final = 5.0  # beyond, nearly all times are nearly 0 and a few are enormous
+LEAST_SAMPLES: Final = 2  # a standard deviation needs two
+MOST_SAMPLES: Final = 10_000_000
+MOST_PERCENTILES: Final = 100
+PERCENTILES: Final = (5.0, 25.0, 50.0, 75.0, 95.0)
+NEEDED_COV: Final = f"a number from 0 (certain) to {LARGEST_COV:g}, or two of them as a range"
+KEYS: Final = ("samples", "cov", "power-cov", "percentiles")
+
+
+@dataclass(frozen=True, slots=True)
+class RiskOptions:
+    """What to sample.
+
+    Raises
+    ------
+    InstanceError
+        If a number is out of its range; the error lists every fault.
+
+    Examples
+    --------
+    >>> RiskOptions(cov=0.3).powers
+    0.3
+    >>> RiskOptions.read("samples=100,cov=0.1-1.5,percentiles=50").cov
+    (0.1, 1.5)
+    """
+
+    samples: int = 1000
+    cov: Cov = 0.3
+    power_cov: Cov | None = None
+    percentiles: tuple[float, ...] = PERCENTILES
+    percentile: float | None = None  # that a front is ranked by; None: by the tables' means
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be sampled."""
+        faults = tuple(self._faults())
+        if faults:
+            raise InstanceError(SOURCE, faults)
+
+    @property
+    def powers(self) -> Cov:
+        """The coefficient of variation of the powers."""
+        return self.cov if self.power_cov is None else self.power_cov
+
+    def _faults(self) -> Iterator[Fault]:
+        whole = isinstance(self.samples, int) and not isinstance(self.samples, bool)
+        if not whole or not LEAST_SAMPLES <= self.samples <= MOST_SAMPLES:
+            needed = f"a whole number from {LEAST_SAMPLES} to {MOST_SAMPLES:,}"
+            yield Fault(("samples",), str(self.samples), needed, "1000 is enough for most")
+        for name, cov in (("cov", self.cov), ("power-cov", self.power_cov)):
+            low, high = ends_of(0.0 if cov is None else cov)
+            if cov is not None and not 0.0 <= low <= high <= LARGEST_COV:  # false for NaN too
+                yield Fault((name,), written(cov), NEEDED_COV, "correct it")
+        if not 1 <= len(self.percentiles) <= MOST_PERCENTILES:
+            needed = f"1 to {MOST_PERCENTILES} percentiles"
+            yield Fault(("percentiles",), str(len(self.percentiles)), needed, "name some, as in 5/50/95")
+        for each in self.percentiles:
+            if not 0.0 <= each <= 100.0:  # noqa: PLR2004 - percent
+                yield Fault(("percentiles",), f"{each:g}", "numbers from 0 to 100", "correct it")
+        if self.percentile is not None and not 0.0 < self.percentile <= 100.0:  # noqa: PLR2004 - percent
+            needed = "a number above 0, up to 100"
+            yield Fault(("percentile",), f"{self.percentile:g}", needed, "50 is the median")
+
+    @classmethod
+    def read(cls, text: str, *, ranks: bool = False) -> RiskOptions:
+        """Read the options from one text; with `ranks`, `percentile` is one of them.
+
+        Raises
+        ------
+        InstanceError
+            If a key is unknown or given twice, or a number is none or out of its range.
+        """
+        given, faults = _taken_apart(text, (*KEYS, "percentile") if ranks else KEYS)
+        values = {key: _read(key, value, faults) for key, value in given.items()}
+        if faults:
+            raise InstanceError(SOURCE, tuple(faults))
+        return cls(**{key.replace("-", "_"): value for key, value in values.items()})  # type: ignore[arg-type]
+
+
+def ends_of(cov: Cov) -> tuple[float, float]:
+    """Return the least and the largest coefficient of variation."""
+    return cov if isinstance(cov, tuple) else (cov, cov)
+
+
+def written(cov: Cov) -> str:
+    """Return a coefficient of variation as it is given on the command line.
+
+    >>> written(0.3), written((0.1, 1.5))
+    ('0.3', '0.1-1.5')
+    """
+    return f"{cov[0]:g}-{cov[1]:g}" if isinstance(cov, tuple) else f"{cov:g}"
+
+
+def _taken_apart(text: str, keys: tuple[str, ...]) -> tuple[dict[str, str], list[Fault]]:
+    """Return the values by key, and what is wrong with the keys."""
+    given: dict[str, str] = {}
+    faults: list[Fault] = []
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        key, sign, value = (each.strip() for each in part.partition("="))
+        if key not in keys:
+            faults.append(Fault((key[:40],), "an unknown key", f"one of {', '.join(keys)}", "correct it"))
+        elif not sign or not value:
+            faults.append(Fault((key,), "no value", f"{key}=...", "give one"))
+        elif key in given:
+            faults.append(Fault((key,), "two values", "one", "leave one out"))
+        else:
+            given[key] = value
+    return given, faults
+
+
+def _read(key: str, value: str, faults: list[Fault]) -> object:
+    """Return one value; what is none is added to the faults."""
+    try:
+        match key:
+            case "samples":
+                return _whole(value)
+            case "percentiles":
+                return tuple(_number(each) for each in value.split("/"))
+            case "percentile":
+                return _number(value)
+            case _:
+                return _cov(value)
+    except ValueError:
+        needed = {
+            "samples": "a whole number",
+            "percentiles": "numbers with slashes, as in 5/50/95",
+            "percentile": "a number",
+        }.get(key, NEEDED_COV)
+        faults.append(Fault((key,), repr(value[:40]), needed, "correct it"))
+        return None
+
+
+def _cov(value: str) -> Cov:
+    try:
+        return _number(value)
+    except ValueError:
+        dash = value.index("-", 1)
+        while value[dash - 1] in "eE":  # of an exponent, as in 1e-3-0.5
+            dash = value.index("-", dash + 1)
+        return _number(value[:dash]), _number(value[dash + 1 :])
+
+
+def _whole(value: str) -> int:
+    number = _number(value)
+    if not number.is_integer():
+        raise ValueError(value)
+    return int(number)
+
+
+def _number(value: str) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(value)
+    return number
+
+
+# How a schedule fares if tasks do not take what the tables say: what was sampled, in numbers and rows.
+#
+# Of S samples of a quantity: mean, standard deviation (the sum of squares divided by S - 1), standard error
+# of the mean (that by sqrt(S)), percentiles. Of an event that h of S samples met, the chance h / S with the
+# 95 % interval of Wilson (1927), which stays within 0 and 1 and is honest where h is 0:
+#
+#     (p + z^2 / 2S  +-  z sqrt(p (1 - p) / S + z^2 / 4S^2)) / (1 + z^2 / S),      p = h / S,  z = 1.96
+
+Z: Final = 1.959963984540054  # the 97.5 % point of the normal distribution
+NAMES: Final = {  # of quantities and chances, for people
+    "profit_per_hour": "profit, {currency}/hour",
+    "utility": "utility",
+    "makespan_seconds": "makespan, seconds",
+    "energy_joules": "energy, joules",
+    "dropped_tasks": "dropped tasks",
+    "loss": "chance of a loss",
+    "after_deadline": "chance to end after the deadline",
+    "over_power_cap": "chance to draw more than the power cap",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A quantity over the samples; a moment that does not exist is `None`, as the mean of 1 / t may be."""
+
+    planned: float | None  # if every task took exactly what the tables say
+    mean: float | None
+    standard_deviation: float | None
+    standard_error: float | None  # of the mean
+    percentiles: FrozenDict[float, float | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the quantity as it appears in JSON."""
+        return {
+            "planned": self.planned,
+            "mean": self.mean,
+            "standard_deviation": self.standard_deviation,
+            "standard_error": self.standard_error,
+            "percentiles": {f"{at:g}": value for at, value in self.percentiles.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The share of samples that met an event, and the 95 % interval of what it is a sample of."""
+
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, hits: int, samples: int) -> Chance:
+        """Return the chance of what `hits` of the samples met.
+
+        >>> Chance.of(0, 1000).high  # z^2 / (1000 + z^2)
+        0.0038267...
+        """
+        share, weight = hits / samples, Z * Z / samples
+        middle = share + weight / 2.0
+        half = Z * math.sqrt(share * (1.0 - share) / samples + weight / (4.0 * samples))
+        low, high = (middle - half) / (1.0 + weight), (middle + half) / (1.0 + weight)
+        return cls(share, 0.0 if hits == 0 else low, 1.0 if hits == samples else high)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the chance as it appears in JSON."""
+        return {"share": self.share, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What was sampled, and how it turned out.
+
+    Attributes
+    ----------
+    samples, seed, cov, power_cov
+        How it was sampled; coefficients of variation as on the command line.
+    quantities
+        Of a bag `makespan_seconds`, `energy_joules` and `profit_per_hour`, of a day `utility`,
+        `energy_joules`, `makespan_seconds` and `dropped_tasks`; those that the instance tells.
+    covariance
+        Of the quantities, in their order; `None` where one of them has no variance.
+    chances
+        `loss` where the profit is known; `after_deadline` and `over_power_cap` where there is such a limit.
+    """
+
+    samples: int
+    seed: int
+    cov: str
+    power_cov: str
+    quantities: FrozenDict[str, Distribution]
+    covariance: tuple[tuple[float | None, ...], ...]
+    chances: FrozenDict[str, Chance]
+    currency: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the risk as it appears in JSON; its keys are stable."""
+        return {
+            "samples": self.samples,
+            "seed": self.seed,
+            "cov": self.cov,
+            "power_cov": self.power_cov,
+            **{name: each.to_dict() for name, each in self.quantities.items()},
+            "covariance": {"of": list(self.quantities), "matrix": [list(row) for row in self.covariance]},
+            "chances": {name: each.to_dict() for name, each in self.chances.items()},
+        }
+
+    def name_of(self, quantity: str) -> str:
+        """Return what a quantity is, and its unit, in words."""
+        return NAMES[quantity].format(currency=self.currency)
+
+    def of(self, quantity: str) -> tuple[str, ...]:
+        """Return one quantity and all chances, as a part of a row; see `heads`."""
+        each = self.quantities[quantity]
+        cells = (number(each.planned), number(each.mean), number(each.standard_deviation, 4))
+        chances = (percent(chance.share) for chance in self.chances.values())
+        return (*cells, *(number(value) for value in each.percentiles.values()), *chances)
+
+    def heads(self) -> tuple[str, ...]:
+        """Return the heads of the columns of `of`."""
+        return (*self.headers()[1:], *(NAMES[name] for name in self.chances))
+
+    def heading(self) -> str:
+        """Say what was sampled."""
+        covs = self.cov if self.cov == self.power_cov else f"{self.cov}, of powers {self.power_cov}"
+        return f"if times and powers scatter (coefficient of variation {covs}; {self.samples:,} samples)"
+
+    def headers(self) -> tuple[str, ...]:
+        """Return the heads of the columns of `rows`."""
+        first = next(iter(self.quantities.values()))
+        return ("", "planned", "mean", "deviation", *(f"{at:g} %" for at in first.percentiles))
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a row for each quantity."""
+        return [
+            (
+                self.name_of(name),
+                number(each.planned),
+                number(each.mean),
+                number(each.standard_deviation, 4),
+                *(number(value) for value in each.percentiles.values()),
+            )
+            for name, each in self.quantities.items()
+        ]
+
+    def chance_rows(self) -> list[tuple[str, str, str]]:
+        """Return a row for each chance: what of, how large, how sure we are."""
+        return [
+            (NAMES[name], percent(each.share), f"95 % sure: {percent(each.low)} to {percent(each.high)}")
+            for name, each in self.chances.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.headers(), self.rows()) + html_table(("", "", ""), self.chance_rows())
+
+
+def told(
+    quantities: Mapping[str, tuple[float | None, Floats]],
+    events: Mapping[str, Mask],
+    options: RiskOptions,
+    seed: int,
+    *,
+    currency: str = "",
+) -> Risk:
+    """Sum up samples: quantities with what was planned, and events that happened in some."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = np.atleast_2d(np.cov(np.stack([drawn for _, drawn in quantities.values()])))
+        distributions = {name: _distribution(*each, options.percentiles) for name, each in quantities.items()}
+    return Risk(
+        samples=options.samples,
+        seed=seed,
+        cov=written(options.cov),
+        power_cov=written(options.powers),
+        quantities=FrozenDict(distributions),
+        covariance=tuple(tuple(map(_finite, row)) for row in matrix.tolist()),
+        chances=FrozenDict(
+            {name: Chance.of(int(met.sum()), options.samples) for name, met in events.items()}
+        ),
+        currency=currency,
+    )
+
+
+def _distribution(planned: float | None, drawn: Floats, percentiles: Sequence[float]) -> Distribution:
+    deviation = float(drawn.std(ddof=1))
+    values = np.percentile(drawn, percentiles).tolist()
+    return Distribution(
+        planned=planned,
+        mean=_finite(float(drawn.mean())),
+        standard_deviation=_finite(deviation),
+        standard_error=_finite(deviation / len(drawn) ** 0.5),
+        percentiles=FrozenDict(zip(percentiles, map(_finite, values), strict=True)),
+    )
+
+
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None

@@ -1,0 +1,286 @@
+"""Tables of pairs: seconds and watts of each task type on each machine type; and matrices of few entries."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from struct import Struct
+from typing import Final, Protocol
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.model.fields import describe
+
+ABSENT: Final = math.nan
+_ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
+_CELL: Final = Struct("d")
+MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
+
+Check = Callable[[object], float]
+
+
+class Named(Protocol):
+    """What a row of a table belongs to: a task type."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - the class says it
+
+
+class Column(Named, Protocol):
+    """What one or more columns of a table belong to: a machine or node type, perhaps with P-states."""
+
+    @property
+    def p_states(self) -> tuple[str, ...] | None: ...  # noqa: D102 - the class says it
+    @property
+    def modes(self) -> int: ...  # noqa: D102 - the class says it
+    @property
+    def columns(self) -> tuple[str, ...]: ...  # noqa: D102 - the class says it
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What the rows and columns of a table belong to, and what messages call it all."""
+
+    rows: Sequence[Named]
+    columns: Sequence[Column]
+    kind: str = "bag"  # of file
+    row_kind: str = "task type"
+    column_kind: str = "machine type"
+    absent_cell: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
+    absent_in_row: str = "write null where a pair cannot run"  # and about a row that is too short
+
+    @property
+    def hint(self) -> str:
+        """Where to see how a table is written."""
+        return f"see 'lpsched schema {self.kind}'"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return tuple(row.name for row in self.rows)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the columns: the types' names, with their P-states if any."""
+        return tuple(label for column in self.columns for label in column.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of doubles; NaN, always with the same bytes, marks a pair that cannot run.
+
+    >>> table = Table.of([[62.0, None], [80.5, 4.0]])
+    >>> table[0, 1] is None, table[1, 1], table.row(0)
+    (True, 4.0, [62.0, None])
+    """
+
+    rows: int
+    columns: int
+    packed: bytes = field(repr=False)
+    checked_as: str | None = field(default=None, repr=False, compare=False)  # by a reader: 'seconds', 'watts'
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float | None]]) -> Table:
+        """Pack rows of equal length; `None` and NaN are absent."""
+        columns = len(rows[0]) if rows else 0
+        assert all(len(row) == columns for row in rows), "rows of a table have one length"
+        cells = (ABSENT if cell is None or math.isnan(cell) else cell + 0.0 for row in rows for cell in row)
+        return cls(len(rows), columns, array("d", cells).tobytes())
+
+    @property
+    def cells(self) -> memoryview[float]:
+        """All cells, row by row, without a copy."""
+        return memoryview(self.packed).cast("d")
+
+    def row(self, i: int) -> list[float | None]:
+        """Return one row, `None` where a pair cannot run."""
+        start = i * self.columns
+        return [None if x != x else x for x in self.cells[start : start + self.columns].tolist()]  # noqa: PLR0124 - NaN
+
+    def __getitem__(self, place: tuple[int, int]) -> float | None:
+        """Return one cell, `None` where the pair cannot run."""
+        i, column = place
+        value: float = _CELL.unpack_from(self.packed, (i * self.columns + column) * _CELL.size)[0]
+        return None if math.isnan(value) else value
+
+    def __iter__(self) -> Iterator[list[float | None]]:
+        """Go through the rows."""
+        return (self.row(i) for i in range(self.rows))
+
+    def absent(self) -> list[int]:
+        """Return the flat positions of the pairs that cannot run; quick where they are few."""
+        found = []
+        at = self.packed.find(_ABSENT_BYTES)
+        while at >= 0:
+            cell, shift = divmod(at, len(_ABSENT_BYTES))
+            if shift == 0:  # else the bytes straddle two numbers
+                found.append(cell)
+            at = self.packed.find(_ABSENT_BYTES, at + 1)
+        return found
+
+
+def read_table(raw: object, key: str, check: Check, axes: Axes) -> tuple[Table | None, list[Fault]]:
+    """Read a table by name or as a matrix; return it, or the faults that forbid it.
+
+    Parameters
+    ----------
+    raw
+        A mapping of mappings, what is not named being absent; or a list of lists, `None` being absent.
+        A machine type with P-states has a list of that length in place of a number.
+    key
+        The name of the table, for the faults' places.
+    check
+        What a single cell must pass.
+    """
+    reader = _Reader(check, axes)
+    if isinstance(raw, Mapping):
+        rows = reader.by_name(raw, key, axes.rows)
+    elif isinstance(raw, list | tuple):
+        rows = reader.matrix(raw, key, axes.rows)
+    else:
+        rows = []
+        needed = "a table: by name, as a list of rows, or as {file: NAME}"
+        reader.faults.append(Fault((key,), describe(raw), needed, axes.hint))
+    return (None, reader.faults) if reader.faults else (replace(Table.of(rows), checked_as=key), [])
+
+
+class _Reader:
+    """Reads cells and collects faults; one reader per table."""
+
+    def __init__(self, check: Check, axes: Axes) -> None:
+        self.check = check
+        self.machines = tuple(axes.columns)
+        self.kind = axes.column_kind
+        self.row_kind = axes.row_kind
+        self.absent_cell, self.absent_in_row = axes.absent_cell, axes.absent_in_row
+        self.plain = all(machine.p_states is None for machine in self.machines)
+        self.faults: list[Fault] = []
+
+    def by_name(
+        self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]
+    ) -> list[list[float | None]]:
+        names = [machine.name for machine in self.machines]
+        self._known(raw, (key,), [task.name for task in tasks], self.row_kind)
+        rows = []
+        for task in tasks:
+            path: Place = (key, task.name)
+            entries = raw.get(task.name)
+            if entries is None:
+                entries = {}
+            if not isinstance(entries, Mapping):
+                needed = f"a mapping from {self.kind}s to numbers"
+                self._fault(path, describe(entries), needed, f"name the {self.kind} of each number")
+                continue
+            self._known(entries, path, names, self.kind)
+            rows.append(self._row([entries.get(name) for name in names], path, by_name=True))
+        return rows
+
+    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
+        if len(raw) != len(tasks):
+            self._fault(
+                (key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows"
+            )
+        rows = []
+        for i, entries in enumerate(raw):
+            if len(self.faults) >= MOST_FAULTS:
+                break  # enough to mend
+            if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
+                needed = f"a list of {len(self.machines)}, one entry per {self.kind}"
+                self._fault((key, i), describe(entries), needed, self.absent_in_row)
+                continue
+            rows.append(self._row(entries, (key, i), by_name=False))
+        return rows
+
+    def _row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
+        if self.plain and set(map(type, entries)) <= {float}:  # the common case, at the speed of a map
+            try:
+                return [self.check(entry) for entry in entries]
+            except PydanticCustomError:
+                pass  # once more below, with a place for each fault
+        row: list[float | None] = []
+        for j, (entry, machine) in enumerate(zip(entries, self.machines, strict=True)):
+            place = (*path, machine.name if by_name else j)
+            if machine.p_states is None:
+                row.append(self._cell(entry, place))
+            elif entry is None:
+                row += [None] * machine.modes
+            elif isinstance(entry, list | tuple) and len(entry) == machine.modes:
+                row += [self._cell(cell, (*place, k)) for k, cell in enumerate(entry)]
+            else:
+                needed = f"a list of {machine.modes}, one entry per P-state of {quote(machine.name)}"
+                self._fault(place, describe(entry), needed, "write null where a P-state cannot run")
+        return row
+
+    def _cell(self, entry: object, path: Place) -> float | None:
+        if entry is None:
+            return None
+        try:
+            return self.check(entry)
+        except PydanticCustomError as refused:
+            why = refused.context or {}
+            self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent_cell}")
+            return None
+
+    def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:
+        known = set(names)
+        for name in entries:
+            if len(self.faults) >= MOST_FAULTS:
+                break
+            if name not in known:
+                advice = nearest(name, names) if len(self.faults) < MOST_ADVISED else ""
+                self._fault(
+                    (*path, name),
+                    f"no {kind} of that name",
+                    f"a {kind} of the file's list",
+                    advice or "correct or remove it",
+                )
+
+    def _fault(self, path: Place, found: str, needed: str, do: str) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(Fault(path, found, needed, do))
+
+
+# A matrix of few entries: packed bytes, readable without NumPy.
+
+
+@dataclass(frozen=True, slots=True)
+class SparseMatrix:
+    """Rows of (column, value), packed; what is not there is 0.
+
+    >>> matrix = SparseMatrix.of([[(1, 0.5)], []], columns=2)
+    >>> matrix.row(0), matrix.row(1), matrix.entries
+    ([(1, 0.5)], [], 1)
+    """
+
+    rows: int
+    columns: int
+    starts: bytes = field(repr=False)  # int64, rows + 1
+    places: bytes = field(repr=False)  # int64, the column of each value; rising in each row
+    packed: bytes = field(repr=False)  # float64
+
+    @classmethod
+    def of(cls, rows: list[list[tuple[int, float]]], columns: int) -> SparseMatrix:
+        """Pack rows of (column, value); zeros are left out."""
+        starts, places, values = array("q", [0]), array("q"), array("d")
+        for row in rows:
+            for place, value in sorted(row):
+                if value != 0.0:
+                    places.append(place)
+                    values.append(value)
+            starts.append(len(places))
+        return cls(len(rows), columns, starts.tobytes(), places.tobytes(), values.tobytes())
+
+    @property
+    def entries(self) -> int:
+        """How many values there are."""
+        return len(self.packed) // array("d").itemsize
+
+    def row(self, index: int) -> list[tuple[int, float]]:
+        """Return one row: column and value of each entry."""
+        starts = memoryview(self.starts).cast("q")
+        span = slice(starts[index], starts[index + 1])
+        columns, values = memoryview(self.places).cast("q")[span], memoryview(self.packed).cast("d")[span]
+        return list(zip(columns.tolist(), values.tolist(), strict=True))

@@ -1,0 +1,253 @@
+"""Bounds in which no task waits for another: utility over energy, and what all tasks would earn at once."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cmp_to_key
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from lpsched.online.bound.offers import offers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.online.bound.offers import Offers
+    from lpsched.online.day import Day
+    from lpsched.online.period import Period
+    from lpsched.online.utility import UtilityFunction
+
+
+# What can one task do? Its choices of energy and utility, and the corners of their hull, in whole numbers.
+#
+# A task that is run takes e a joules, and earns at most U(e): it cannot end earlier than e seconds after its
+# arrival, and utility never rises. A task that is dropped takes and earns nothing, the point (0, 0). Mixing
+# choices reaches all that is below the upper left hull of these points, so only its corners matter; each step
+# to the next corner brings less utility for a joule than the one before.
+#
+# Rounding. Seconds and watts are whole numbers of 2^-160, so energies are exact. `exp` is not: a utility in
+# an interval that starts at s is raised by s * MARGIN. The error of f + (s - f) exp(-x) in doubles is below
+# (3 + x exp(-x)) 2^-52 s, a thousandth of that; so no computed utility of a later end is above it.
+
+Row: TypeAlias = "Sequence[float | None]"
+
+MARGIN: Final = 2.0**-40
+UNIT: Final = 1 << 160  # amounts are 0 or at least 1e-30, hence whole numbers of 2^-160
+Point = tuple[int, int]  # joules in 1 / UNIT^2, utility in 1 / UNIT
+
+
+def hull(points: Sequence[Point]) -> list[Point]:
+    """Return the corners of the upper left hull of some points and (0, 0): rising, with falling slopes.
+
+    >>> hull([(2, 4), (3, 3), (4, 5), (6, 6), (8, 6)])
+    [(0, 0), (2, 4), (6, 6)]
+    """
+    corners: list[Point] = []
+    for joules, utility in sorted([(0, 0), *points], key=lambda each: (each[0], -each[1])):
+        if corners and utility <= corners[-1][1]:
+            continue  # no better for more energy
+        while len(corners) > 1:
+            (e1, u1), (e2, u2) = corners[-2:]
+            if (u2 - u1) * (joules - e1) > (utility - u1) * (e2 - e1):
+                break
+            corners.pop()  # the way from the one before passes above it
+        corners.append((joules, utility))
+    return corners
+
+
+def points_of(function: UtilityFunction, seconds: Row, watts: Row) -> list[Point]:
+    """Return energy and most utility of a task on each column that can run it."""
+    return [
+        (_whole(e) * _whole(a), _earned_at_most(function, e))
+        for e, a in zip(seconds, watts, strict=True)
+        if e is not None and a is not None
+    ]
+
+
+def _earned_at_most(function: UtilityFunction, seconds: float) -> int:
+    """Return U(seconds) with its margin, in 1 / UNIT, rounded up."""
+    begun = [each for each in function.intervals if each.after_seconds <= seconds]
+    return _whole_up(function.at(seconds)) + _whole_up(begun[-1].starts_at * MARGIN)
+
+
+def _whole(number: float) -> int:
+    """Return how many 1 / UNIT an amount is."""
+    numerator, denominator = number.as_integer_ratio()
+    assert numerator * UNIT % denominator == 0, "amounts are 0 or at least 1e-30"
+    return numerator * UNIT // denominator
+
+
+def _whole_up(number: float) -> int:
+    """Return how many 1 / UNIT a number is, rounded up."""
+    numerator, denominator = number.as_integer_ratio()
+    return -(-numerator * UNIT // denominator)
+
+
+# Bound without waiting: the most utility that a day can earn with so much energy, if no task ever waited.
+#
+# A task of type i with utility function U may be dropped, or run on machine type j in P-state k. It then
+# takes e_ijk a_ijk joules, and earns at most U(e_ijk): it cannot end earlier than e seconds after its
+# arrival, and utility never rises. So, whatever the machines do, energy E and utility of a schedule are sums
+# over the tasks of points
+#
+#     (0, 0)     or     (e_ijk a_ijk, U(e_ijk))  or less utility                    for some j, k
+#
+# Of a task that a period cuts (`online/period.py`) a share s counts: of the energy s e a, of the utility at
+# most s U(e). That point lies on the line from (0, 0) to the task's whole one, so it is one of the mixtures
+# below, and the bound holds for any period; an energy constraint only takes schedules away.
+#
+# Letting every task mix its points freely makes the most utility a concave function of the energy:
+#
+#     max   sum U(e_ijk) x_nijk
+#     s.t.  sum e_ijk a_ijk x_nijk  <=  E            over all tasks n
+#           sum_jk x_nijk           <=  1            for each task n
+#           x >= 0
+#
+# A task only ever mixes neighbours on the upper left hull of its points, a chain of steps of falling slope
+# dU / dE. Take the steps of all tasks in the order of their slopes, the steepest first: the points passed on
+# the way are the vertices of that function. (The slope at E is the price of energy in the dual; machine time
+# has no price here, which is why waiting costs nothing.)
+#
+# Rounding. Sums are whole numbers, exact (`no_waiting.py`). Vertices are then rounded towards less energy and
+# more utility, so that no point on the way between two of them is lower than before.
+#
+# Source: the last vertex, utility at any energy, is the upper bound of Friese, thesis of 2015, section 2.7.1;
+# the bound for each energy is ours.
+
+
+@dataclass(frozen=True, slots=True)
+class NoWaitingFront:
+    """No schedule of the day earns more with as little energy.
+
+    Attributes
+    ----------
+    energies, utilities
+        The vertices, joules and utility, by rising energy. Before the first there is nothing; after the last,
+        more energy brings no more.
+    least_joules
+        What all tasks together take at least, if every task is run and no period cuts it.
+    """
+
+    energies: tuple[float, ...]
+    utilities: tuple[float, ...]
+    least_joules: float
+
+    @property
+    def highest_utility(self) -> float:
+        """What the day earns at most, at any energy."""
+        return self.utilities[-1]
+
+    def most_utility(self, joules: float) -> float:
+        """Return what a schedule that takes so many joules earns at most; rounded up.
+
+        >>> NoWaitingFront((0.0, 2.0, 6.0), (0.0, 4.0, 6.0), 2.0).most_utility(4.0)
+        5.0
+        """
+        assert joules >= 0.0, "energy is not negative"
+        after = bisect_right(self.energies, joules)
+        if after == len(self.energies):
+            return self.highest_utility
+        (e1, e2), (u1, u2) = self.energies[after - 1 : after + 1], self.utilities[after - 1 : after + 1]
+        share = (Fraction(joules) - Fraction(e1)) / (Fraction(e2) - Fraction(e1))
+        return _float_up(Fraction(u1) + share * (Fraction(u2) - Fraction(u1)))
+
+
+def no_waiting_front(day: Day) -> NoWaitingFront:
+    """Return the bound at every energy; the work is a hull for each task type and utility function."""
+    functions = memoryview(day.function_numbers).cast("q")
+    alike = Counter(zip(day.arriving.type_numbers, functions, strict=True))
+    steps: list[Point] = []
+    start = least = 0
+    for (i, f), count in alike.items():
+        points = points_of(day.functions[f], day.seconds.row(i), day.watts.row(i))
+        least += count * min(joules for joules, _ in points)
+        corners = hull(points)
+        start += count * corners[0][1]
+        steps += [(count * (e2 - e1), count * (u2 - u1)) for (e1, u1), (e2, u2) in pairwise(corners)]
+    return _chain(start, steps, least)
+
+
+def _chain(start: int, steps: list[Point], least: int) -> NoWaitingFront:
+    """Return the vertices that the steps lead to, the steepest first."""
+    steps.sort(key=lambda step: -step[1] / step[0])  # nearly and quickly, then exactly
+    steps.sort(key=cmp_to_key(_by_slope))
+    joules, utility = 0, start
+    energies, utilities = [0.0], [_float_up(Fraction(start, UNIT))]
+    for place, (de, du) in enumerate(steps):
+        joules, utility = joules + de, utility + du
+        if place + 1 < len(steps) and steps[place + 1][1] * de == du * steps[place + 1][0]:
+            continue  # straight on
+        energy = _float_down(Fraction(joules, UNIT * UNIT))
+        if energy > energies[-1]:
+            energies.append(energy)
+            utilities.append(_float_up(Fraction(utility, UNIT)))
+        else:  # too close to tell in doubles
+            utilities[-1] = _float_up(Fraction(utility, UNIT))
+    return NoWaitingFront(tuple(energies), tuple(utilities), _float_down(Fraction(least, UNIT * UNIT)))
+
+
+def _by_slope(one: Point, other: Point) -> int:
+    """Compare two steps, so that the steeper one comes first."""
+    left, right = other[1] * one[0], one[1] * other[0]
+    return (left > right) - (left < right)
+
+
+def _float_up(exact: Fraction) -> float:
+    rounded = float(exact)
+    return rounded if rounded >= exact else math.nextafter(rounded, math.inf)
+
+
+def _float_down(exact: Fraction) -> float:
+    rounded = float(exact)
+    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
+
+
+# The thesis's own figure: what would be earned if every task started as it arrives, on its fastest column.
+#
+#     naive  =  sum over tasks of share(arrival, arrival + e) U(e),      e the least of the task's seconds
+#
+# That passes over two things, so it is a yardstick and no bound. A task on its fastest column takes the most
+# power as a rule, and all of them together need more machines than there are: real schedules earn less. But
+# only the tasks that would run in the period at once count in it: one that arrives in the warm-up can be kept
+# waiting until the period has begun, and then earns something there. `arrivals.py` bounds that as well.
+#
+# Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
+#
+# Source: Friese, thesis of 2015, section 2.7.1.
+
+
+def naive_utility(day: Day) -> float:
+    """Return what all tasks would earn, each at once on a machine of its own.
+
+    Examples
+    --------
+    Two tasks of 40 seconds worth 8 each, the second of which is cut in half by the end of the period:
+
+    >>> from lpsched.model.table import Table
+    >>> from lpsched.online.day import ArrivingTasks, DayMachineType, DayTaskType, Day
+    >>> from lpsched.online.period import Period
+    >>> from lpsched.online.utility import Interval, UtilityFunction
+    >>> steady = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0),))
+    >>> tasks = ArrivingTasks.of([0.0, 30.0], [0, 0], ["steady", "steady"])
+    >>> day = Day("two", (DayMachineType("cpu", 1),), (DayTaskType("render"),), Table.of([[40.0]]),
+    ...     Table.of([[100.0]]), tasks, utility_functions={"steady": steady}, period=Period(0.0, 50.0))
+    >>> naive_utility(day)
+    12.0
+    """
+    return naive_of(offers_of(day), day.period)
+
+
+def naive_of(offers: Offers, period: Period) -> float:
+    """Return what all offers would earn, each at once on machines of its own."""
+    if offers.waits:
+        return math.fsum(offers.worths(np.zeros(offers.count)).tolist())
+    fastest = offers.fastest_seconds
+    earned, ends = offers.worths(fastest), offers.arrivals + fastest
+    shares = (period.share(*run) for run in zip(offers.arrivals.tolist(), ends.tolist(), strict=True))
+    return math.fsum(share * each for share, each in zip(shares, earned.tolist(), strict=True))

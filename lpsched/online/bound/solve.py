@@ -1,0 +1,259 @@
+"""From a day or clusters to a proved bound, and its certificate."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.jit import require_compiler
+from lpsched.model.fields import FrozenDict
+from lpsched.model.fixed_point import rounded_up
+from lpsched.online.bound.no_waiting import naive_of
+from lpsched.online.bound.offers import offers_of, offers_of_clusters
+from lpsched.online.bound.prices import ArrivalPrices, arrival_prices, crowded_slots, even_slots, proved_by
+from lpsched.online.certificate.claim import (
+    DayCertificate,
+    machines_of,
+    objective_of,
+    of_clusters,
+    proved_bound,
+)
+from lpsched.online.clusters import Clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.model.arrays import Floats
+    from lpsched.online.bound.offers import Offers
+    from lpsched.online.day import Day
+
+
+# The bound of a day or of clusters: how much any schedule can earn, with the prices that prove it.
+#
+# Prices are found in stages, each of which begins with those of the one before:
+#
+#     a sample of the tasks   24 slots        the soft maximum very soft first, then harder
+#     all tasks               24 slots
+#     all tasks               96, 288 slots   finer slots, closer bound; a fraction of a percent
+#
+# Where tasks cost what they wait, slots are many and most of them where time is crowded (`prices.py`), and
+# the soft maximum gets harder: what is left to find is small beside what is at stake. Few slots and all tasks
+# come first: of a sample, each of whose tasks stands for many, too many would have to wait. Before all of
+# that it is proved, without any prices, that nobody can do better than not to wait.
+#
+# Bounds of the sample prove nothing and are not told; from then on the best prices so far are kept. On the
+# way bounds are sums of doubles, each rounded up by more than it may be wrong: some 1e-12 in all. What is
+# told in the end is proved from the last prices in exact arithmetic, as whoever checks a certificate does.
+
+SAMPLE: Final = 5_000
+SLOTS: Final = 24
+SOFTEST: Final = (0.1, 0.03, 0.01)
+HARDER: Final = (0.01, 0.003)
+FINER: Final = ((96, (0.003, 0.001)), (288, (0.003, 0.001)))
+CROWDED: Final = ((96, (0.01, 0.003, 0.001)), (384, (0.003, 0.001)), (1536, (0.003, 0.001, 3e-4)))
+SLOTS_PER_TASK: Final = 4  # at most, where slots are crowded
+OF_SAMPLE: Final = 0.3  # of the time there is, at most
+BITS: Final = 30  # of a price: its exact decimals are short
+SECONDS_PER_HOUR: Final = 3600.0
+JOULES_PER_KWH: Final = 3.6e6
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalBound:
+    """No schedule earns more than `bound`, proved exactly; `naive` is the thesis's figure, beside it.
+
+    Where tasks cost what they wait both are minus a cost, and `naive` is what nobody's waiting costs.
+    """
+
+    bound: float
+    naive: float
+    prices: ArrivalPrices
+    seconds: float  # that finding it took
+
+    @property
+    def per_machine_hour(self) -> tuple[float, ...]:
+        """What an hour of one machine of each type is worth at most, the mean over the slots; of one node."""
+        lengths = np.diff(self.prices.edges)
+        means = self.prices.per_second @ lengths / (lengths.sum() or 1.0)
+        return tuple((SECONDS_PER_HOUR * means).tolist())
+
+    @property
+    def per_kwh(self) -> float:
+        """What one more kilowatt-hour is worth at most, in utility; 0 where energy is not scarce."""
+        return JOULES_PER_KWH * self.prices.per_joule
+
+
+def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
+    """Find prices of machine time and energy, and prove with them how much utility the day can earn at most.
+
+    The longer it may take, the closer the bound; whenever it is stopped, the bound holds.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    """
+    require_compiler("the bound of a day", "simulate")
+    return _bound(day, offers_of(day), time_limit, watch)
+
+
+def cluster_bound(
+    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
+) -> ArrivalBound:
+    """Find prices of node time and energy, and prove with them how much tasks on clusters can earn at most.
+
+    It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
+    are taken as one. Where tasks cost what they wait, it is minus what their waiting costs at least.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    """
+    require_compiler("the bound of clusters", "simulate")
+    return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
+
+
+def _bound(
+    instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None
+) -> ArrivalBound:
+    began = time.monotonic()
+    outer = watch if watch is not None else Watch()
+    inner = outer if time_limit is None else outer.part(time_limit)
+    naive = naive_of(offers, instance.period)
+    kept = _Kept(outer, naive if offers.waits else 0.0)
+    if offers.waits:
+        _search_waits(offers.risen(), kept, inner)
+    else:
+        _search(offers, kept, inner)
+    assert kept.prices is not None, "prices are told before the watch is looked at"
+    short = shortened(kept.prices)
+    proved = rounded_up(proved_bound(instance, certificate_of(instance, short, 0.0)))
+    return ArrivalBound(proved, naive, short, time.monotonic() - began)
+
+
+def _search(offers: Offers, kept: _Kept, watch: Watch) -> None:
+    """Go through the stages of utilities."""
+    edges = even_slots(offers, SLOTS)
+    _hear_free(offers, edges, kept)
+    prices = _sketch(offers, edges, watch)
+    first = HARDER if prices is not None else (*SOFTEST, *HARDER)
+    stages = [(even_slots(offers, slots), warmths) for slots, warmths in ((SLOTS, first), *FINER)]
+    _go_through(stages, offers, prices, kept, watch)
+
+
+def _search_waits(offers: Offers, kept: _Kept, watch: Watch) -> None:
+    """Go through the stages of waiting, of what it costs beyond not waiting."""
+    most = SLOTS_PER_TASK * offers.count
+    edges = crowded_slots(offers, min(SLOTS, most))
+    _hear_free(offers, edges, kept)
+    stages: list[tuple[Floats, tuple[float, ...]]] = [(edges, (*SOFTEST, *HARDER))]
+    stages += [(crowded_slots(offers, min(slots, most)), warmths) for slots, warmths in CROWDED]
+    _go_through(stages, offers, None, kept, watch)
+
+
+def _hear_free(offers: Offers, edges: Floats, kept: _Kept) -> None:
+    """Let the bound be kept that holds if nothing costs anything; where nothing is short, none is lower."""
+    free = ArrivalPrices(edges, np.zeros((len(offers.machine_counts), len(edges) - 1)), 0.0)
+    kept.hear(proved_by(offers, free), free)
+
+
+def _sketch(offers: Offers, edges: Floats, watch: Watch) -> ArrivalPrices | None:
+    """Return prices of a sample of many tasks."""
+    if offers.count <= 2 * SAMPLE:
+        return None
+    left = watch.left()
+    sketch = watch if left is None else watch.part(OF_SAMPLE * left)
+    return arrival_prices(offers.thinned(SAMPLE), edges, temperatures=SOFTEST, watch=sketch)
+
+
+def _go_through(
+    stages: Sequence[tuple[Floats, tuple[float, ...]]],
+    offers: Offers,
+    prices: ArrivalPrices | None,
+    kept: _Kept,
+    watch: Watch,
+) -> None:
+    """Find prices on finer and finer slots, and let all that are better be kept."""
+    for edges, temperatures in stages:
+        if kept.prices is not None and watch.is_over():
+            break
+        prices = arrival_prices(
+            offers, edges, start=prices, temperatures=temperatures, watch=watch, listener=kept.hear
+        )
+
+
+class _Kept:
+    """Keeps the prices that prove the lowest bound, and tells how it comes along; `base` goes on top."""
+
+    def __init__(self, watch: Watch, base: float) -> None:
+        self._base = base
+        self.prices: ArrivalPrices | None = None
+        self._lowest = math.inf
+        self._watch = watch
+
+    def hear(self, bound: float, prices: ArrivalPrices) -> None:
+        """Take a bound, if it is lower."""
+        if bound < self._lowest:
+            self.prices, self._lowest = prices, bound
+        self._watch.tell(f"bound {self._base + self._lowest:,.0f}")
+
+
+def certificate_of(instance: Day | Clusters, prices: ArrivalPrices, bound: float) -> DayCertificate:
+    """Return the certificate that these prices make, claiming so much."""
+    rows = (tuple(Fraction(each) for each in row) for row in prices.per_second.tolist())
+    day = DayCertificate(
+        instance_name=instance.name,
+        instance_hash=instance.content_hash,
+        bound=Fraction(bound),
+        edges=tuple(Fraction(each) for each in prices.edges.tolist()),
+        machine_prices=FrozenDict(zip(machines_of(instance), rows, strict=True)),
+        per_joule=Fraction(prices.per_joule),
+    )
+    return of_clusters(day, objective_of(instance)) if isinstance(instance, Clusters) else day
+
+
+def shortened(prices: ArrivalPrices) -> ArrivalPrices:
+    """Return prices of a few bits each, hardly different: any prove a bound, and these are short to write."""
+
+    def few(numbers: np.ndarray) -> np.ndarray:
+        parts, exponents = np.frexp(numbers)
+        rounded: np.ndarray = np.ldexp(np.round(np.ldexp(parts, BITS)), exponents - BITS)
+        return rounded
+
+    return ArrivalPrices(prices.edges, few(prices.per_second), float(few(np.array([prices.per_joule]))[0]))
+
+
+# A certificate for a day or for clusters: the bound of what is earned, and the prices that prove it.
+
+
+def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
+    """Find a bound that no schedule of the day can pass, and the prices that prove it.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed; who checks the certificate needs none.
+    """
+    found = arrival_bound(day, time_limit=time_limit, watch=watch)
+    return certificate_of(day, found.prices, found.bound)
+
+
+def certify_clusters(
+    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
+) -> DayCertificate:
+    """Find a bound that no schedule of tasks on the clusters can pass, and the prices that prove it.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed; who checks the certificate needs none.
+    """
+    found = cluster_bound(clusters, time_limit=time_limit, watch=watch)
+    return certificate_of(clusters, found.prices, found.bound)

@@ -1,0 +1,1 @@
+"""Certificates of days and clusters: checked in whole numbers, from prices alone."""

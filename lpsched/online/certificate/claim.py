@@ -1,0 +1,240 @@
+"""A certificate of a day or of clusters, checked from its prices alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from lpsched.model.fixed_point import ONE, PLACES, Verdict, fixed
+from lpsched.online.certificate.runs import Column, Falling, Rising, Run, Slots, Span, joule_price
+from lpsched.online.clusters import Clusters
+from lpsched.online.period import COMPLETED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.model.fields import FrozenDict
+    from lpsched.online.day import Day
+    from lpsched.online.period import Period
+
+
+# What does every task gain at most at some prices? Tasks that run equally long are looked at together.
+#
+# Of the columns those are looked at on which a task could gain more than on another; the most promising
+# first.
+
+FEW: Final = 3  # tasks for which corners are not listed
+NOTHING: Final = -(1 << 4096)  # less than any gain: for tasks that must run
+
+
+def gains(instance: Day | Clusters, slots: list[Slots], per_joule: int) -> Iterator[int]:
+    """Yield what every task gains at most."""
+    if isinstance(instance, Clusters):
+        yield from _of_clusters(instance, slots, per_joule)
+    else:
+        yield from _of_day(instance, slots, per_joule)
+
+
+def _of_day(day: Day, slots: list[Slots], per_joule: int) -> Iterator[int]:
+    span = _span(day.period)
+    functions = memoryview(day.function_numbers).cast("q")
+    for i, by_function in _alike(day.arriving.arrival_seconds, day.arriving.type_numbers, functions).items():
+        columns = [
+            Column(slots[j], Run(fixed(e), joule_price(per_joule, e, a)), span)
+            for (j, _), e, a in zip(day.modes, day.seconds.row(i), day.watts.row(i), strict=True)
+            if e is not None and a is not None
+        ]
+        for f, arrivals in by_function.items():
+            yield from _gains_of(Falling(day.functions[f]), columns, arrivals, 0)
+
+
+def _of_clusters(clusters: Clusters, slots: list[Slots], per_joule: int) -> Iterator[int]:
+    span, waiting = _span(clusters.period), clusters.waiting
+    kinds = memoryview(clusters.kind_numbers).cast("q")
+    functions = kinds if waiting is not None else memoryview(clusters.function_numbers).cast("q")
+    for i, by_function in _alike(clusters.arriving.arrival_seconds, kinds, functions).items():
+        kind = clusters.kinds[i]
+        listed = sum(len(arrivals) for arrivals in by_function.values()) > FEW
+        columns, fastest = [], float("inf")
+        for column, (c, _) in enumerate(clusters.modes):
+            seconds, nodes = clusters.seconds_of(kind, column), clusters.nodes_of(kind, column)
+            if seconds is None or nodes is None:
+                continue
+            fastest = min(fastest, seconds)
+            price = joule_price(per_joule, seconds, clusters.watts_of(kind, column) or 0.0)
+            run = Run(fixed(seconds), price, nodes, waiting is not None)
+            columns.append(Column(slots[c], run, span, listed=listed))
+        for f, arrivals in by_function.items():
+            if waiting is None:
+                yield from _gains_of(Falling(clusters.functions[f]), columns, arrivals, 0)
+            else:
+                yield from _gains_of(Rising(waiting, fastest, kind.cores), columns, arrivals, NOTHING)
+
+
+def _span(period: Period) -> Span:
+    end = None if period.length_seconds is None else fixed(period.ends_at)
+    return Span(fixed(period.begins_at), end, period.edge == COMPLETED)
+
+
+def _alike(
+    arrivals: memoryview[float], types: memoryview[int], functions: memoryview[int]
+) -> dict[int, dict[int, list[int]]]:
+    """Return the arrivals of tasks by their type, then by their utility function."""
+    found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for arrival, i, f in zip(arrivals, types, functions, strict=True):
+        found[i][f].append(fixed(arrival))
+    return found
+
+
+def _gains_of(
+    utility: Falling | Rising, columns: list[Column], arrivals: list[int], nothing: int
+) -> Iterator[int]:
+    """Yield what tasks of one type and utility function gain at most; `nothing` if they do not run."""
+    most = [column.top(utility) for column in columns]
+    ranked = sorted(
+        zip((m - each.cheapest for m, each in zip(most, columns, strict=True)), columns, strict=True),
+        key=lambda pair: -pair[0],
+    )
+    for arrival in arrivals:
+        best = nothing
+        for top, column in ranked:
+            if top <= best:
+                break
+            best = column.whole_runs(arrival, utility, best)
+        for top, column in zip(most, columns, strict=True):
+            if top > best:
+                best = column.cut_runs(arrival, utility, best)
+        yield best
+
+
+# A certificate of a day or of clusters: a claim about what is earned, and the prices that prove it; checked.
+#
+# Take any prices: w_j(t) >= 0 of a second on a machine of type j (a node of cluster j), the same within each
+# slot of time and 0 elsewhere, and lambda >= 0 of a joule. Machines are busy no longer than there is time,
+# and no more than E joules are taken; so no schedule earns more than
+#
+#     sum over tasks of max(0, most gain at these prices)  +  sum_j m_j integral w_j  +  lambda E,
+#
+# where a task's gain is what counts of its utility, less what counts of its joules at lambda, less what its
+# machines' time costs (`runs.py`). Where tasks cost what they wait, all of them must run: there is no max
+# with 0, a gain is minus a cost, and so is what is earned. E is the energy constraint and the billionth by
+# which sums of doubles may be above it; without a constraint lambda is 0. A task runs for as long as it
+# really takes, whatever was requested for it.
+#
+# It is accepted exactly when it speaks of this very day or these clusters (their hash), its slots follow each
+# other, its prices are not negative, and its claim is not below what they prove. `claim.py` looks at
+# every task.
+
+FORMAT: Final = "lpsched-day-certificate/1"
+CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"
+FORMATS: Final = (FORMAT, CLUSTERS_FORMAT)
+OBJECTIVE: Final = "utility"
+WAITING: Final = "waiting"  # minus what it costs
+
+
+@dataclass(frozen=True, slots=True)
+class DayCertificate:
+    """What is claimed, and by which prices: utility for a second of a machine, and for a joule."""
+
+    instance_name: str
+    instance_hash: str
+    bound: Fraction
+    edges: tuple[Fraction, ...]  # of the slots, in seconds
+    machine_prices: FrozenDict[str, tuple[Fraction, ...]]  # in each slot
+    per_joule: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersCertificate(DayCertificate):
+    """Likewise of clusters: the prices are those of a node's second in each cluster."""
+
+    objective: str = OBJECTIVE
+
+
+def of_clusters(certificate: DayCertificate, objective: str) -> ClustersCertificate:
+    """Return the same claim and prices, about clusters."""
+    return ClustersCertificate(
+        certificate.instance_name,
+        certificate.instance_hash,
+        certificate.bound,
+        certificate.edges,
+        certificate.machine_prices,
+        certificate.per_joule,
+        objective,
+    )
+
+
+def check(instance: Day | Clusters, certificate: DayCertificate) -> Verdict:
+    """Derive the bound again, from the instance and the prices alone."""
+    reasons = tuple(_objections(instance, certificate))
+    if reasons:
+        return Verdict(certificate.bound, None, reasons)
+    proved = proved_bound(instance, certificate)
+    tighter = certificate.bound < proved
+    return Verdict(certificate.bound, proved, ("it claims more than its prices prove",) if tighter else ())
+
+
+def objective_of(instance: Day | Clusters) -> str:
+    """Return what a bound of the instance is about."""
+    return WAITING if isinstance(instance, Clusters) and instance.waiting is not None else OBJECTIVE
+
+
+def machines_of(instance: Day | Clusters) -> dict[str, int]:
+    """Return how many machines there are of each type, or nodes of each cluster."""
+    if isinstance(instance, Clusters):
+        return {cluster.name: cluster.nodes for cluster in instance.clusters}
+    return {machine.name: machine.count for machine in instance.machine_types}
+
+
+def proved_bound(instance: Day | Clusters, certificate: DayCertificate) -> Fraction:
+    """Return what no schedule exceeds."""
+    edges = [_down(each) for each in certificate.edges]
+    counts = machines_of(instance)
+    slots = [Slots(edges, [_down(each) for each in certificate.machine_prices[name]]) for name in counts]
+    per_joule = _down(certificate.per_joule)
+    total = sum(count * own.sums[-1] for count, own in zip(counts.values(), slots, strict=True))
+    if per_joule:
+        total += per_joule * fixed(instance.period.most_joules)
+    total += sum(gains(instance, slots, per_joule)) << PLACES
+    return Fraction(total, ONE * ONE)
+
+
+def _down(exact: Fraction) -> int:
+    return (exact.numerator << PLACES) // exact.denominator
+
+
+def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[str]:
+    """Return what is wrong with a certificate before any number is worked out."""
+    many = isinstance(instance, Clusters)
+    whole, part, has = ("clusters", "cluster", "have") if many else ("day", "machine type", "has")
+    found = []
+    if many != isinstance(certificate, ClustersCertificate):
+        found.append(f"it is not about {'clusters' if many else 'a day'}")
+    elif certificate.instance_hash != instance.content_hash:
+        other = "other clusters" if many else "another day"
+        found.append(
+            f"it is about {other}: its hash is {certificate.instance_hash}, not {instance.content_hash}"
+        )
+    if isinstance(certificate, ClustersCertificate) and certificate.objective != objective_of(instance):
+        found.append(f"its objective is {certificate.objective!r}, not {objective_of(instance)!r}")
+    edges, priced = certificate.edges, certificate.machine_prices
+    if len(edges) <= 1 or any(one >= other for one, other in pairwise(edges)):
+        found.append("its slots are none, or do not follow each other")
+    names = set(machines_of(instance))
+    found += [f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced))]
+    found += [
+        f"it prices {part} {name!r}, which the {whole} {has} not" for name in sorted(set(priced) - names)
+    ]
+    for name, prices in priced.items():
+        if len(prices) != len(edges) - 1:
+            found.append(f"it has {len(prices)} prices for {part} {name!r}, for {len(edges) - 1} slots")
+        if any(price < 0 for price in prices):
+            found.append(f"a price for {part} {name!r} is negative")
+    if certificate.per_joule < 0:
+        found.append("its price of a joule is negative")
+    if certificate.per_joule > 0 and instance.period.energy_constraint_joules is None:
+        found.append("it has a price of a joule, but energy is not limited")
+    return found

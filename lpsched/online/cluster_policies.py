@@ -1,0 +1,472 @@
+"""Policies for parallel tasks on clusters, by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
+
+import numpy as np
+
+from lpsched.online.nodes.book import as_tuples
+from lpsched.online.nodes.greedy import best_first, free_of, present_of
+from lpsched.online.nodes.state import ClusterPolicy, Draft, Place, Placement
+from lpsched.plugins import Named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.online.arrays import ClusterArrays
+    from lpsched.online.nodes.state import ClusterState
+
+
+# What policies that come from homogeneous clusters look at: each cluster in its first P-state.
+#
+#     column    of a kind in a cluster: P-state 0, or the first in which that kind can run there
+#     need      nodes of a kind in that column; more than there are where the cluster cannot run it
+#     planned   seconds of it there
+#
+# Source: Machovec et al. (2016), section III.D: the comparison heuristics always use P-state 0.
+
+STATES_MEMORY: Final = "first states"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstStates:
+    """Of each kind and cluster, K x M."""
+
+    column: Integers  # -1 where the cluster cannot run the kind
+    need: Integers
+    planned: Floats
+    columns: list[list[int]]  # of each kind, those there are
+
+    @classmethod
+    def of(cls, arrays: ClusterArrays) -> FirstStates:
+        """Look them up."""
+        starts = arrays.first_column
+        can_run = [arrays.can_run[:, a:b] for a, b in pairwise(starts)]
+        column = np.stack(
+            [
+                np.where(each.any(axis=1), first + np.argmax(each, axis=1), -1)
+                for first, each in zip(starts[:-1], can_run, strict=True)
+            ],
+            axis=1,
+        )
+        kinds = np.arange(len(column))[:, np.newaxis]
+        need = np.where(column >= 0, arrays.nodes[kinds, column], arrays.node_counts + 1)
+        planned = np.where(column >= 0, arrays.requested_seconds[kinds, column], 0.0)
+        return cls(column, need, planned, [row[row >= 0].tolist() for row in column])
+
+
+def first_states(state: ClusterState) -> FirstStates:
+    """Return them, looked up once in a day."""
+    if STATES_MEMORY not in state.memory:
+        state.memory[STATES_MEMORY] = FirstStates.of(state.arrays)
+    found: FirstStates = state.memory[STATES_MEMORY]
+    return found
+
+
+class FirstToStart:
+    """Where tasks can start first; tasks of a kind are answered alike until something is taken."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.draft, self.first = Draft(state), first_states(state)
+        self._known: dict[int, int | None] = {}
+        self._not_now: set[int] = set()
+
+    def column(self, place: int) -> int | None:
+        """Return the column in which a task can start first, the lowest of several; `None`: in none."""
+        kind = self.draft.kinds[place]
+        if kind not in self._known:
+            self._known[kind] = self._found(place, self.first.columns[kind])
+        return self._known[kind]
+
+    def column_now(self, place: int) -> int | None:
+        """Return the first column in which a task can start now; `None`: in none."""
+        kind = self.draft.kinds[place]
+        if kind in self._not_now:  # nor later in this draft, for there is ever less
+            return None
+        columns = self.first.columns[kind]
+        found = next((column for column in columns if self._starts_now(place, column)), None)
+        if found is None:
+            self._not_now.add(kind)
+        return found
+
+    def may_start_now(self, place: int) -> list[int]:
+        """Return the tasks from a place on for which enough nodes run nothing now."""
+        state = self.draft.state
+        clusters = range(len(state.profiles))
+        free = np.array([self.draft.free_nodes(cluster) for cluster in clusters])
+        need = self.first.need[state.arrays.kind[state.tasks[place:]]]
+        found: list[int] = (place + np.flatnonzero((need <= free).any(axis=1))).tolist()
+        return found
+
+    def take(self, place: int, column: int) -> None:
+        """Place a task there."""
+        self.draft.take(place, column)
+        self._known.clear()
+
+    def _starts_now(self, place: int, column: int) -> bool:
+        return self.draft.starts_now(place, column) and self.draft.has_energy(place, column)
+
+    def _found(self, place: int, columns: list[int]) -> int | None:
+        best, soonest = None, math.inf
+        for column in columns:
+            start = self.draft.earliest(place, column)
+            if start < soonest and self.draft.has_energy(place, column):
+                best, soonest = column, start
+        return best
+
+
+# Conservative backfilling: in the order of arrival, each task where it can start first.
+#
+# A task that cannot start now gets a permanent reservation, so that nobody who came later delays it; whoever
+# fits into a gap before it is let in. What cannot start before the day ends waits.
+#
+# This is not the published conservative backfilling (Mu'alem and Feitelson 2001). That reserves numbers of
+# nodes, and chooses the nodes when a task starts; here a reservation holds particular nodes from the moment
+# it is made, and tasks may wait that the published algorithm would start.
+#
+# Source: Machovec et al. (2016), section III.D.
+
+
+def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event."""
+    firsts = FirstToStart(state)
+    for place in range(len(state.tasks)):
+        column = firsts.column(place)
+        if column is not None:
+            firsts.take(place, column)
+    return firsts.draft.placements
+
+
+# EASY backfilling: one permanent reservation; whoever does not delay it may start at once.
+#
+# In the order of arrival: a task that can start now does, in the first cluster where it can. The first that
+# cannot gets a reservation where it can start first, if there is none yet. The reservation is in the profile,
+# hence nothing that starts now delays it.
+#
+# This is not the published EASY (Lifka 1995). That reserves a number of nodes from a time on, and chooses the
+# nodes when the task starts; here the reservation holds particular nodes from the moment it is made. A task
+# may therefore wait for nodes that are held, though as many others would be free for the reservation in time.
+#
+# Source: Machovec et al. (2016), section III.D.
+
+
+def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event."""
+    firsts = FirstToStart(state)
+    looked_at = 0 if state.reservations else _until_one_is_reserved(firsts, state)
+    for place in firsts.may_start_now(looked_at):
+        column = firsts.column_now(place)
+        if column is not None:
+            firsts.take(place, column)
+    return firsts.draft.placements
+
+
+def _until_one_is_reserved(firsts: FirstToStart, state: ClusterState) -> int:
+    """Place tasks until one of them starts later; return how many were looked at."""
+    for place in range(len(state.tasks)):
+        column = firsts.column(place)
+        if column is not None:
+            starts_now = firsts.draft.earliest(place, column) <= state.now
+            firsts.take(place, column)
+            if not starts_now:
+                return place + 1
+    return len(state.tasks)
+
+
+# First come, first served with multiple queues: small, medium and large tasks take turns.
+#
+#   resources   of a task: planned seconds times cores allocated, the mean over the clusters that can run it,
+#               each in its first P-state
+#   queues      small: below 30 % of the resources of the kind that needs most; large: above 60 %; medium: the
+#               rest; each in the order of arrival
+#   cycle       at most one large task, then at most four medium ones, then at most eight small ones; again,
+#               until all have been looked at
+#
+# Each task is placed as by our conservative backfilling, whose reservations hold particular nodes. One that
+# cannot be placed does not count.
+#
+# Source: Machovec et al. (2016), section III.D.
+
+SMALL: Final = 0.3
+LARGE: Final = 0.6
+TURNS: Final = (1, 4, 8)  # large, medium, small
+QUEUES_MEMORY: Final = "queues"
+
+
+def multiple_queues(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event."""
+    firsts = FirstToStart(state)
+    if QUEUES_MEMORY not in state.memory:
+        state.memory[QUEUES_MEMORY] = queues_of_kinds(state.arrays, firsts.first)
+    queue = state.memory[QUEUES_MEMORY][firsts.draft.kinds]
+    left = [(iter(np.flatnonzero(queue == q).tolist()), most) for q, most in enumerate(TURNS)]
+    while left:
+        left = [(places, most) for places, most in left if _turn(firsts, places, most)]
+    return firsts.draft.placements
+
+
+def queues_of_kinds(arrays: ClusterArrays, first: FirstStates) -> Integers:
+    """Return the queue of each kind: 0 large, 1 medium, 2 small."""
+    there = first.column >= 0
+    cores = np.where(there, first.need, 0) * arrays.cores_per_node
+    mean = (first.planned * cores).sum(axis=1) / there.sum(axis=1)
+    most = mean.max()
+    return np.where(mean > LARGE * most, 0, np.where(mean < SMALL * most, 2, 1))
+
+
+def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
+    """Place at most so many tasks of a queue; tell whether there may be more in it."""
+    for place in places:
+        column = firsts.column(place)
+        if column is not None:
+            firsts.take(place, column)
+            most -= 1
+            if not most:
+                return True
+    return False
+
+
+# Random: in the order of arrival, each task in a random cluster and P-state that can run it.
+#
+# It starts there as early as it can, reserved for good. What cannot start there before the day ends, or has
+# no energy left there, waits, and draws again at the next mapping event.
+#
+# Source: Machovec et al. (2016), section III.D.
+
+
+def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event."""
+    draft = Draft(state)
+    by_kind: dict[int, list[list[int]]] = state.memory.setdefault("columns", {})
+    for place, (cluster, p_state) in enumerate(rng.random((len(state.tasks), 2)).tolist()):
+        kind = draft.kinds[place]
+        if kind not in by_kind:
+            by_kind[kind] = columns_by_cluster(state.arrays, kind)
+        columns = by_kind[kind][int(cluster * len(by_kind[kind]))]
+        column = columns[int(p_state * len(columns))]
+        if draft.fits(place, column):
+            draft.take(place, column)
+    return draft.placements
+
+
+def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
+    """Return the columns in which a kind can run, of each cluster where there are some."""
+    can_run = arrays.can_run[kind].tolist()
+    edges = arrays.first_column.tolist()
+    found = [[c for c in range(a, b) if can_run[c]] for a, b in pairwise(edges)]
+    return [columns for columns in found if columns]
+
+
+# Max Util, Max UPT, Max UPR, Max UPE: of all tasks and columns the highest objective first; then the next.
+#
+#     s, d, q     earliest start in the column's cluster, planned seconds and nodes of a task there
+#     u           cores per node; w  watts of all q nodes
+#     U           the task's utility at s + d, as planned
+#
+#     Max Util    U                (equation 2)
+#     Max UPT     U / d            (equation 3)
+#     Max UPR     U / (d q u)      (equation 4)
+#     Max UPE     U / (w d)        (equation 5)
+#
+# A task may start only before the day ends, and only if its energy until then is left. Of equal objectives
+# the lowest column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE.
+# A task that would earn nothing is not placed (the source does not say): it waits, since it can only be in
+# others' way.
+#
+# What starts later than `state.until` may be left out: with place-holders it would be forgotten before.
+#
+# Source: Machovec et al. (2016), sections III.E and III.F, algorithm 1.
+
+
+def max_util(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event: the most utility first."""
+    return _placed(state, np.ones_like(state.arrays.requested_seconds))
+
+
+def max_upt(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event: the most utility per second first."""
+    return _placed(state, state.arrays.requested_seconds)
+
+
+def max_upr(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event: the most utility per core-second first."""
+    arrays = state.arrays
+    cores = arrays.nodes * arrays.cores_per_node[arrays.column_cluster]
+    return _placed(state, arrays.requested_seconds * cores)
+
+
+def max_upe(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
+    """Answer at a mapping event: the most utility per joule first."""
+    return _placed(state, state.arrays.requested_seconds * state.arrays.watts)
+
+
+def _placed(state: ClusterState, per: Floats) -> list[Placement]:
+    """Return what is placed if utility is divided by this (K x C)."""
+    if not len(state.tasks):
+        return []
+    mapped = best_first(present_of(state, per), free_of(state))
+    tasks, columns, starts = state.tasks[mapped.tasks], mapped.columns, mapped.starts
+    return [
+        Placement(task, column, start, as_tuples(nodes))
+        for task, column, start, nodes in zip(
+            tasks.tolist(), columns.tolist(), starts.tolist(), mapped.nodes, strict=True
+        )
+    ]
+
+
+# The policies for clusters by name: ours, those that others register, those of installed packages.
+#
+# A policy is a function from a state and a random generator to placements:
+#
+#     @register("mine", drops=False)
+#     def mine(state, rng):
+#         draft = Draft(state)
+#         ...
+#         return draft.placements
+#
+# What it uses is said when it is registered (see `policy.py`). A package announces its own in its
+# `pyproject.toml`; a function says what it uses by attributes of these names, where it differs from what is
+# usual:
+#
+#     [project.entry-points."lpsched.cluster_policies"]
+#     mine = "package.module:function"
+#
+# Max Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say;
+# `:placeholders` or `:reservations` behind the name says it too, and has the last word. The engine checks
+# every placement of every policy.
+
+COMPARED: Final[dict[str, Place]] = {
+    "random": random_cluster,
+    "conservative": conservative,
+    "easy": easy,
+    "multiple-queues": multiple_queues,
+}
+UTILITY_AWARE: Final[dict[str, Place]] = {
+    "max-util": max_util,
+    "max-upt": max_upt,
+    "max-upr": max_upr,
+    "max-upe": max_upe,
+}
+ENERGY_AWARE: Final = "max-upe"  # and not filtered: section IV.C
+PLACEHOLDERS: Final = "placeholders"
+RESERVATIONS: Final = "reservations"
+POLICIES: Final[Named[Place]] = Named(
+    "cluster",
+    "lpsched.cluster_policies",
+    {**COMPARED, **UTILITY_AWARE},
+    words=("policy", "policies"),
+    needed="a function of a state and a random generator",
+)
+
+
+class _Uses(NamedTuple):
+    """What a policy uses that somebody registered."""
+
+    placeholders: bool = False
+    drops: bool = True
+    filtered: bool = True
+    needs_utility: bool = False
+
+
+_uses: Final[dict[str, _Uses]] = {}
+
+cluster_policy_names = POLICIES.names
+
+
+def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
+    """Return the policy of a name.
+
+    Parameters
+    ----------
+    name
+        For Max Util, UPT, UPR and UPE, `:placeholders` or `:reservations` may stand behind it.
+    placeholders
+        Whether those four use place-holders where their name does not say.
+
+    Raises
+    ------
+    InstanceError
+        If there is none, if what is behind the colon is something else, or if the package that announces it
+        cannot be loaded.
+
+    Examples
+    --------
+    >>> cluster_policy("easy").drops
+    False
+    """
+    plain, colon, kind = name.partition(":")
+    place = POLICIES.get(plain)
+    if colon and (plain not in UTILITY_AWARE or kind not in (PLACEHOLDERS, RESERVATIONS)):
+        needed = f"{PLACEHOLDERS} or {RESERVATIONS} after {', '.join(UTILITY_AWARE)}; nothing after others"
+        raise POLICIES.refusal(repr(name), needed, f"write {plain}")
+    if plain in COMPARED:
+        return ClusterPolicy(plain, place, drops=False, filtered=False)
+    if plain in UTILITY_AWARE:
+        held = kind == PLACEHOLDERS if colon else placeholders
+        shown = f"{plain}:{PLACEHOLDERS}" if held else plain
+        filtered = plain != ENERGY_AWARE
+        return ClusterPolicy(shown, place, placeholders=held, filtered=filtered, needs_utility=True)
+    uses = _uses.get(plain) or _Uses(
+        *(bool(getattr(place, field, usual)) for field, usual in _Uses()._asdict().items())
+    )
+    return ClusterPolicy(plain, place, *uses)
+
+
+@overload
+def register(
+    name: str,
+    *,
+    placeholders: bool = False,
+    drops: bool = True,
+    filtered: bool = True,
+    needs_utility: bool = False,
+) -> Callable[[Place], Place]: ...
+
+
+@overload
+def register(
+    name: str,
+    function: Place,
+    *,
+    placeholders: bool = False,
+    drops: bool = True,
+    filtered: bool = True,
+    needs_utility: bool = False,
+) -> Place: ...
+
+
+def register(  # noqa: PLR0913 - options are keyword-only
+    name: str,
+    function: Place | None = None,
+    *,
+    placeholders: bool = False,
+    drops: bool = True,
+    filtered: bool = True,
+    needs_utility: bool = False,
+) -> Place | Callable[[Place], Place]:
+    """Let a policy be known by a name, in this process; without a function, as a decorator.
+
+    Raises
+    ------
+    InstanceError
+        If the name is taken, or not lower-case letters, digits and hyphens; or if it is no function.
+    """
+    uses = _Uses(placeholders, drops, filtered, needs_utility)
+
+    def registered(place: Place) -> Place:
+        POLICIES.register(name, place)
+        _uses[name] = uses
+        return place
+
+    return registered if function is None else registered(function)
+
+
+def forget(name: str) -> None:
+    """Take back what was registered under a name in this process, if anything was."""
+    POLICIES.forget(name)
+    _uses.pop(name, None)

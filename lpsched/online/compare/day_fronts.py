@@ -1,0 +1,321 @@
+"""Utility over energy: what methods find, held against an envelope that no schedule passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import InstanceError, InvalidScheduleError
+from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving
+from lpsched.io.outside import NOT_RUN, files_at, is_path, unreadable
+from lpsched.model.provenance import provenance_of
+from lpsched.model.risk import told
+from lpsched.model.violation import Violation
+from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.compare.days import DayRan, run_on_day
+from lpsched.online.evolve import DayProblem
+from lpsched.online.heuristics import heuristic_for_days, names_for_days
+from lpsched.online.period import require_whole
+from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
+from lpsched.online.schedule import DaySchedule, read_day_schedule
+from lpsched.online.verify.day import ExaminedDay, examine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lpsched.evolve.nsga2 import EvolvedFront
+    from lpsched.evolve.problem import Scorer
+    from lpsched.evolve.sampled import GeneSamples
+    from lpsched.model.arrays import Floats
+    from lpsched.model.risk import Risk, RiskOptions
+    from lpsched.online.bound.no_waiting import NoWaitingFront
+    from lpsched.online.day import Day
+
+
+# Utility over energy of a day: what methods find, held against an envelope that no schedule passes.
+#
+# There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are
+# as in `fronts.py`, with minus utility as the second criterion:
+#
+#     distance            1 - U / u(E)    of a point (E, U): the share of utility that is missing
+#     hypervolume ratio   integral of the best utility within E  /  integral of u(E)
+#                         over the energies from the least of all that is compared to a tenth beyond the
+#                         largest, the envelope's corners right of the least included; from a utility of 0
+#
+# The envelope begins at no energy, which is what dropping all tasks takes. A method that runs them all cannot
+# go there, so areas begin at the least energy that anybody compared takes.
+#
+#     nsga2         an evolved front                      evolve/nsga2.py
+#     a heuristic   one point                             heuristics/arrivals
+#     a file        one point: a schedule of the day
+#     a folder      the points of all schedules in it
+#
+# Source: Friese, thesis of 2015, chapter 5.
+
+SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")
+
+
+def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
+    day: Day,
+    methods: Sequence[str | Path],
+    *,
+    evolving: Evolving | None = None,
+    drop_below: float | None = None,
+    scorer: Scorer | None = None,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> DayFront:
+    """Hold fronts and schedules of a day against the envelope.
+
+    Parameters
+    ----------
+    methods
+        `nsga2`, names of registered heuristics for days, files of schedules, or folders of them.
+    evolving
+        How NSGA-II shall run; by default it is seeded with the four heuristics of the thesis.
+    drop_below
+        Tasks that would earn less do not run; `None` drops none.
+    scorer
+        What NSGA-II ranks by, in place of energy and utility; its points are measured without samples anyway.
+    seed
+        Of all that is left to chance; each method draws from a generator of its own.
+    watch
+        When to stop, and who hears of progress.
+
+    Raises
+    ------
+    InstanceError
+        If a method or a seed is not known, or cannot run on this day: NSGA-II knows of no period.
+    MissingExtraError
+        If NSGA-II is asked for, and pymoo or Numba are not installed.
+    InvalidScheduleError
+        If a valid schedule is above the envelope, which is a bug of ours.
+    """
+    evolving = evolving if evolving is not None else Evolving(seed_with=SEEDS)
+    given = [str(method) for method in methods]
+    _require_known(given, evolving)
+    if NSGA2 in given:
+        require_whole(day.name, day.period, "NSGA-II")
+    watch = watch if watch is not None else Watch()
+    watch.tell("proving the envelope")
+    envelope = no_waiting_front(day)
+    contest = _Contest(day, envelope, evolving, drop_below, scorer, seed, watch)
+    entries = [contest.entry(method) for method in given]
+    corners = tuple(map(UtilityPoint, envelope.energies, envelope.utilities))
+    judged = zip(entries, area_ratios(corners, [entry.points for entry in entries]), strict=True)
+    return DayFront(
+        corners,
+        seed,
+        tuple(replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged),
+        provenance_of(day, "none"),
+    )
+
+
+def area_ratios(
+    envelope: Sequence[UtilityPoint], fronts: Sequence[Sequence[UtilityPoint]]
+) -> list[float | None]:
+    """Return the hypervolume ratio of each front, all over the same energies; `None` where these are one."""
+    points = [_pair(point) for front in fronts for point in front]
+    if not points:
+        return [None] * len(fronts)
+    whole = Chain(tuple(_pair(corner) for corner in envelope))
+    least, _ = min(points)
+    chain = Chain(((least, whole.at(least)), *(each for each in whole.corners if each[0] > least)))
+    largest, _ = reference_of([*chain.corners, *points])
+    return [chain.area_ratio([_pair(point) for point in front], (largest, 0.0)) for front in fronts]
+
+
+def _pair(point: UtilityPoint) -> tuple[float, float]:
+    return point.energy_joules, -point.utility
+
+
+def _is_path(method: str) -> bool:
+    return is_path(method, Path(method), names_for_days())
+
+
+def _require_known(methods: Sequence[str], evolving: Evolving) -> None:
+    """Refuse names that nobody registered, before any work."""
+    for method in methods:
+        if method != NSGA2 and not _is_path(method):
+            heuristic_for_days(method)
+    for name in evolving.seed_with:
+        if evolving.seed_with != (NO_SEEDS,):
+            heuristic_for_days(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """The day, its envelope, and how to run the methods."""
+
+    day: Day
+    envelope: NoWaitingFront
+    evolving: Evolving
+    drop_below: float | None
+    scorer: Scorer | None
+    seed: int
+    watch: Watch
+
+    def entry(self, method: str) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run or read one method."""
+        if self.watch.is_stopped:
+            return self._verified(method, [(Violation(NOT_RUN, STOPPED),)])
+        if method == NSGA2:
+            return self._evolved()
+        if _is_path(method):
+            return self._verified(method, _read(self.day, Path(method)))
+        return self._mapped(method)
+
+    def _mapped(self, name: str) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run a heuristic; it may be anybody's, so whatever it raises is its failure, not ours."""
+        self.watch.tell(name)
+        ran = self._ran(name)
+        made = (ran.made,) if isinstance(ran.made, Violation) else ran.made
+        return replace(self._verified(name, [made]), seconds=ran.seconds)
+
+    def _ran(self, name: str) -> DayRan:
+        return run_on_day(self.day, heuristic_for_days(name), seed=self.seed, drop_below=self.drop_below)
+
+    def _seeds(self) -> list[DaySchedule]:
+        """Return the schedules that join the first population; an invalid one does not."""
+        named = () if self.evolving.seed_with == (NO_SEEDS,) else self.evolving.seed_with
+        made = [self._ran(name).made for name in named]
+        return [each for each in made if isinstance(each, DaySchedule) and examine(self.day, each).measured]
+
+    def _evolved(self) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Run NSGA-II."""
+        evolving, limit = self.evolving, self.evolving.time_limit
+        evolved = evolve_front(
+            DayProblem(self.day, self.drop_below),
+            rng=np.random.default_rng(self.seed),
+            scorer=self.scorer,
+            seeds=self._seeds(),
+            generations=evolving.generations,
+            watch=self.watch if limit is None else self.watch.part(limit),
+            population=evolving.population,
+            keep=evolving.keep,
+            judge=self._gap,
+        )
+        if evolving.found is not None:
+            evolving.found(evolved)
+        self.watch.tell("verifying what evolved")
+        return replace(
+            self._verified(NSGA2, evolved.schedules()),
+            seconds=evolved.population.seconds,
+            generations=evolved.generations,
+            ended=evolved.ended,
+        )
+
+    def _verified(
+        self, name: str, schedules: Iterable[DaySchedule | tuple[Violation, ...]]
+    ) -> FrontEntry[UtilityPoint, DaySchedule]:
+        """Return a method's undominated points, verified, and their distances from the envelope."""
+        points: list[UtilityPoint] = []
+        kept: list[DaySchedule] = []
+        broken: list[tuple[Violation, ...]] = []
+        for schedule in schedules:
+            found = (
+                ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
+            )
+            if isinstance(schedule, tuple) or found.measured is None:
+                broken.append(found.violations)
+                continue
+            point = UtilityPoint(found.measured.energy_joules, found.measured.utility)
+            self._require_below(name, point)
+            points.append(point)
+            kept.append(schedule)
+        best = rank_one(np.array([_pair(point) for point in points]).reshape(-1, 2)).tolist()
+        mean, largest = self._distances([points[place] for place in best])
+        return FrontEntry(
+            name,
+            tuple(points[place] for place in best),
+            tuple(kept[place] for place in best),
+            mean_distance=mean,
+            largest_distance=largest,
+            refused=len(broken),
+            violations=broken[0] if broken else (),
+        )
+
+    def _require_below(self, name: str, point: UtilityPoint) -> None:
+        most = self.envelope.most_utility(point.energy_joules)
+        if point.utility > most:
+            raise InvalidScheduleError(
+                f"{name} on {self.day.name}: {point.utility!r} with {point.energy_joules!r} J is more than "
+                f"the {most!r} that is proved"
+            )
+
+    def _distances(self, points: Sequence[UtilityPoint]) -> tuple[float | None, float | None]:
+        """Return the mean and the largest share of utility that is missing up to the envelope."""
+        most = [(point, self.envelope.most_utility(point.energy_joules)) for point in points]
+        below = [max(0.0, 1.0 - point.utility / top) if top > 0 else 0.0 for point, top in most]
+        return (sum(below) / len(below), max(below)) if below else (None, None)
+
+    def _gap(self, scores: Floats) -> float | None:
+        """Return the mean distance of the best chromosomes from the envelope."""
+        return self._distances([UtilityPoint(float(x), -float(y)) for x, y in scores])[0]
+
+
+def _read(day: Day, path: Path) -> list[DaySchedule | tuple[Violation, ...]]:
+    """Return the schedule in a file, or all those in a folder; one that cannot be read breaks a rule."""
+    found: list[DaySchedule | tuple[Violation, ...]] = []
+    for file in files_at(path):
+        try:
+            found.append(read_day_schedule(day, file))
+        except InstanceError as error:
+            found.append(unreadable(error))
+    return found
+
+
+# From an evolved front to a fuzzy one: every schedule of it, run in all samples.
+
+
+def fuzzy_front(
+    front: EvolvedFront, options: RiskOptions, *, seed: int, name: str, by_percentile: bool = False
+) -> FuzzyFront:
+    """Run the schedules of an evolved front in all samples.
+
+    With the seed and the options that the front was ranked by, the draws are those that it was ranked by.
+
+    Parameters
+    ----------
+    name
+        What to call the front.
+    by_percentile
+        Whether it was ranked by the options' percentile, in place of expected values.
+
+    Raises
+    ------
+    MissingExtraError
+        If Numba is not installed.
+    InstanceError
+        If there were too much to draw.
+    """
+    scorer = front.problem.sampled(options, seed)
+    drawn = scorer.samples(front.genes)
+    values = drawn.makespan_seconds if drawn.utility is None else drawn.utility
+    points = tuple(
+        FuzzyPoint(
+            energy_joules=joules,
+            value=value,
+            sampled_energy_joules=tuple(drawn.energy_joules[k].tolist()),
+            sampled_values=tuple(values[k].tolist()),
+            risk=_risk(drawn, k, options, seed),
+        )
+        for k, (joules, value) in enumerate(front.points)
+    )
+    ranked_by = f"percentile {options.percentile:g}" if by_percentile else "expected values"
+    return FuzzyFront(name, ranked_by, front.problem.criterion, front.problem.tasks, points)
+
+
+def _risk(drawn: GeneSamples, k: int, options: RiskOptions, seed: int) -> Risk:
+    """Return how one schedule fares; what was planned is the front's to tell."""
+    quantities = {"energy_joules": drawn.energy_joules[k], "makespan_seconds": drawn.makespan_seconds[k]}
+    if drawn.utility is not None and drawn.dropped_tasks is not None:
+        quantities = {"utility": drawn.utility[k], **quantities}
+        quantities["dropped_tasks"] = drawn.dropped_tasks[k].astype(float)
+    return told({name: (None, each) for name, each in quantities.items()}, {}, options, seed)

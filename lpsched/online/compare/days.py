@@ -1,0 +1,386 @@
+"""Schedules of others against the bound of a day."""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import Fault, InstanceError, InvalidScheduleError
+from lpsched.evolve.nsga2 import evolve_front
+from lpsched.evolve.running import limits
+from lpsched.io.outside import FAILED, NOT_RUN, unreadable
+from lpsched.model.fields import column_numbers
+from lpsched.model.provenance import provenance_of
+from lpsched.model.violation import Violation
+from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.evolve import DayProblem
+from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
+from lpsched.online.period import require_whole
+from lpsched.online.result.day_validation import DayEntry, DayValidation
+from lpsched.online.risk import day_risk
+from lpsched.online.schedule import DaySchedule, PlacedTask, read_day_schedule
+from lpsched.online.verify.day import examine, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.model.arrays import Floats
+    from lpsched.model.risk import RiskOptions
+    from lpsched.online.bound.no_waiting import NoWaitingFront
+    from lpsched.online.day import Day
+
+
+# Schedulers that know of no period, on a day that has one: what it does not allow is left out.
+#
+# In the order of their starts, tasks are left out that would start when the period is over, or whose energy,
+# as far as it counts, would break its energy constraint. The others stay where they are.
+
+
+def within_period(day: Day, schedule: DaySchedule) -> DaySchedule:
+    """Return what the day's period allows of a schedule; one that breaks other rules stays as it is."""
+    if day.period.is_whole:
+        return schedule
+    ends_at = day.period.ends_at
+    begun = DaySchedule(tuple(each for each in schedule.placed if not each.start_seconds >= ends_at))
+    broken = {each.code for each in violations(day, begun)}
+    if not broken:
+        return begun
+    return _within_energy(day, begun) if broken == {"too-much-energy"} else schedule
+
+
+def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
+    most = day.period.energy_constraint_joules
+    assert most is not None, "only days with a constraint have too much energy"
+    column = column_numbers(day.machine_types)
+    types = day.arriving.type_numbers
+    taken = 0.0
+    kept: list[PlacedTask] = []
+    for placed in sorted(schedule.placed, key=lambda each: (each.start_seconds, each.task)):
+        cell = types[placed.task], column[placed.machine_type, placed.p_state]
+        seconds, watts = day.seconds[cell] or 0.0, day.watts[cell] or 0.0
+        start = placed.start_seconds
+        joules = seconds * watts * day.period.share(start, start + seconds)
+        if taken + joules <= most:
+            taken += joules
+            kept.append(placed)
+    return DaySchedule(tuple(kept))
+
+
+# Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
+#
+# The same for days as `schedulers.py` for bags; the verifier judges the rest.
+
+
+@dataclass(frozen=True, slots=True)
+class DayRan:
+    """What a scheduler of a day handed back, or why there is nothing; and how long it took."""
+
+    made: DaySchedule | Violation
+    seconds: float
+
+
+def run_on_day(day: Day, function: DayHeuristic, *, seed: int, drop_below: float | None) -> DayRan:
+    """Run a scheduler, with a generator of its own; what the day's period does not allow is left out."""
+    began = time.perf_counter()
+    made: DaySchedule | Violation
+    try:
+        made = _plain(function(day, np.random.default_rng(seed), drop_below=drop_below))
+        made = within_period(day, made)
+    except Exception as error:  # noqa: BLE001 - it may be somebody else's code
+        made = Violation(FAILED, f"{type(error).__name__}: {error}")
+    return DayRan(made, time.perf_counter() - began)
+
+
+def _plain(found: object) -> DaySchedule:
+    """Return what a stranger handed back with Python's own numbers.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    if not isinstance(found, DaySchedule):
+        raise TypeError(f"it handed back {type(found).__name__}, where a DaySchedule is needed")
+    return DaySchedule(
+        tuple(
+            PlacedTask(
+                operator.index(each.task),
+                str(each.machine_type),
+                operator.index(each.machine),
+                float(each.start_seconds),
+                None if each.p_state is None else str(each.p_state),
+            )
+            for each in found.placed
+        )
+    )
+
+
+# Schedules of a day by NSGA-II: two of its front, seeded with the four heuristics of the thesis.
+#
+# Importing this loads pymoo and a compiler.
+#
+# Source: Friese, thesis of 2015, section 5.5.2 for the seeds, 5.6 for utility per energy.
+
+SEEDS: Final = ("min-energy", "max-utility", "utility-per-energy", "min-min")
+
+
+def evolved_day(  # noqa: PLR0913 - options are keyword-only
+    day: Day,
+    *,
+    seed: int,
+    generations: int | None,
+    drop_below: float | None,
+    watch: Watch,
+    bound: Callable[[float], float],
+) -> dict[str, DaySchedule]:
+    """Let schedules evolve; return the one of most utility and the one of most utility per joule.
+
+    Those who watch hear how far the front is below a bound on the utility at each energy, on average.
+
+    Raises
+    ------
+    MissingExtraError
+        If pymoo or Numba is not installed.
+    InstanceError
+        If the day has too many tasks.
+    """
+    rng = np.random.default_rng(seed)
+    generations, watch = limits(generations, watch)
+    seeds = [heuristic_for_days(name)(day, rng, drop_below=drop_below) for name in SEEDS]
+    front = evolve_front(
+        DayProblem(day, drop_below),
+        rng=rng,
+        seeds=seeds,
+        generations=generations,
+        watch=watch,
+        judge=lambda scores: mean_gap(scores, bound),
+    )
+    joules, utility = np.array(front.points).T
+    with np.errstate(divide="ignore", invalid="ignore"):  # without energy: infinite, or nothing at all
+        per_joule = np.nan_to_num(utility / joules, nan=0.0, posinf=np.inf)
+    aims = {"most utility": int(np.argmax(utility)), "most utility/MJ": int(np.argmax(per_joule))}
+    return {aim: front.schedule(number) for aim, number in aims.items()}
+
+
+def mean_gap(scores: Floats, bound: Callable[[float], float]) -> float:
+    """Return the share of the bound that points (joules, minus utility) do not earn, on average.
+
+    >>> mean_gap(np.array([[1.0, -2.0], [2.0, -6.0]]), lambda joules: 4.0 * joules)
+    0.375
+    """
+    most = np.array([bound(joules) for joules in scores[:, 0].tolist()])
+    earned = np.divide(-scores[:, 1], most, out=np.ones_like(most), where=most > 0.0)
+    return float(np.mean(1.0 - earned))
+
+
+# Schedulers and schedules of a day against the bound without waiting: one table, all measured or proved.
+#
+# Names of schedulers: the heuristics of `heuristics/arrivals/`, and `nsga2`, the genetic algorithm, which
+# makes two entries: of its front, the schedule that earns the most, and the one that earns the most for a
+# joule.
+
+NSGA2: Final = "nsga2"
+NO_SOLVER: Final = "exact arithmetic"
+
+
+def validate_day(  # noqa: PLR0913 - options are keyword-only
+    day: Day,
+    schedules: Mapping[str, DaySchedule] | Sequence[Path | str] = (),
+    *,
+    heuristics: Sequence[str | DayHeuristic] = (),
+    seed: int = 0,
+    generations: int | None = None,
+    time_limit: float | None = None,
+    drop_below: float | None = None,
+    risk: RiskOptions | None = None,
+    watch: Watch | None = None,
+) -> DayValidation:
+    """Check schedules of a day, run schedulers, measure all, and tell their distance from the bound.
+
+    Parameters
+    ----------
+    schedules
+        Schedules by name, or files with one row per task (`.csv`, `.parquet`). A file that cannot be read is
+        an entry with a violation, not an error.
+    heuristics
+        Names of heuristics for days, or `nsga2`; or functions `(day, rng, *, drop_below) -> DaySchedule`. One
+        that fails is an entry with the reason.
+    seed
+        Of what is left to chance: each scheduler gets a generator of its own, made from it.
+    generations, time_limit
+        How many generations, and how many seconds, `nsga2` may take; 60 s if neither is given.
+    drop_below
+        Schedulers drop a task that would earn less than this; `None` drops none.
+    risk
+        What to sample, if it is asked how valid schedules fare when times and powers scatter.
+    watch
+        A watch over all of it, that others may stop: schedulers that have not begun by then are not run.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such heuristic, `drop_below` is not a utility, or the day has a period and `nsga2` or
+        samples are asked for, which know of none.
+    MissingExtraError
+        If a package that `nsga2` needs is not installed.
+    InvalidScheduleError
+        If a valid schedule is above the bound, which is a bug of ours.
+    """
+    if drop_below is not None and not 0.0 <= drop_below < math.inf:
+        fault = Fault(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
+        raise InstanceError("validate", (fault,))
+    _require_no_period(day, heuristics, risk)
+    asked = _Asked(day, seed, generations, time_limit, drop_below, watch or Watch())
+    schedulers = [_scheduler(each) for each in heuristics]
+    asked.watch.tell("bound")
+    front = no_waiting_front(day)
+    entries = _brought(day, schedules)
+    for number, each in enumerate(schedulers):
+        asked.watch.tell(each.name, done=number, total=len(schedulers))
+        entries += _run(asked, each, front)
+    judged = [_against(front, entry) for entry in entries]
+    return DayValidation(
+        period=day.period,
+        naive_bound=front.highest_utility,
+        naive_joules=front.energies[-1],
+        least_joules=front.least_joules,
+        seed=seed,
+        drop_below=drop_below,
+        entries=tuple(_sampled(asked, entry, risk) for entry in judged),
+        provenance=provenance_of(day, NO_SOLVER),
+    )
+
+
+def _require_no_period(day: Day, heuristics: Sequence[str | DayHeuristic], risk: RiskOptions | None) -> None:
+    if NSGA2 in heuristics:
+        require_whole(day.name, day.period, "NSGA-II")
+    if risk is not None:
+        require_whole(day.name, day.period, "sampling")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked of all schedulers."""
+
+    day: Day
+    seed: int
+    generations: int | None
+    time_limit: float | None
+    drop_below: float | None
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheduler:
+    name: str
+    kind: str
+    function: DayHeuristic | None  # none: the genetic algorithm
+
+
+def _scheduler(each: str | DayHeuristic) -> _Scheduler:
+    """Find a scheduler before anything is run."""
+    if not isinstance(each, str):
+        return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
+    if each == NSGA2:
+        from lpsched.evolve.running import require_evolution  # noqa: PLC0415 - loads pymoo and a compiler
+
+        require_evolution()
+        return _Scheduler(each, "heuristic", None)
+    return _Scheduler(each, "heuristic", heuristic_for_days(each))
+
+
+def _brought(day: Day, schedules: Mapping[str, DaySchedule] | Sequence[Path | str]) -> list[DayEntry]:
+    """Check the schedules that were brought."""
+    if isinstance(schedules, Mapping):
+        return [_checked(day, name, "schedule", each) for name, each in schedules.items()]
+    return [_read(day, Path(file)) for file in schedules]
+
+
+def _read(day: Day, file: Path) -> DayEntry:
+    """Check a schedule file; one that cannot be read breaks the first rule of all."""
+    try:
+        return _checked(day, str(file), "file", read_day_schedule(day, file))
+    except InstanceError as error:
+        return DayEntry(str(file), "file", None, violations=unreadable(error))
+
+
+def _run(asked: _Asked, scheduler: _Scheduler, front: NoWaitingFront) -> list[DayEntry]:
+    """Run a scheduler, unless the time is up; what it raises is an entry."""
+    name, kind, function = scheduler.name, scheduler.kind, scheduler.function
+    if asked.watch.is_over():
+        return [_without(name, kind, Violation(NOT_RUN, "stopped before"))]
+    if function is None:
+        return _evolved(asked, front)
+    ran = run_on_day(asked.day, function, seed=asked.seed, drop_below=asked.drop_below)
+    if isinstance(ran.made, Violation):
+        return [_without(name, kind, ran.made, ran.seconds)]
+    return [_checked(asked.day, name, kind, ran.made, ran.seconds)]
+
+
+def _evolved(asked: _Asked, front: NoWaitingFront) -> list[DayEntry]:
+    """Run the genetic algorithm, and take two schedules of its front."""
+    # LOOK
+    from lpsched.evolve.running import prepare  # noqa: PLC0415 - loads pymoo and a compiler
+    from lpsched.online.evolve import DayProblem  # noqa: PLC0415 - likewise
+
+    prepare(asked.watch, DayProblem.of_one_task())
+    began = time.perf_counter()
+    limited = asked.watch if asked.time_limit is None else asked.watch.part(asked.time_limit)
+    try:
+        found = evolved_day(
+            asked.day,
+            seed=asked.seed,
+            generations=asked.generations,
+            drop_below=asked.drop_below,
+            watch=limited,
+            bound=front.most_utility,
+        )
+    except InstanceError as error:  # too many tasks for it
+        failure = Violation(FAILED, "; ".join(map(str, error.faults)))
+        return [_without(NSGA2, "heuristic", failure, time.perf_counter() - began)]
+    took = time.perf_counter() - began
+    return [_checked(asked.day, f"{NSGA2}, {aim}", "heuristic", each, took) for aim, each in found.items()]
+
+
+def _sampled(asked: _Asked, entry: DayEntry, risk: RiskOptions | None) -> DayEntry:
+    """Tell how a valid schedule fares if times and powers scatter, where that is asked."""
+    if risk is None or entry.measured is None or entry.schedule is None:
+        return entry
+    sampled = day_risk(
+        asked.day, entry.schedule, entry.measured, risk, asked.seed, drop_below=asked.drop_below
+    )
+    return replace(entry, risk=sampled)
+
+
+def _without(name: str, kind: str, why: Violation, seconds: float | None = None) -> DayEntry:
+    return DayEntry(name, kind, None, violations=(why,), seconds=seconds)
+
+
+def _checked(day: Day, name: str, kind: str, schedule: DaySchedule, seconds: float | None = None) -> DayEntry:
+    found = examine(day, schedule)
+    return DayEntry(name, kind, found.measured, None, found.violations, seconds, schedule)
+
+
+def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:
+    """Tell the bound at the schedule's own energy.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a valid schedule earns more than the proved bound: one of them is wrong.
+    """
+    if entry.measured is None:
+        return entry
+    bound = front.most_utility(entry.measured.energy_joules)
+    if entry.measured.utility > bound:
+        earned = f"{entry.name} earns {entry.measured.utility!r} with {entry.measured.energy_joules!r} J"
+        raise InvalidScheduleError(f"{earned}, more than the bound of {bound!r}")
+    return replace(entry, bound=bound)

@@ -1,0 +1,369 @@
+"""Policies on days as they happen, each held against what no schedule can pass."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.cancellation import Watch
+from lpsched.errors import InvalidScheduleError, PolicyError, StalledError
+from lpsched.io.outside import plain_words, reason
+from lpsched.jit import require_compiler
+from lpsched.model.provenance import provenance_of
+from lpsched.online.compare.cluster_stage import ClusterStage, no_offline_schedule, usual_options
+from lpsched.online.compare.day_stage import DayStage
+from lpsched.online.compare.stage import Given, refusal, work_off
+from lpsched.online.day import Day
+from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
+from lpsched.online.result.simulation import Simulation, TrialBounds
+from lpsched.online.simulate.happened import Fate
+from lpsched.online.simulate.options import SimulationOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.compare.stage import Happened, Stage
+    from lpsched.online.nodes.state import ClusterPolicy, Place
+    from lpsched.online.schedule import ClustersSchedule, DaySchedule
+    from lpsched.online.simulate.state import Choose, Policy
+
+
+# The pieces of a simulation: one policy on the day of one trial, or the bounds of that day.
+#
+# Trial 0 is the day itself, trial t a new draw of the generator that made it, judged over the same period.
+# What is left to chance depends on the seed, the trial and the name of the policy, and on nothing else:
+# neither on other policies nor on the order in which anything is run.
+
+STOPPED: Final = "stopped before its end"
+BOUND: Final = "bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of all trials."""
+
+    stage: Stage
+    policies: tuple[Given, ...]
+    seed: int
+    bound: bool
+    offline: bool
+    time_limit: float | None  # of a bound, in seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A policy, by its place, in a trial; without a policy: the bounds, and the offline schedule."""
+
+    trial: int
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a piece."""
+
+    piece: Piece
+    run: PolicyRun | None = None
+    schedule: DaySchedule | ClustersSchedule | None = None  # of the first trial
+    bounds: TrialBounds | None = None
+
+
+class Simulating:
+    """Does pieces of a simulation; keeps the day of the trial that it was asked for last."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._drawn: tuple[int, Stage] = (0, question.stage)
+        self._rehearsed: set[str] = set()
+
+    def name_of(self, piece: Piece) -> str:
+        """Return what to call a piece."""
+        what = BOUND if piece.place is None else self.question.policies[piece.place].name
+        return f"trial {piece.trial}, {what}"
+
+    def __call__(self, piece: Piece, watch: Watch) -> Done:
+        """Do one piece."""
+        stage = self.stage_of(piece.trial)
+        if piece.place is None:
+            return self._bounded(piece, stage, watch)
+        return self._ran(piece, stage, self.question.policies[piece.place], watch)
+
+    def stage_of(self, trial: int) -> Stage:
+        """Return the stage of a trial.
+
+        Raises
+        ------
+        InstanceError
+            If nobody knows how to draw another day like the one given.
+        """
+        given = self.question.stage
+        if trial == 0:
+            return given
+        if self._drawn[0] != trial:
+            self._drawn = trial, given.another(trial)
+        return self._drawn[1]
+
+    def _bounded(self, piece: Piece, stage: Stage, watch: Watch) -> Done:
+        """Find what the tasks could earn at most, and what they would in a schedule from those prices."""
+        naive = TrialBounds(piece.trial, stage.naive(), tasks=stage.instance.tasks)
+        if not self.question.bound:
+            return Done(piece, bounds=naive)
+        self._rehearse(BOUND, stage.rehearse_bound)
+        found = stage.bound(time_limit=self.question.time_limit, watch=watch)
+        bounds = replace(
+            naive,
+            bound=found.bound,
+            bound_seconds=found.seconds,
+            per_machine_hour=found.per_hour,
+            per_kwh=found.per_kwh,
+        )
+        if not self.question.offline:
+            return Done(piece, bounds=bounds)
+        began = time.perf_counter()
+        schedule = stage.offline(found.prices, watch)
+        run = stage.measured(piece.trial, schedule)
+        run = replace(run, seconds=time.perf_counter() - began)
+        return Done(piece, run, _kept(piece, schedule), bounds)
+
+    def _rehearse(self, name: str, rehearsal: Callable[[], None]) -> None:
+        """Do it, unless this process has: compiled loops stay."""
+        if name not in self._rehearsed:
+            rehearsal()
+            self._rehearsed.add(name)
+
+    def _ran(self, piece: Piece, stage: Stage, given: Given, watch: Watch) -> Done:
+        """Run a policy, one of ours once it has rehearsed; one that fails leaves its reason.
+
+        A mistake of ours is raised.
+        """
+        refusals = (PolicyError, StalledError) if given.brought is None else (Exception,)
+        began = time.perf_counter()
+        try:
+            if given.brought is None:
+                self._rehearse(given.name, lambda: stage.rehearse(given.name))
+            began = time.perf_counter()
+            rng = random_generator(self.question.seed, piece.trial, given.name)
+            happened = stage.run(given, rng, watch)
+            took = time.perf_counter() - began
+            run = _measured(stage, piece.trial, happened) if happened.is_whole else None
+        except refusals as error:
+            why = plain_words(reason(error))
+            return Done(piece, PolicyRun(piece.trial, reason=why, seconds=time.perf_counter() - began))
+        if run is None:
+            return Done(piece, PolicyRun(piece.trial, reason=STOPPED, seconds=took))
+        return Done(piece, replace(run, seconds=took), _kept(piece, happened.schedule))
+
+
+def random_generator(seed: int, trial: int, name: str) -> np.random.Generator:
+    """Return the generator of a policy in a trial, whatever else is run."""
+    of_name = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+    return np.random.default_rng([seed, trial, of_name])
+
+
+def _measured(stage: Stage, trial: int, happened: Happened) -> PolicyRun:
+    """Measure a simulated day, and count what became of the tasks that did not run."""
+    period = stage.instance.period
+    arrivals = np.frombuffer(stage.instance.arriving.arrivals)
+    waiting = (happened.fates == Fate.WAITING) & (arrivals < period.ends_at)
+    dropped = (happened.fates == Fate.DROPPED) & (happened.dropped_at >= period.begins_at)
+    events = len(happened.event_at)
+    return replace(
+        stage.measured(trial, happened.schedule),
+        dropped=int(dropped.sum()),
+        waiting=int(waiting.sum()),
+        events=events,
+        event_seconds=float(happened.event_seconds.mean()) if events else None,
+    )
+
+
+def _kept(piece: Piece, schedule: DaySchedule | ClustersSchedule) -> DaySchedule | ClustersSchedule | None:
+    """Keep the schedule of the first trial only: those of all would fill the memory."""
+    return schedule if piece.trial == 0 else None
+
+
+# Policies on days as they happen, each held against what no schedule can pass: all measured or proved.
+
+ALL: Final = "all"
+NO_SOLVER: Final = "simulation"
+NOT_RUN: Final = "stopped before it began"
+OFFLINE_ENTRY: Final = Given(OFFLINE, OFFLINE)
+
+
+def simulate(  # noqa: PLR0913 - options are keyword-only
+    instance: Day | Clusters,
+    policies: Sequence[str | Policy | Choose | ClusterPolicy | Place],
+    *,
+    options: SimulationOptions | ClusterOptions | None = None,
+    bound: bool = False,
+    offline: bool = False,
+    trials: int = 1,
+    jobs: int = 1,
+    seed: int = 0,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> Simulation:
+    """Run policies on a day, and on days drawn like it; measure, and tell their distance from the bound.
+
+    Parameters
+    ----------
+    instance
+        A day of machines, or clusters.
+    policies
+        Names (`all`: every one), functions `(state, rng) -> assignments` (for clusters: placements), or
+        policies made of such functions. One that fails is an entry with the reason.
+    options
+        How the days are run: mapping events, dropping, energy filter; for clusters, `ClusterOptions`.
+    bound
+        Whether to prove how much any schedule of each day can earn.
+    offline
+        Whether to make a schedule of each day from the bound's prices as well, knowing all tasks beforehand.
+    trials
+        How many days: the first is the day itself, the others are drawn by the generator that made it.
+    jobs
+        How many processes share the work; the answers do not depend on it.
+    seed
+        Of what is left to chance: each policy gets a generator of its own in each trial, made from it.
+    time_limit
+        Seconds that each bound may take; whenever it ends, the bound holds.
+    watch
+        A watch over all of it, that others may stop: what is done by then is told.
+
+    Raises
+    ------
+    InstanceError
+        If there is no such policy, further days cannot be drawn, or something has no meaning for clusters.
+    MissingExtraError
+        If Numba is not installed.
+    InvalidScheduleError
+        If a schedule of ours is not valid, or earns more than the bound: it is our mistake.
+    """
+    require_compiler("simulating a day", "simulate")
+    stage = _stage(instance, options, offline=offline)
+    given = _given(stage, policies)
+    _require_counts({"trials": trials, "jobs": jobs})
+    places = (*range(len(given)), None)  # bounds last: whoever says stop meanwhile has the rest
+    pieces = [Piece(trial, place) for trial in range(trials) for place in places]
+    question = Question(stage, given, seed, bound or offline, offline, time_limit)
+    worker = Simulating(question)
+    if trials > 1:
+        worker.stage_of(1)  # refused now, if ever
+    done = work_off(worker, pieces, jobs=jobs, watch=watch or Watch())
+    bounds = _bounds(done)
+    entries = [_entry(stage, each, place, done, bounds) for place, each in enumerate(given)]
+    if offline:
+        entries.append(_entry(stage, OFFLINE_ENTRY, None, done, bounds))
+    return Simulation(
+        tuple(entries),
+        tuple(bounds.values()),
+        asked_trials=trials,
+        seed=seed,
+        options=asdict(stage.options),
+        energy_constraint_joules=instance.period.energy_constraint_joules,
+        provenance=provenance_of(instance, NO_SOLVER),
+        judged=stage.judged,
+        waiting=None if stage.waiting is None else asdict(stage.waiting),
+    )
+
+
+def _stage(
+    instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool
+) -> Stage:
+    """Return the stage that fits the instance.
+
+    Raises
+    ------
+    InstanceError
+        If the options are those of the other kind, or an offline schedule of clusters is asked for.
+    """
+    if isinstance(instance, Day):
+        if not isinstance(options, SimulationOptions | None):
+            raise refusal("options", type(options).__name__, "SimulationOptions, for a day", "bring them")
+        return DayStage(instance, options or SimulationOptions())
+    if not isinstance(options, ClusterOptions | None):
+        raise refusal("options", type(options).__name__, "ClusterOptions, for clusters", "bring them")
+    if offline:
+        raise no_offline_schedule()
+    return ClusterStage(instance, _explicit(options or usual_options(instance)))
+
+
+def _explicit(options: ClusterOptions) -> ClusterOptions:
+    """Name the leniency that a filter has where nobody said."""
+    return replace(options, leniency=options.factor) if options.energy_filter is not None else options
+
+
+def _given(
+    stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]
+) -> tuple[Given, ...]:
+    """Find policies before anything is run, each name once.
+
+    Raises
+    ------
+    InstanceError
+        If there are none, or one is not known, or cannot be run so.
+    """
+    found: dict[str, Given] = {}
+    for each in policies:
+        for one in stage.all_names() if each == ALL else [each]:
+            given = stage.find(one)
+            found.setdefault(given.name, given)
+    if not found:
+        names = ", ".join(stage.all_names())
+        raise refusal("policies", "none", "at least one", f"name some, of {names}")
+    return tuple(found.values())
+
+
+def _require_counts(counts: Mapping[str, int]) -> None:
+    """Refuse less than one of anything.
+
+    Raises
+    ------
+    InstanceError
+        If so few are asked for.
+    """
+    for name, count in counts.items():
+        if count < 1:
+            raise refusal(name, str(count), "a whole number from 1 up", "correct it")
+
+
+def _bounds(done: Sequence[Done]) -> dict[int, TrialBounds]:
+    """Return the bounds of each trial; of one that was stopped before it came to them, what its runs know."""
+    known = {each.piece.trial: each.bounds for each in done if each.bounds is not None}
+    for each in done:
+        if each.run is not None and each.run.measured is not None:
+            tasks = each.run.costly_tasks or 0
+            known.setdefault(each.piece.trial, TrialBounds(each.piece.trial, each.run.naive, tasks=tasks))
+    return dict(sorted(known.items()))
+
+
+def _entry(
+    stage: Stage, given: Given, place: int | None, done: Sequence[Done], bounds: Mapping[int, TrialBounds]
+) -> PolicyEntry:
+    """Put the runs of a policy together."""
+    own = [each for each in done if each.piece.place == place and each.run is not None]
+    runs = tuple(_against(given.name, each.run, bounds) for each in own if each.run is not None)
+    schedule = next((each.schedule for each in own if each.schedule is not None), None)
+    runs = runs or (PolicyRun(0, reason=NOT_RUN),)
+    return PolicyEntry(given.name, given.kind, runs, schedule, stage.judged)
+
+
+def _against(name: str, run: PolicyRun, bounds: Mapping[int, TrialBounds]) -> PolicyRun:
+    """Hold a run against the bound of its trial.
+
+    Raises
+    ------
+    InvalidScheduleError
+        If a verified schedule earns more than the proved bound: one of them is wrong.
+    """
+    found = bounds.get(run.trial)
+    if found is None or found.bound is None or run.measured is None:
+        return run
+    if run.measured.utility > found.bound:
+        earned = f"{name} earns {run.measured.utility!r} in trial {run.trial}"
+        raise InvalidScheduleError(f"{earned}, more than the bound of {found.bound!r}")
+    return replace(run, bound=found.bound)

@@ -1,0 +1,349 @@
+"""What days and clusters have in common when policies are compared on them; processes that share the work."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import pickle
+import pkgutil
+import signal
+import threading
+import time
+from collections import defaultdict
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from lpsched.cancellation import Watch
+from lpsched.errors import Fault, InstanceError
+from lpsched.online.result.policy import Earned, Traces
+from lpsched.online.result.simulation import kinds_by_worth, kinds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from ctypes import c_byte
+
+    import numpy as np
+
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
+    from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.period import Period
+    from lpsched.online.result.policy import Judged, PolicyRun
+    from lpsched.online.schedule import ClustersSchedule, DaySchedule
+    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.utility import WaitingCost
+    from lpsched.online.verify.day import ToldUtility
+
+
+# More of a simulated day than its sums: over time, by priority, by machine type. All by the verifier.
+#
+# Traces are at 72 even steps of the period: 20 minutes each where it is a day. A period without an end is
+# drawn until the last task ends.
+
+STEPS: Final = 72
+
+
+class Traced(Protocol):
+    """An account of a schedule, of whatever kind."""
+
+    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return utility and joules that have been counted by some times."""
+
+
+def length_of(period: Period, makespan_seconds: float | None) -> float:
+    """Return how long the period is; without an end, until the last task ends."""
+    if period.length_seconds is not None:
+        return period.length_seconds
+    return max(0.0, (makespan_seconds or 0.0) - period.begins_at)
+
+
+def traces_of(period: Period, length: float, account: Traced) -> Traces:
+    """Return what had been counted by even steps of the period."""
+    since = [length * step / STEPS for step in range(STEPS)] + [length]
+    begin, end = period.begins_at, period.ends_at
+    utility, joules = account.traces([min(begin + seconds, end) for seconds in since])
+    return Traces(tuple(since), utility, joules)
+
+
+def earned_by_kind(instance: Day | Clusters, found: Sequence[ToldUtility]) -> tuple[Earned, ...]:
+    """Return what tasks of each priority, or own function, earned; those worth most first."""
+    parts: defaultdict[str, list[ToldUtility]] = defaultdict(list)
+    for kind, each in zip(kinds_of(instance), found, strict=True):
+        parts[kind].append(each)
+    return tuple(
+        Earned(
+            kind,
+            math.fsum(each.earned for each in parts[kind]),
+            math.fsum(each.if_none_waits for each in parts[kind]),
+        )
+        for kind in kinds_by_worth(instance)
+    )
+
+
+def busy_shares(
+    day: Day, length: float, busy_seconds: Mapping[tuple[str, int], float]
+) -> tuple[tuple[str, float], ...]:
+    """Return which share of the period the machines of each type were busy."""
+    busy: defaultdict[str, list[float]] = defaultdict(list)
+    for (name, _), seconds in busy_seconds.items():
+        busy[name].append(seconds)
+    return tuple(
+        (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0)
+        for each in day.machine_types
+    )
+
+
+def naive_utility(found: Sequence[ToldUtility]) -> float:
+    """Return what all tasks would earn if each began at once where it is quickest."""
+    return math.fsum(each.if_none_waits for each in found)
+
+
+# A stage: an instance whose tasks arrive, how policies are run on it, and how what they do is judged.
+#
+# Days of machines (`day_stage.py`) and clusters (`cluster_stage.py`) are simulated, shared among processes,
+# held against the bound and told alike (`simulations.py`, `simulations.py`); what differs between them is
+# here.
+
+DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
+Arriving = TypeVar("Arriving")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A policy: found by its name for each day anew, or as whoever asks brought it."""
+
+    name: str
+    kind: str
+    brought: Any = None  # a policy of the stage's kind
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBound:
+    """What no schedule can pass, and the prices that prove it."""
+
+    bound: float
+    seconds: float
+    per_hour: tuple[tuple[str, float], ...]  # of a machine of each type, or of a node of each cluster
+    per_kwh: float | None  # nobody knows where there are no watts
+    prices: ArrivalPrices
+
+
+class Happened(Protocol):
+    """What came of one run: as `online/simulate/happened.py` says."""
+
+    @property
+    def schedule(self) -> DaySchedule | ClustersSchedule:
+        """All tasks that began."""
+
+    @property
+    def fates(self) -> Integers:
+        """What became of each task."""
+
+    @property
+    def dropped_at(self) -> Floats:
+        """When each dropped task was."""
+
+    @property
+    def event_at(self) -> Floats:
+        """When the mapping events were."""
+
+    @property
+    def event_seconds(self) -> Floats:
+        """How long each took."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the day came to its end."""
+
+
+class Stage(Protocol):
+    """An instance with the options of its simulation."""
+
+    @property
+    def instance(self) -> Day | Clusters:
+        """What is simulated."""
+
+    @property
+    def options(self) -> SimulationOptions | ClusterOptions:
+        """How."""
+
+    @property
+    def judged(self) -> Judged:
+        """By what its tasks are judged."""
+
+    @property
+    def waiting(self) -> WaitingCost | None:
+        """What waiting costs, where they are judged by it."""
+
+    def another(self, trial: int) -> Stage:
+        """Return the stage of another trial; raises `InstanceError` where nobody can draw one."""
+
+    def all_names(self) -> tuple[str, ...]:
+        """Return the names that `all` stands for: every policy that can be run so."""
+
+    def find(self, policy: object) -> Given:
+        """Return a policy that can be run so; raises `InstanceError` of others."""
+
+    def rehearse(self, name: str) -> None:
+        """Let a policy run something tiny, so that its loops are compiled."""
+
+    def rehearse_bound(self) -> None:
+        """Find the bound of something tiny, likewise."""
+
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Happened:
+        """Run a policy."""
+
+    def naive(self) -> float:
+        """Return what all tasks would earn if none waited."""
+
+    def bound(self, *, time_limit: float | None, watch: Watch) -> FoundBound:
+        """Prove what no schedule can pass."""
+
+    def offline(self, prices: ArrivalPrices, watch: Watch) -> DaySchedule | ClustersSchedule:
+        """Return a schedule that knows all tasks, at the prices of the bound."""
+
+    def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
+        """Check a schedule, and measure it; raises `InvalidScheduleError` if it breaks a rule."""
+
+
+def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
+    """Return the error about something that cannot be asked of a simulation."""
+    return InstanceError("simulate", (Fault((name,), found, needed, do),))
+
+
+def drawn_again(instance: Arriving, trial: int) -> Arriving:
+    """Return trial number `trial` of a day or of clusters, by the generator that made it.
+
+    Raises
+    ------
+    InstanceError
+        If the instance does not say how it was made, or was changed since.
+    """
+    made: Arriving = pkgutil.resolve_name(DRAW)(instance, trial)
+    return made
+
+
+# Pieces of work that do not know of each other, one after another or in several processes at once.
+#
+# Whoever does a piece gets a watch with it. In another process that watch is over when the one here is: a
+# byte that all processes share tells it (an event would wait for ever for a process that died). Ctrl-C, which
+# a terminal sends to all processes, is heard here alone. Processes are spawned, not forked, so that they are
+# alike on every system: what does the work must be something that another process can import.
+
+LOOK_SECONDS: Final = 0.1  # how often the watch is looked at
+Piece = TypeVar("Piece", contravariant=True)  # noqa: PLC0105 - one letter would say less
+Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
+
+
+class Worker(Protocol[Piece, Answer]):
+    """Does pieces of work."""
+
+    def __call__(self, piece: Piece, watch: Watch, /) -> Answer:
+        """Do one; when the watch is over, say what there is."""
+
+    def name_of(self, piece: Piece, /) -> str:
+        """Return what to call a piece."""
+
+
+def work_off(
+    worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: int, watch: Watch
+) -> list[Answer]:
+    """Return the answers in the order of the pieces; pieces not begun when the watch is over have none.
+
+    Raises
+    ------
+    InstanceError
+        If the worker cannot be sent to another process, or one of them dies.
+    """
+    if min(jobs, len(pieces)) <= 1:
+        return _one_by_one(worker, pieces, watch)
+    try:
+        return _at_once(worker, pieces, min(jobs, len(pieces)), watch)
+    except BrokenProcessPool as error:
+        raise _refusal(
+            "a process that ended before its work", "choose fewer jobs: memory may be short"
+        ) from error
+
+
+def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: Watch) -> list[Answer]:
+    answers = []
+    for number, piece in enumerate(pieces):
+        if watch.is_over():
+            break
+        watch.tell(worker.name_of(piece), done=number, total=len(pieces))
+        answers.append(worker(piece, watch))
+    return answers
+
+
+def _at_once(worker: Worker[Piece, Answer], pieces: Sequence[Piece], jobs: int, watch: Watch) -> list[Answer]:
+    _require_sendable(worker)
+    context = multiprocessing.get_context("spawn")
+    stop = context.Value("b", 0, lock=False)
+    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(worker, stop)) as pool:
+        try:
+            futures = [pool.submit(_do, piece) for piece in pieces]
+            _await(futures, stop, watch)
+        finally:
+            stop.value = 1  # whatever happens, nobody goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [
+        answer for future in futures if not future.cancelled() and (answer := future.result()) is not None
+    ]
+
+
+def _await(futures: Sequence[Future[Any]], stop: c_byte, watch: Watch) -> None:
+    """Wait for all; when the watch is over, for those that have begun. What one raises is raised at once."""
+    waiting = set(futures)
+    while waiting:
+        watch.tell("at work", done=len(futures) - len(waiting), total=len(futures))
+        done, waiting = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            if not future.cancelled():
+                future.result()
+        if watch.is_over():
+            stop.value = 1
+            waiting = {future for future in waiting if not future.cancel()}
+
+
+def _require_sendable(worker: object) -> None:
+    try:
+        pickle.dumps(worker)
+    except Exception as error:  # whatever a policy of somebody else's holds
+        found = f"something that cannot be sent to another process ({type(error).__name__}: {error})"
+        raise _refusal(found, "use one job, or bring functions of a module") from error
+
+
+def _refusal(found: str, do: str) -> InstanceError:
+    return InstanceError("jobs", (Fault(("jobs",), found, "work that other processes can do", do),))
+
+
+_HERE: list[tuple[Worker[Any, Any], Watch]] = []  # in a process of its own: the worker and its watch
+
+
+def _begin(worker: Worker[Any, Any], stop: c_byte) -> None:
+    """Make a process ready for work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    watch = Watch()
+    threading.Thread(target=_stop_with, args=(stop, watch), daemon=True).start()
+    _HERE.append((worker, watch))
+
+
+def _stop_with(stop: c_byte, watch: Watch) -> None:
+    """Stop the watch when the byte says so; end the process when the one that began it is gone."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        if stop.value:
+            watch.stop()
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)  # nobody waits for an answer any more, and the pool would wait for ever for work
+
+
+def _do(piece: object) -> Any:  # noqa: ANN401 - whatever the worker answers
+    """Do a piece, unless it is too late to begin: a pool hands out one more than it has processes."""
+    worker, watch = _HERE[-1]
+    return None if watch.is_over() else worker(piece, watch)

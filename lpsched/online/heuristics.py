@@ -1,0 +1,413 @@
+"""Heuristics for days: all arrivals are known beforehand, and a queue is never changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from lpsched.online.arrays import day_arrays
+from lpsched.online.placing import (
+    FreeMachines,
+    Placing,
+    best_choice,
+    by_end,
+    by_energy,
+    by_utility,
+    by_utility_per_energy,
+    by_utility_per_power,
+    by_utility_per_time,
+    first_best,
+)
+from lpsched.plugins import Named
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.online.arrays import DayArrays
+    from lpsched.online.day import Day
+    from lpsched.online.placing import Score
+    from lpsched.online.schedule import DaySchedule
+
+
+# One stage: tasks in the order of their arrival, each for good on what scores best for it at that time.
+#
+# A queue is never changed afterwards. With `drop_below`, a task that would earn less than that where it is
+# sent is dropped, and takes no machine's time.
+#
+# Source: Friese, thesis of 2015, section 5.5.2; 2.4.4 for dropping.
+
+
+def in_order_of_arrival(day: Day, score: Score, *, drop_below: float | None) -> DaySchedule:
+    """Return the schedule that sends each task, as it arrives, where its score is highest."""
+    arrays = day_arrays(day)
+    machines, placing = FreeMachines(arrays), Placing(day)
+    mode_type: list[int] = arrays.mode_type.tolist()
+    for task, arrival in enumerate(arrays.arrivals.tolist()):
+        best = best_choice(arrays, task, machines.ready, score)
+        if drop_below is not None and best.utility < drop_below:
+            continue
+        start = max(arrival, float(machines.ready[best.column]))
+        placing.place(task, best.column, machines.take(mode_type[best.column], start, best.end), start)
+    return placing.schedule()
+
+
+# Min energy: each task, as it arrives, where it takes the least energy.
+#
+# If no task is dropped, no schedule of all tasks takes less. Of machine types and P-states that take the
+# same, the one on which the task earns most.
+#
+# Source: Friese, thesis of 2015, section 5.5.2.1.
+
+
+def min_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return the schedule of least energy."""
+    return in_order_of_arrival(day, by_energy, drop_below=drop_below)
+
+
+# Max utility: each task, as it arrives, where it earns the most, given the queues.
+#
+# Utility never rises, so where a task ends first it earns the most. Often it earns the same elsewhere,
+# because its utility has not begun to fall, or is down to nothing: then it goes where that takes the least
+# energy.
+#
+# Source: Friese, thesis of 2015, section 5.5.2.2.
+
+
+def max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return the schedule that gives each task in turn the most utility."""
+    return in_order_of_arrival(day, by_utility, drop_below=drop_below)
+
+
+# Utility per energy: each task, as it arrives, where it earns the most for a joule, given the queues.
+#
+# A task that would take no energy at all goes where it earns the most.
+#
+# Source: Friese, thesis of 2015, section 5.5.2.3.
+
+
+def utility_per_energy(
+    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
+) -> DaySchedule:
+    """Return the schedule that gives each task in turn the most utility per joule."""
+    return in_order_of_arrival(day, by_utility_per_energy, drop_below=drop_below)
+
+
+# MCT: each task, as it arrives, where it ends first.
+#
+# It looks neither at utility nor, but for ties, at energy.
+#
+# Source: Maheswaran and others, "Dynamic mapping of a class of independent tasks onto heterogeneous computing
+# systems", 1999.
+
+
+def mct(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return the schedule that lets each task in turn end as early as it can."""
+    return in_order_of_arrival(day, by_end, drop_below=drop_below)
+
+
+# Random: each task, as it arrives, on any machine that can run it, in any of its P-states.
+#
+# Every machine is as likely as any other, not every machine type; so are a machine's P-states that can run
+# the task. This is what the first population of a genetic algorithm is made of, and what a rule must beat.
+#
+# Source: Friese, thesis of 2015, section 2.4.2.1.
+
+
+def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return a schedule by chance; the queues are in the order of arrival."""
+    arrays, placing = day_arrays(day), Placing(day)
+    ready: dict[tuple[int, int], float] = {}  # of the machines that have run something
+    for task, (kind, arrival) in enumerate(
+        zip(arrays.task_type.tolist(), arrays.arrivals.tolist(), strict=True)
+    ):
+        columns = np.flatnonzero(arrays.can_run[kind])
+        types = np.unique(arrays.mode_type[columns])
+        ends_at = np.cumsum(arrays.machine_counts[types])
+        drawn = int(rng.integers(ends_at[-1]))
+        place = int(np.searchsorted(ends_at, drawn, side="right"))
+        used = int(types[place])
+        machine = drawn - int(ends_at[place]) + int(arrays.machine_counts[used]) + 1
+        column = int(rng.choice(columns[arrays.mode_type[columns] == used]))
+        start = max(arrival, ready.get((used, machine), 0.0))
+        end = start + float(arrays.seconds[kind, column])
+        if drop_below is None or day.utility_of(task).at(end - arrival) >= drop_below:
+            ready[used, machine] = end
+            placing.place(task, column, machine, start)
+    return placing.schedule()
+
+
+# Min-min completion time: of all tasks of the day, the one that can end first, there; then the next.
+#
+# Two stages: each task's earliest end over all machines and P-states, and the earliest of these ends. All
+# arrivals are known, and no task starts before it arrives.
+#
+# Of one task type only the first task that is not mapped can be next: on a machine that is free at R, a task
+# that arrives at A ends at max(A, R) + e, which never falls as A rises. So a step compares one task of each
+# type, whatever the number of tasks. Ties go to less energy, then to the lowest task, then to the lowest
+# column. With `drop_below`, a task chosen that would earn less than that is dropped.
+#
+# Source: Friese, thesis of 2015, section 5.5.2.4.
+
+
+def min_min(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return the schedule that maps the earliest end first."""
+    arrays = day_arrays(day)
+    machines, placing, firsts = FreeMachines(arrays), Placing(day), _Firsts(arrays)
+    arrivals: list[float] = arrays.arrivals.tolist()
+    for _ in range(len(arrays.arrivals)):
+        kind, column = firsts.best()
+        task, end = firsts.tasks[kind], float(firsts.ends[kind, column])
+        if drop_below is None or day.utility_of(task).at(end - arrivals[task]) >= drop_below:
+            start = max(arrivals[task], float(machines.ready[column]))
+            used = int(arrays.mode_type[column])
+            placing.place(task, column, machines.take(used, start, end), start)
+            firsts.look_again(machines.columns[used], machines.ready)
+        firsts.move_on(kind, machines.ready)
+    return placing.schedule()
+
+
+class _Firsts:
+    """Of each task type its first task that is not mapped, and when that would end on every column."""
+
+    def __init__(self, arrays: DayArrays) -> None:
+        self.arrays = arrays
+        types = len(arrays.can_run)
+        by_type = np.argsort(arrays.task_type, kind="stable")
+        edges = np.searchsorted(arrays.task_type[by_type], np.arange(1, types))
+        self._queues = [iter(own.tolist()) for own in np.split(by_type, edges)]
+        self._seconds = np.where(arrays.can_run, arrays.seconds, np.inf)
+        self._joules = arrays.seconds * arrays.watts
+        self._arrivals = np.full(types, np.inf)  # never, where no task is left
+        self.tasks = [-1] * types
+        self.ends = np.full(arrays.can_run.shape, np.inf)
+        for kind in range(types):
+            self.move_on(kind, np.zeros(len(arrays.mode_type)))
+
+    def move_on(self, kind: int, ready: Floats) -> None:
+        """Take the next task of a type."""
+        task = next(self._queues[kind], None)
+        self.tasks[kind] = -1 if task is None else task
+        self._arrivals[kind] = np.inf if task is None else self.arrays.arrivals[task]
+        self.ends[kind] = np.maximum(self._arrivals[kind], ready) + self._seconds[kind]
+
+    def look_again(self, columns: slice, ready: Floats) -> None:
+        """Find the ends on one machine type anew."""
+        starts = np.maximum(self._arrivals[:, None], ready[None, columns])
+        self.ends[:, columns] = starts + self._seconds[:, columns]
+
+    def best(self) -> tuple[int, int]:
+        """Return type and column of the earliest end; ties as said above."""
+        kinds, columns = np.nonzero(self.ends == self.ends.min())
+        if len(kinds) > 1:
+            joules = self._joules[kinds, columns]
+            thrifty = joules == joules.min()
+            kinds, columns = kinds[thrifty], columns[thrifty]
+        place = min(range(len(kinds)), key=lambda each: self.tasks[kinds[each]])
+        return int(kinds[place]), int(columns[place])
+
+
+# Two stages: minute by minute, the pair of task and machine that scores best of all that have come.
+#
+# The first stage finds for each waiting task the machine and P-state of the highest score, the second the
+# task whose score is highest of all. It is mapped, its machine's ready time moves on, and both stages begin
+# again, until no task waits, or every machine that one of them can run on has work until the minute is over.
+# The others wait for the next minute, when worthier tasks that come later may overtake them. With
+# `drop_below`, a task that is chosen and would earn less than that is dropped.
+#
+# Tasks of one type with one utility function are alike but for their arrival. Of those that wait, the last to
+# arrive earns the most everywhere, so it speaks for its class; and of those that would earn as much as it
+# does where it is best, the first to arrive is taken. Between classes, ties go to more utility, then less
+# energy, then the class that came first.
+#
+# No score rises as machines get busier or tasks leave. So a class's best choice stays the best until its
+# machine type, or the class itself, has a task mapped. After that it may be overestimated, and is looked at
+# again if it comes out on top. However many tasks are alike, a step looks at few classes.
+#
+# The thesis has these heuristics from its online simulator, where all tasks that wait are mapped anew each
+# minute, but for the next one of each machine. Here what is mapped stays mapped.
+#
+# Source: Friese, thesis of 2015, section 7.3.4; 2.7.1 for the minute.
+
+MINUTE: Final = 60.0
+
+
+def best_pairs_first(day: Day, score: Score, *, drop_below: float | None) -> DaySchedule:
+    """Return the schedule that maps, minute by minute, the pair of the highest score first."""
+    arrays = day_arrays(day)
+    machines, placing, waiting = FreeMachines(arrays), Placing(day), _Waiting(day, arrays, score)
+    while waiting.begin_a_minute(machines.ready):
+        goes_on = True
+        while goes_on:  # a minute maps one task at least
+            task, column, elapsed = waiting.take_the_best(machines.ready)
+            if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
+                start = max(float(arrays.arrivals[task]), float(machines.ready[column]))
+                end = start + float(arrays.seconds[arrays.task_type[task], column])
+                used = int(arrays.mode_type[column])
+                placing.place(task, column, machines.take(used, start, end), start)
+                waiting.forget_choices_of(used)
+            goes_on = waiting.has_a_use_for(machines.ready)
+    return placing.schedule()
+
+
+class _Waiting:
+    """The tasks that have come and are not mapped, by classes of alike ones, each with its best choice."""
+
+    def __init__(self, day: Day, arrays: DayArrays, score: Score) -> None:
+        self.day, self.arrays, self.score = day, arrays, score
+        self.classes = _classes(arrays)  # of each task
+        count = int(self.classes.max(initial=-1)) + 1
+        self.members: list[list[int]] = [[] for _ in range(count)]  # those that wait, by arrival
+        self.come = 0  # how many tasks, in the order of arrival
+        self.minute_ends = 0.0
+        self.of_type = np.zeros(len(arrays.can_run), dtype=np.int64)
+        self.scores = np.full(count, -np.inf)  # where a member waits
+        self.utility, self.saved = np.zeros(count), np.zeros(count)  # saved: minus joules
+        self.columns, self.machine_types = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        self.overestimated = np.zeros(count, dtype=bool)
+
+    def begin_a_minute(self, ready: Floats) -> bool:
+        """Let in the tasks of the next minute in which anything can start; tell whether any task waits."""
+        arrivals, first = self.arrays.arrivals, self.come
+        if self.of_type.any():
+            now = float(ready[self._wanted()].min())
+        elif first < len(arrivals):
+            now = float(arrivals[first])
+        else:
+            return False
+        self.minute_ends = MINUTE * (now // MINUTE + 1.0)
+        least = first if self.of_type.any() else first + 1  # one that has come, whatever rounding says
+        self.come = max(least, int(np.searchsorted(arrivals, self.minute_ends)))
+        new = self.classes[first : self.come]
+        for task, own in enumerate(new.tolist(), first):
+            self.members[own].append(task)
+        np.add.at(self.of_type, self.arrays.task_type[first : self.come], 1)
+        for own in np.unique(new).tolist():
+            self._look_at(own, ready)
+        return True
+
+    def has_a_use_for(self, ready: Floats) -> bool:
+        """Tell whether a machine that some waiting task can run on is free before the minute is over."""
+        return bool((ready[self._wanted()] < self.minute_ends).any())
+
+    def take_the_best(self, ready: Floats) -> tuple[int, int, float]:
+        """Take out the task of the best pair; return it, its column, and its end in seconds since arrival."""
+        while self.overestimated[best := first_best(self.scores, self.utility, self.saved)]:
+            self._look_at(best, ready)
+        members, column = self.members[best], int(self.columns[best])
+        function = self.day.utility_of(members[-1])
+        seconds = float(self.arrays.seconds[self.arrays.task_type[members[-1]], column])
+        free, arrivals = float(ready[column]), self.day.arriving.arrival_seconds
+
+        def elapsed(task: int) -> float:
+            return max(arrivals[task], free) + seconds - arrivals[task]
+
+        most = function.at(elapsed(members[-1]))
+        task = members.pop(bisect_left(members, most, key=lambda each: function.at(elapsed(each))))
+        self.overestimated[best] = True
+        self.scores[best] = self.scores[best] if members else -np.inf
+        self.of_type[self.arrays.task_type[task]] -= 1
+        return task, column, elapsed(task)
+
+    def forget_choices_of(self, machine_type: int) -> None:
+        """Note that choices of a machine type that was given a task may be worse now."""
+        self.overestimated |= self.machine_types == machine_type
+
+    def _wanted(self) -> Integers:
+        """Return the columns that some waiting task can run on."""
+        return np.flatnonzero(self.arrays.can_run[self.of_type > 0].any(axis=0))
+
+    def _look_at(self, own: int, ready: Floats) -> None:
+        """Find the best choice of a class."""
+        best = best_choice(self.arrays, self.members[own][-1], ready, self.score)
+        self.scores[own], self.utility[own], self.saved[own] = best.score, best.utility, -best.joules
+        self.columns[own], self.machine_types[own] = best.column, self.arrays.mode_type[best.column]
+        self.overestimated[own] = False
+
+
+def _classes(arrays: DayArrays) -> Integers:
+    """Return the class of each task, numbered as they first come: those of one type and utility function."""
+    codes = arrays.task_type * len(arrays.first_interval) + arrays.function
+    _, first, number = np.unique(codes, return_index=True, return_inverse=True)
+    place: Integers = np.argsort(np.argsort(first))
+    return place[number]
+
+
+# Max-max: of each minute's tasks the one that scores highest on its best machine and P-state, then the next.
+#
+# Four scores: utility, and utility per second of machine time, per watt and per joule.
+#
+# Source: Friese, thesis of 2015, section 7.3.4.
+
+
+def max_max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
+    """Return the schedule that maps the most utility first."""
+    return best_pairs_first(day, by_utility, drop_below=drop_below)
+
+
+def max_max_utility_per_time(
+    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
+) -> DaySchedule:
+    """Return the schedule that maps the most utility per second of machine time first."""
+    return best_pairs_first(day, by_utility_per_time, drop_below=drop_below)
+
+
+def max_max_utility_per_power(
+    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
+) -> DaySchedule:
+    """Return the schedule that maps the most utility per watt first."""
+    return best_pairs_first(day, by_utility_per_power, drop_below=drop_below)
+
+
+def max_max_utility_per_energy(
+    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
+) -> DaySchedule:
+    """Return the schedule that maps the most utility per joule first."""
+    return best_pairs_first(day, by_utility_per_energy, drop_below=drop_below)
+
+
+# The heuristics for days, by name: ours, those that others register, those of installed packages.
+#
+# A heuristic is a function from a day, a random generator and an option to a schedule:
+#
+#     @register_for_days("mine")
+#     def mine(day, rng, *, drop_below=None): ...
+#
+# A package announces its own in its `pyproject.toml`, and they are there once it is installed:
+#
+#     [project.entry-points."lpsched.day_heuristics"]
+#     mine = "package.module:function"
+#
+# Whatever a heuristic hands back is checked by the verifier before anybody sees a number of it. Heuristics
+# for bags have a registry of their own.
+
+
+class DayHeuristic(Protocol):
+    """Maps the tasks of a day to machines, P-states and start times."""
+
+    def __call__(
+        self, day: Day, rng: np.random.Generator, /, *, drop_below: float | None = None
+    ) -> DaySchedule:
+        """Return a schedule; a task that would earn less than `drop_below` is dropped."""
+
+
+OF_DAYS: Final[Named[DayHeuristic]] = Named(
+    "day",
+    "lpsched.day_heuristics",
+    {
+        "min-energy": min_energy,
+        "max-utility": max_utility,
+        "utility-per-energy": utility_per_energy,
+        "mct": mct,
+        "min-min": min_min,
+        "max-max-utility": max_max_utility,
+        "max-max-utility-per-time": max_max_utility_per_time,
+        "max-max-utility-per-power": max_max_utility_per_power,
+        "max-max-utility-per-energy": max_max_utility_per_energy,
+        "random": random_machine,
+    },
+)
+
+
+register_for_days, forget_for_days = OF_DAYS.register, OF_DAYS.forget
+names_for_days, heuristic_for_days = OF_DAYS.names, OF_DAYS.get

@@ -1,0 +1,373 @@
+"""Which nodes are free when: the book of reservations, and profiles of it."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import insort
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lpsched.online.nodes.openings import (
+    Openings,
+    chosen,
+    earliest,
+    freed,
+    joined,
+    nodes_that_fit,
+    orders_of,
+    overlapping,
+    taken,
+)
+from lpsched.online.simulate.machines import accounts_of, charge, has_energy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.online.arrays import ClusterArrays
+    from lpsched.online.nodes.openings import Orders
+    from lpsched.online.nodes.state import Placement
+    from lpsched.online.period import Period
+
+
+# The availability profile of a cluster: which nodes are free when.
+#
+# Each question and each change takes time in proportion to the number of ranges of nodes in use, times its
+# logarithm where something is sorted; the numbers of nodes and of seconds do not matter. How it is done:
+# `mapping/openings.py` and `mapping/choosing.py`.
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]  # of nodes from 0, the end of each excluded, rising
+
+
+class Taken(NamedTuple):
+    """When a task is on which nodes."""
+
+    start: float
+    end: float
+    ranges: Integers  # 2 x R: low, high
+
+
+class Profile:
+    """Nodes of one cluster, and the tasks that run or have reservations on them.
+
+    >>> profile = Profile(10)
+    >>> profile.insert(0, 0.0, 60.0, ((0, 8),))
+    >>> profile.earliest(2, 30.0, 0.0), profile.earliest(3, 30.0, 0.0)
+    (0.0, 60.0)
+    >>> profile.choose(2, 30.0, 0.0)
+    ((8, 10),)
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.since = 0.0  # nobody asks about earlier times any more
+        self.openings = Openings(
+            np.zeros(1, dtype=np.int64),
+            np.full(1, nodes, dtype=np.int64),
+            np.zeros(1),
+            np.full(1, math.inf),
+        )
+        self._orders: Orders | None = None
+        self._taken: dict[int, Taken] = {}
+        self._ends: list[tuple[float, int]] = []  # a heap; some are out of date
+
+    def copy(self) -> Profile:
+        """Return a profile that can be changed without changing this one."""
+        made = object.__new__(Profile)
+        made.since, made.openings, made._orders = self.since, self.openings, self._orders
+        made._taken, made._ends = self._taken.copy(), self._ends.copy()
+        return made
+
+    def earliest(self, nodes: int, seconds: float, not_before: float, before: float = math.inf) -> float:
+        """Return the first time, from `not_before` on and before `before`, from which so many nodes are free.
+
+        They are the same nodes for the whole time from then to then + seconds. Infinite: there is none.
+        """
+        if self._orders is None:
+            self._orders = orders_of(self.openings)
+        limits = float(not_before), float(before)
+        return float(earliest(self.openings, self._orders, nodes, float(seconds), limits))
+
+    def choose(self, nodes: int, seconds: float, start: float) -> Ranges:
+        """Return nodes that are free for that time: fewest voids left, then the smallest voids.
+
+        A void before the task begins at the time of the last `forget_before`, or later. Raises ValueError
+        if so many nodes are not free.
+        """
+        ranges = chosen(self.openings, nodes, float(start), float(start + seconds))
+        if (found := int((ranges[1] - ranges[0]).sum())) < nodes:
+            raise ValueError(f"{found} nodes are free from {start!r} s for {seconds!r} s, not {nodes}")
+        return as_tuples(ranges)
+
+    def insert(self, task: int, start: float, end: float, nodes: Ranges) -> None:
+        """Reserve nodes for a task; raises ValueError if one of them is busy then."""
+        start, end, ranges = float(start), float(end), np.array(nodes, dtype=np.int64).reshape(-1, 2).T.copy()
+        wanted = int((ranges[1] - ranges[0]).sum())
+        if not start < end:
+            raise ValueError(f"task {task} cannot be from {start!r} s to {end!r} s")
+        if task in self._taken:
+            raise ValueError(f"task {task} has nodes already")
+        if (free := overlapping(self.openings, start, end, ranges)[0]) != wanted:
+            raise ValueError(f"task {task}: {free} of {wanted} nodes are free from {start!r} s to {end!r} s")
+        self._change(taken(self.openings, start, end, ranges))
+        self._taken[task] = Taken(start, end, ranges)
+        heapq.heappush(self._ends, (end, task))
+
+    def remove(self, task: int) -> None:
+        """Forget a task."""
+        start, end, ranges = self._taken.pop(task)
+        self._free(start, end, ranges)
+
+    def shorten(self, task: int, end: float) -> None:
+        """Let a task end earlier than it was inserted with."""
+        start, planned, ranges = self._taken[task]
+        if not start <= end <= planned:
+            raise ValueError(f"task {task} is from {start!r} s to {planned!r} s, and cannot end at {end!r} s")
+        end = float(end)
+        self._taken[task] = Taken(start, end, ranges)
+        heapq.heappush(self._ends, (end, task))
+        self._free(end, planned, ranges)
+
+    def free_nodes(self, now: float) -> int:
+        """Return how many nodes run nothing at a time."""
+        return int(nodes_that_fit(self.openings, float(now), math.nextafter(now, math.inf)))
+
+    def forget_before(self, time: float) -> None:
+        """Forget tasks that have ended by a time; nobody asks about earlier times any more."""
+        while self._ends and self._ends[0][0] <= time:
+            end, task = heapq.heappop(self._ends)
+            if task in self._taken and self._taken[task].end == end:
+                del self._taken[task]
+        self.since = max(self.since, float(time))
+        self._change(joined(self.openings, self.since))
+
+    def _free(self, start: float, end: float, ranges: Integers) -> None:
+        start = max(start, self.since)
+        if start < end:
+            self._change(joined(freed(self.openings, start, end, ranges), self.since))
+
+    def _change(self, openings: Openings) -> None:
+        self.openings, self._orders = openings, None
+
+
+def as_tuples(ranges: Integers) -> Ranges:
+    """Return ranges of nodes (2 x R) as tuples."""
+    return tuple(zip(ranges[0].tolist(), ranges[1].tolist(), strict=True))
+
+
+# What runs and what is reserved: the truth about the nodes, which only the engine changes.
+#
+#   run        a task on nodes of a cluster, from a start to the end that was planned: start + requested
+#              seconds. It really ends after its own seconds, which nobody knows before
+#   reserved   runs to come. A permanent reservation is in its cluster's profile; a place-holder is not: it is
+#              forgotten at the next mapping event, unless it has started by then
+#   used       joules of each piece of time (`machines.py`) that running and reserved tasks take
+#
+# Of equal times, tasks end before reservations start. When a task ends before its planned end, permanent
+# reservations of its cluster are moved up: in the order of their starts, each to an earlier start where there
+# is one, and energy for it; never to a later one.
+
+
+@dataclass(slots=True)
+class Run:
+    """A task that runs, or will."""
+
+    task: int
+    column: int
+    cluster: int
+    count: int  # of nodes
+    start: float
+    nodes: Ranges
+    seconds: float
+    requested_seconds: float
+    joules: float
+
+    @property
+    def end(self) -> float:
+        """When it really ends."""
+        return self.start + self.seconds
+
+    @property
+    def planned_end(self) -> float:
+        """When it ends as far as anybody knows."""
+        return self.start + self.requested_seconds
+
+
+class Book:
+    """Runs by task, and the profiles of the clusters.
+
+    Parameters
+    ----------
+    arrays, period
+        Of the instance.
+    placeholders
+        Whether what is reserved is so only until the next mapping event.
+    begins
+        Is told of each run that begins.
+    """
+
+    def __init__(
+        self, arrays: ClusterArrays, period: Period, begins: Callable[[Run], None], *, placeholders: bool
+    ) -> None:
+        self.arrays, self.begins, self.placeholders = arrays, begins, placeholders
+        self.profiles = tuple(Profile(int(nodes)) for nodes in arrays.node_counts)
+        self.accounts = accounts_of(period)
+        self.is_metered = not np.isinf(self.accounts.limits).all()
+        self.used_by_started = self.accounts.used.copy()  # without what is reserved; for place-holders
+        self.runs: dict[int, Run] = {}
+        self.ends: list[tuple[float, int]] = []  # a heap of what runs
+        self.reserved: list[tuple[float, int]] = []  # starts, rising
+
+    def run_of(self, placement: Placement) -> Run:
+        """Return the run that a placement means."""
+        task, column, start, nodes = placement
+        arrays = self.arrays
+        k = arrays.kind[task]
+        return Run(
+            task,
+            column,
+            int(arrays.column_cluster[column]),
+            int(arrays.nodes[k, column]),
+            start,
+            nodes,
+            float(arrays.seconds[k, column]),
+            float(arrays.requested_seconds[k, column]),
+            float(arrays.joules[k, column]),
+        )
+
+    def has_energy(self, run: Run) -> bool:
+        """Tell whether the energy of a run is left, in every piece of time that it runs in."""
+        if not self.is_metered:
+            return True
+        accounts = self.accounts
+        return bool(
+            has_energy(
+                accounts.edges, accounts.limits, accounts.used, accounts.prorated, 0, run.start, run.end,
+                run.joules,
+            )
+        )  # fmt: skip
+
+    def add(self, run: Run, now: float) -> None:
+        """Let a run begin now, or reserve it; its nodes are free, and its energy is left."""
+        self.runs[run.task] = run
+        self._charge(run, self.accounts.used, run.joules)
+        if run.start <= now or not self.placeholders:
+            self._insert(run)
+        if run.start <= now:
+            self._begin(run)
+        else:
+            insort(self.reserved, (run.start, run.task))
+
+    def forget_placeholders(self) -> None:
+        """Forget what was reserved for the time being only."""
+        if self.placeholders:
+            for _, task in self.reserved:
+                del self.runs[task]
+            self.reserved.clear()
+            self.accounts.used[:] = self.used_by_started
+
+    def next_change(self) -> float:
+        """Return when something ends or starts next; infinite if nothing does."""
+        end = self.ends[0][0] if self.ends else math.inf
+        return min(end, self.reserved[0][0]) if self.reserved else end
+
+    def next_end(self) -> float:
+        """Return when a task ends next, as things are; infinite if none does."""
+        end = self.ends[0][0] if self.ends else math.inf
+        for start, task in self.reserved:
+            if start >= end:
+                break
+            end = min(end, self.runs[task].end)
+        return end
+
+    def next_planned_end(self) -> float:
+        """Return when a task ends next as far as anybody knows; infinite if nothing runs or is reserved."""
+        return min((run.planned_end for run in self.runs.values()), default=math.inf)
+
+    def advance(self, until: float) -> None:
+        """Let everything happen up to a time."""
+        while (time := self.next_change()) <= until and time < math.inf:
+            if self.ends and self.ends[0][0] <= time:
+                self._end_tasks(time)
+            else:
+                run = self.runs[self.reserved.pop(0)[1]]
+                if self.placeholders:
+                    self._insert(run)
+                self._begin(run)
+
+    def forget_before(self, now: float) -> None:
+        """Let profiles forget what is over."""
+        for profile in self.profiles:
+            profile.forget_before(now)
+
+    def planned_resources(self, begin: float, end: float) -> float:
+        """Return the core-seconds that running and reserved tasks take between two times, as planned."""
+        return math.fsum(
+            (min(run.planned_end, end) - max(run.start, begin))
+            * run.count
+            * int(self.arrays.cores_per_node[run.cluster])
+            for run in self.runs.values()
+            if run.planned_end > begin and run.start < end
+        )
+
+    def _begin(self, run: Run) -> None:
+        if self.placeholders:
+            self._charge(run, self.used_by_started, run.joules)
+        heapq.heappush(self.ends, (run.end, run.task))
+        self.begins(run)
+
+    def _insert(self, run: Run) -> None:
+        if run.start < run.planned_end:  # a short run late may take no time in doubles
+            self.profiles[run.cluster].insert(run.task, run.start, run.planned_end, run.nodes)
+
+    def _end_tasks(self, now: float) -> None:
+        """Let all tasks end that end now; then move up what may start earlier."""
+        clusters = set()
+        while self.ends and self.ends[0][0] <= now:
+            _, task = heapq.heappop(self.ends)
+            run = self.runs.pop(task)
+            if now < run.planned_end:
+                self.profiles[run.cluster].shorten(task, now)
+                clusters.add(run.cluster)
+        if clusters and self.reserved and not self.placeholders:
+            self._move_up(clusters, now)
+
+    def _move_up(self, clusters: set[int], now: float) -> None:
+        for cluster in clusters:
+            self.profiles[cluster].forget_before(now)
+        reserved = [self.runs[task] for _, task in self.reserved]
+        for run in reserved:
+            if run.cluster in clusters and run.start < run.planned_end:
+                self._move(run, now)
+        self.reserved = sorted((run.start, run.task) for run in reserved)
+
+    def _move(self, run: Run, now: float) -> None:
+        """Move a reservation to an earlier start, if there is one."""
+        profile = self.profiles[run.cluster]
+        if math.isinf(profile.earliest(run.count, 0.0, now, run.start)):
+            return  # at no time before are so many nodes idle, for however short
+        without = profile.copy()
+        without.remove(run.task)
+        start = without.earliest(run.count, run.requested_seconds, now, run.start)
+        if start < run.start and self._recharge(run, start):
+            profile.remove(run.task)
+            run.nodes = profile.choose(run.count, run.requested_seconds, start)
+            self._insert(run)
+
+    def _recharge(self, run: Run, start: float) -> bool:
+        """Let a run start then, if there is energy for that; tell whether there is."""
+        before = run.start
+        self._charge(run, self.accounts.used, -run.joules)
+        run.start = start
+        moves = self.has_energy(run)
+        if not moves:
+            run.start = before
+        self._charge(run, self.accounts.used, run.joules)
+        return moves
+
+    def _charge(self, run: Run, used: Floats, joules: float) -> None:
+        if self.is_metered:
+            edges, prorated = self.accounts.edges, self.accounts.prorated
+            charge(edges, used, prorated, 0, run.start, run.end, joules)

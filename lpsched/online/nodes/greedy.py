@@ -1,0 +1,385 @@
+"""The best task and opening first. Compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from lpsched.jit import compiled, compiled_inside
+from lpsched.online.nodes.openings import Openings, chosen, earliest, joined, orders_of, pile, sink, taken
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.online.nodes.openings import Orders
+    from lpsched.online.nodes.state import ClusterState
+
+
+# The state as tuples of arrays, for the compiled loop that maps: what is, and what changes.
+#
+# Letters: B tasks that may be mapped, L kinds among them, M clusters, C columns.
+
+Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
+
+
+class Tables(NamedTuple):  # tuples, because that is what compiled functions take apart
+    """What a kind takes in a column, as planned."""
+
+    cluster: Integers  # C
+    nodes: Integers  # L x C
+    seconds: Floats  # L x C
+    joules: Floats  # L x C
+    per: Floats  # L x C: what utility is divided by
+
+
+class Worths(NamedTuple):
+    """Utility functions, as in `ClusterArrays`."""
+
+    first_interval: Integers  # F + 1
+    after_seconds: Floats  # P
+    starts_at: Floats  # P
+    falls_to: Floats  # P
+    rate_per_second: Floats  # P
+
+
+class Waiting(NamedTuple):
+    """The tasks that may be mapped."""
+
+    kind: Integers  # B
+    arrivals: Floats  # B
+    function: Integers  # B
+    allowed: Mask  # B x C
+
+
+class Times(NamedTuple):
+    """When something may start."""
+
+    now: float
+    ends_at: float  # nothing starts then or later
+    until: float  # what starts later than this need not be mapped
+
+
+class Present(NamedTuple):
+    """What the loop needs to know of a `ClusterState`."""
+
+    tables: Tables
+    worths: Worths
+    waiting: Waiting
+    times: Times
+    energy_left: float
+
+
+class Free(NamedTuple):
+    """The openings of all clusters, one after the other."""
+
+    openings: Openings
+    first_opening: Integers  # M + 1
+
+
+class Board(NamedTuple):
+    """What changes while the loop maps."""
+
+    drafts: list[Openings]  # M
+    orders: list[Orders]  # M: of the drafts as they were when they were `sorted_at`
+    version: Integers  # M: how often something was taken
+    sorted_at: Integers  # M: the version
+    start: Floats  # L x C: the earliest start, or a time before it
+    seen_at: Integers  # L x C: the version at which that was the earliest start; -1: never
+    blocked: Mask  # L x C: there was no energy for it
+    too_late: Mask  # L x C: it cannot start by `until`
+    left: Floats  # 1: joules
+    watched: Integers  # 1: no task before this one can start by `until`
+
+
+class Mapped(NamedTuple):
+    """What was mapped, in this order; tasks by their place in the state."""
+
+    tasks: Integers
+    columns: Integers
+    starts: Floats
+    nodes: list[Integers]  # 2 x R each: low, high
+
+
+def present_of(state: ClusterState, per: Floats) -> Present:
+    """Return what the loop needs of a state; `per` (K x C) is what utility is divided by."""
+    arrays, tasks = state.arrays, state.tasks
+    kinds, kind = np.unique(arrays.kind[tasks], return_inverse=True)
+    seconds = arrays.requested_seconds[kinds]
+    tables = Tables(
+        frozen(arrays.column_cluster),
+        arrays.nodes[kinds],
+        seconds,
+        arrays.watts[kinds] * seconds,
+        per[kinds],
+    )
+    first, *others = (getattr(arrays, name) for name in Worths._fields)
+    worths = Worths(frozen(first), *(frozen(each) for each in others))
+    return Present(
+        tables,
+        worths,
+        Waiting(kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed)),
+        Times(float(state.now), float(state.ends_at), float(state.until)),
+        float(state.energy_left),
+    )
+
+
+def free_of(state: ClusterState) -> Free:
+    """Return the openings of all clusters, from now on."""
+    parts = [
+        each.openings if each.since == state.now else joined(each.openings, float(state.now))
+        for each in state.profiles
+    ]
+    first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
+    low, high = (np.concatenate([each[column] for each in parts]) for column in (0, 1))
+    begin, end = (np.concatenate([each[column] for each in parts]) for column in (2, 3))
+    return Free(Openings(low, high, begin, end), first)
+
+
+def frozen(array: Array) -> Array:
+    """Return a read-only view: the loop is compiled for these, whoever made the state."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return cast("Array", view)
+
+
+# The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
+
+
+@compiled_inside
+def utility(worths: Worths, function: int, elapsed: float) -> float:
+    """Return what a task earns that ends so many seconds after its arrival."""
+    p, last = worths.first_interval[function], worths.first_interval[function + 1] - 1
+    while p < last and worths.after_seconds[p + 1] <= elapsed:
+        p += 1
+    decay = math.exp(-worths.rate_per_second[p] * (elapsed - worths.after_seconds[p]))
+    return float(worths.falls_to[p] + (worths.starts_at[p] - worths.falls_to[p]) * decay)
+
+
+@compiled_inside
+def set_up(present: Present, free: Free) -> Board:
+    """Return the board as the event begins."""
+    low, high, begin, end = free.openings
+    first, shape = free.first_opening, present.tables.nodes.shape
+    drafts = [
+        Openings(
+            low[first[m] : first[m + 1]],
+            high[first[m] : first[m + 1]],
+            begin[first[m] : first[m + 1]],
+            end[first[m] : first[m + 1]],
+        )
+        for m in range(len(first) - 1)
+    ]
+    return Board(
+        drafts,
+        [orders_of(draft) for draft in drafts],
+        np.zeros(len(drafts), dtype=np.int64),
+        np.zeros(len(drafts), dtype=np.int64),
+        np.full(shape, present.times.now),
+        np.full(shape, -1, dtype=np.int64),
+        np.zeros(shape, dtype=np.bool_),
+        np.zeros(shape, dtype=np.bool_),
+        np.array([present.energy_left]),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled_inside
+def start_before(present: Present, board: Board, k: int, c: int, before: float) -> float:
+    """Return the earliest start of a kind in a column, infinite if that is not before some time."""
+    m = present.tables.cluster[c]
+    if board.seen_at[k, c] == board.version[m]:
+        return float(board.start[k, c]) if board.start[k, c] < before else math.inf
+    if board.start[k, c] >= before:
+        return math.inf
+    if board.sorted_at[m] != board.version[m]:
+        board.orders[m] = orders_of(board.drafts[m])
+        board.sorted_at[m] = board.version[m]
+    limits = (board.start[k, c], before)
+    nodes, seconds = present.tables.nodes[k, c], present.tables.seconds[k, c]
+    start = earliest(board.drafts[m], board.orders[m], nodes, seconds, limits)
+    board.start[k, c] = start if start < math.inf else before
+    if start < math.inf:
+        board.seen_at[k, c] = board.version[m]
+    return float(start)
+
+
+@compiled_inside
+def counted(present: Present, k: int, c: int, start: float) -> float:
+    """Return the joules of a run that are taken before the day ends."""
+    seconds, ends_at = present.tables.seconds[k, c], present.times.ends_at
+    joules = float(present.tables.joules[k, c])
+    if start + seconds <= ends_at:
+        return joules
+    return joules * min(1.0, (ends_at - start) / seconds) if start < ends_at else 0.0
+
+
+@compiled_inside
+def take(present: Present, board: Board, k: int, c: int, start: float) -> Integers:
+    """Let a task of a kind start then: return the nodes that it takes."""
+    m, until = present.tables.cluster[c], start + present.tables.seconds[k, c]
+    board.left[0] -= counted(present, k, c, start)
+    nodes = chosen(board.drafts[m], present.tables.nodes[k, c], start, until)
+    if start < until:  # a short run late may take no time in doubles
+        board.drafts[m] = taken(board.drafts[m], start, until, nodes)
+        board.version[m] += 1
+    return nodes
+
+
+# The task of the highest objective is placed first, then the highest of the rest, and so on. Compiled.
+#
+#     k, c        kind of a task, column
+#     s, e        earliest start of k in c with what has been placed, and its planned end, s + seconds_kc
+#     fits        c is allowed, s is before the day ends, and the joules of the run until then are left
+#     objective   U(e) / per_kc; of a task its largest over the columns that fit, of equals the lowest column
+#
+# The task of the largest objective is placed, of equals the lowest number; what earns nothing is not placed.
+#
+# Earliest starts only rise as nodes are taken, utility only falls, and energy only gets less. So an old
+# objective is an upper bound, and tasks are looked at again only as they come to the top of a heap. A first
+# bound supposes that everything starts now. Starts are looked for once for each kind, column and state of the
+# cluster. There is one exception: a run for which there was not enough energy may fit if it begins later,
+# when less of it is within the day. When this happens all bounds are made anew.
+#
+# The loop may stop when no task is left that could start by `until`: all that it could still decide will be
+# decided anew at the next mapping event.
+
+
+@compiled_inside
+def objective(present: Present, b: int, c: int, start: float) -> float:
+    """Return what a task is worth that starts then; what takes nothing is worth infinitely much."""
+    waiting, tables = present.waiting, present.tables
+    k = waiting.kind[b]
+    elapsed = start + tables.seconds[k, c] - waiting.arrivals[b]
+    earned = utility(present.worths, waiting.function[b], elapsed)
+    if earned <= 0.0:
+        return 0.0
+    return float(earned / tables.per[k, c]) if tables.per[k, c] > 0.0 else math.inf
+
+
+@compiled_inside
+def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
+    """Return a task's best objective, its column and its start; the column is -1 if it has none above 0."""
+    k, ends_at = present.waiting.kind[b], present.times.ends_at
+    best, column, best_start = 0.0, -1, math.inf
+    for c in range(len(present.tables.cluster)):
+        if not present.waiting.allowed[b, c] or board.start[k, c] >= ends_at:
+            continue
+        if objective(present, b, c, board.start[k, c]) <= best:  # nor better at its earliest start
+            continue
+        start = start_before(present, board, k, c, ends_at)
+        if start == math.inf:
+            continue
+        if counted(present, k, c, start) > board.left[0]:
+            board.blocked[k, c] = True
+            continue
+        value = objective(present, b, c, start)
+        if value > best:
+            best, column, best_start = value, c, start
+    return best, column, best_start
+
+
+@compiled_inside
+def is_still_best(present: Present, board: Board, k: int, c: int, start: float) -> bool:
+    """Tell whether a task may still start in its best column when it could as it was looked at."""
+    if start_before(present, board, k, c, present.times.ends_at) != start:
+        return False
+    return bool(counted(present, k, c, start) <= board.left[0])
+
+
+@compiled_inside
+def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integers) -> int:
+    """Fill the heap with the tasks that may earn something, by upper bounds; return how many there are."""
+    tables, waiting, size = present.tables, present.waiting, 0
+    for b in range(len(keys)):
+        if done[b]:
+            continue
+        k, soonest, least = waiting.kind[b], math.inf, math.inf
+        for c in range(len(tables.cluster)):
+            if waiting.allowed[b, c] and board.start[k, c] < present.times.ends_at:
+                soonest = min(soonest, board.start[k, c] + tables.seconds[k, c])
+                least = min(least, tables.per[k, c])
+        earned = 0.0
+        if soonest < math.inf:
+            earned = utility(present.worths, waiting.function[b], soonest - waiting.arrivals[b])
+        done[b] = earned <= 0.0  # and never will
+        if not done[b]:
+            keys[b] = -earned / least if least > 0.0 else -math.inf
+            heap[size] = b
+            size += 1
+    pile(heap, size, keys)
+    return size
+
+
+@compiled_inside
+def may_fit_now(present: Present, board: Board, m: int) -> bool:
+    """Tell whether a run in a cluster that had too little energy fits now, since it would start later."""
+    again = False
+    for c in range(len(present.tables.cluster)):
+        for k in range(len(board.start) if present.tables.cluster[c] == m else 0):
+            if board.blocked[k, c]:
+                start = start_before(present, board, k, c, present.times.ends_at)
+                if start < math.inf and counted(present, k, c, start) <= board.left[0]:
+                    board.blocked[k, c], again = False, True
+    return again
+
+
+@compiled_inside
+def can_start_soon(present: Present, board: Board, k: int, c: int) -> bool:
+    """Tell whether a kind can start in a column by `until`; once it cannot it never can in this event."""
+    if board.too_late[k, c]:
+        return False
+    until, ends_at = present.times.until, present.times.ends_at
+    before = min(np.nextafter(until, math.inf), ends_at)
+    if (
+        counted(present, k, c, min(until, ends_at)) > board.left[0]
+        or start_before(present, board, k, c, before) == math.inf
+    ):
+        board.too_late[k, c] = True
+    return not board.too_late[k, c]
+
+
+@compiled_inside
+def goes_on(present: Present, board: Board, done: Mask) -> bool:
+    """Tell whether a task is left that could start by `until`."""
+    if present.times.until == math.inf:
+        return True
+    for b in range(board.watched[0], len(done)):
+        for c in range(0 if done[b] else len(present.tables.cluster)):
+            if present.waiting.allowed[b, c] and can_start_soon(present, board, present.waiting.kind[b], c):
+                board.watched[0] = b
+                return True
+    board.watched[0] = len(done)
+    return False
+
+
+@compiled
+def best_first(present: Present, free: Free) -> Mapped:
+    """Place tasks, the best first, as long as there are any that fit."""
+    board, tasks = set_up(present, free), len(present.waiting.kind)
+    keys, heap, done = np.zeros(tasks), np.empty(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.bool_)
+    columns, starts = np.full(tasks, -1, dtype=np.int64), np.zeros(tasks)
+    order, nodes = np.empty(tasks, dtype=np.int64), [free.first_opening.reshape(1, -1)]
+    nodes.pop()  # so that it is known what a list of these holds
+    size = fill(present, board, done, keys, heap)
+    while size > 0 and goes_on(present, board, done):
+        b = heap[0]
+        k, c = present.waiting.kind[b], columns[b]
+        if c < 0 or not is_still_best(present, board, k, c, starts[b]):
+            value, c, starts[b] = look(present, board, b)
+            keys[b], columns[b] = -value, c
+        else:
+            order[len(nodes)], done[b] = b, True
+            nodes.append(take(present, board, k, c, starts[b]))
+            if may_fit_now(present, board, present.tables.cluster[c]):
+                columns[~done] = -1
+                size = fill(present, board, done, keys, heap)
+                continue
+            c = -1
+        if c < 0:  # placed, or nowhere to go
+            size -= 1
+            heap[0] = heap[size]
+        if size > 0:
+            sink(heap, size, 0, keys)
+    order = order[: len(nodes)]
+    return Mapped(order, columns[order], starts[order], nodes)

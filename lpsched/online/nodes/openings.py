@@ -1,0 +1,349 @@
+"""The earliest openings for parallel tasks. Compiled."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lpsched.jit import compiled, compiled_inside
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats, Integers
+
+
+# Heaps, sorting and searching: small loops, which compile in a fraction of the time of NumPy's. Compiled.
+
+
+@compiled_inside
+def sink(heap: Integers, size: int, place: int, keys: Floats) -> None:
+    """Let an entry of a heap sink to where it belongs: the least key is on top, then the least entry."""
+    moving = heap[place]
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        low, other = heap[child], child + 1
+        if other < size:
+            high = heap[other]
+            if keys[high] < keys[low] or (keys[high] == keys[low] and high < low):
+                child, low = other, high
+        if keys[moving] < keys[low] or (keys[moving] == keys[low] and moving < low):
+            break
+        heap[place] = low
+        place = child
+    heap[place] = moving
+
+
+@compiled_inside
+def pile(heap: Integers, size: int, keys: Floats) -> None:
+    """Make a heap of entries in any order."""
+    for place in range(size // 2 - 1, -1, -1):
+        sink(heap, size, place, keys)
+
+
+@compiled_inside
+def sorted_by(keys: Floats) -> Integers:
+    """Return 0, 1, 2 ... by rising key; equals keep their order."""
+    size = len(keys)
+    heap, order = np.arange(size), np.empty(size, dtype=np.int64)
+    pile(heap, size, keys)
+    for place in range(size):
+        order[place] = heap[0]
+        heap[0] = heap[size - 1 - place]
+        sink(heap, size - 1 - place, 0, keys)
+    return order
+
+
+@compiled_inside
+def first_above(values: Integers, limit: int) -> int:
+    """Return the place of the first of rising values that is above a limit."""
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+# The free time of a cluster's nodes as rectangles: openings. Compiled.
+#
+#    opening   nodes low to high (excluded), each of them free from `begin` to `end`, and busy just before and
+#              just after; an end may be infinite. The openings of one node never touch each other.
+#    n, d      nodes and seconds that a task needs
+#    fits      an opening from which a task may start at s: begin <= s and s + d <= end, in doubles
+#
+# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole
+# openings and cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop
+# here counts nodes or seconds. Nothing is changed in place: each change returns new openings, and a copy
+# costs nothing.
+#
+# Earliest start: the number of nodes that fit rises only where an opening begins, hence the earliest start is
+# one of these times, or the first that is asked for. Openings come in the order of their begins, and go in
+# the order of their ends, each once: two orders, sorted once for all questions until something changes.
+
+
+class Openings(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """Free nodes; those that are free at the same time come by rising node."""
+
+    low: Integers
+    high: Integers
+    begin: Floats
+    end: Floats
+
+
+class Orders(NamedTuple):
+    """The openings by their begins and by their ends."""
+
+    by_begin: Integers
+    by_end: Integers
+
+
+@compiled
+def orders_of(openings: Openings) -> Orders:
+    """Sort openings."""
+    return Orders(sorted_by(openings.begin), sorted_by(openings.end))
+
+
+@compiled
+def earliest(
+    openings: Openings, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]
+) -> float:
+    """Return the first start, not before the first limit but before the second, at which so many nodes fit.
+
+    Infinite if there is none.
+    """
+    not_before, before = limits
+    low, high, begin, end = openings
+    by_begin, by_end = orders
+    count, coming, going, found = len(low), 0, 0, 0
+    while coming < count:
+        start = max(begin[by_begin[coming]], not_before)
+        if start >= before:
+            break
+        while coming < count and begin[by_begin[coming]] <= start:
+            i = by_begin[coming]
+            if start + seconds <= end[i]:
+                found += high[i] - low[i]
+            coming += 1
+        while going < count and end[by_end[going]] < start + seconds:
+            i = by_end[going]
+            if max(begin[i], not_before) + seconds <= end[i]:  # else it never came
+                found -= high[i] - low[i]
+            going += 1
+        if found >= nodes:
+            return float(start)
+    return math.inf
+
+
+@compiled
+def nodes_that_fit(openings: Openings, start: float, until: float) -> int:
+    """Return how many nodes are free from one time to another."""
+    found = 0
+    for i in range(len(openings.low)):
+        if openings.begin[i] <= start and until <= openings.end[i]:
+            found += openings.high[i] - openings.low[i]
+    return found
+
+
+@compiled_inside
+def empty(most: int) -> Openings:
+    """Return room for so many openings."""
+    return Openings(
+        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most), np.empty(most)
+    )
+
+
+@compiled_inside
+def first(openings: Openings, count: int) -> Openings:
+    """Return so many openings of all."""
+    low, high, begin, end = openings
+    return Openings(low[:count], high[:count], begin[:count], end[:count])
+
+
+@compiled_inside
+def put(into: Openings, size: int, nodes: tuple[int, int], begin: float, end: float) -> int:
+    """Add an opening unless it is empty; return how many there are then."""
+    if nodes[0] < nodes[1] and begin < end:
+        into.low[size], into.high[size] = nodes
+        into.begin[size], into.end[size] = begin, end
+        size += 1
+    return size
+
+
+@compiled
+def overlapping(openings: Openings, start: float, until: float, ranges: Integers) -> tuple[int, int]:
+    """Return how many nodes of rising ranges are free from one time to another, and in how many pieces."""
+    lows, highs, nodes, pieces = ranges[0], ranges[1], 0, 0
+    for i in range(len(openings.low)):
+        if openings.begin[i] <= start and until <= openings.end[i]:
+            r = first_above(highs, openings.low[i])
+            while r < len(lows) and lows[r] < openings.high[i]:
+                nodes += min(openings.high[i], highs[r]) - max(openings.low[i], lows[r])
+                pieces += 1
+                r += 1
+    return nodes, pieces
+
+
+@compiled
+def taken(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
+    """Return what is left when ranges of nodes (2 x R: low, high) are busy from one time to another.
+
+    They are free: whoever calls has asked `overlapping`.
+    """
+    low, high, begin, end = openings
+    lows, highs, size = ranges[0], ranges[1], 0
+    left = empty(len(low) + 3 * overlapping(openings, start, until, ranges)[1])
+    for i in range(len(low)):
+        rest = low[i]
+        if begin[i] <= start and until <= end[i]:
+            r = first_above(highs, low[i])
+            while r < len(lows) and lows[r] < high[i]:
+                inside = (max(low[i], lows[r]), min(high[i], highs[r]))
+                size = put(left, size, (rest, inside[0]), begin[i], end[i])
+                size = put(left, size, inside, begin[i], start)
+                size = put(left, size, inside, until, end[i])
+                rest = inside[1]
+                r += 1
+        size = put(left, size, (rest, high[i]), begin[i], end[i])
+    return first(left, size)
+
+
+@compiled_inside
+def cut_out(openings: Openings, times: Floats, time: float, ranges: Integers) -> tuple[Openings, Openings]:
+    """Part openings into those beside the ranges, or without this time, and those that have both."""
+    low, high, begin, end = openings
+    lows, highs, rests, insides = ranges[0], ranges[1], 0, 0
+    most = len(low) + len(lows)  # in each piece a range begins, or an opening does
+    beside, within = empty(len(low) + most), empty(most)
+    for i in range(len(low)):
+        rest = low[i]
+        if times[i] == time:
+            r = first_above(highs, low[i])
+            while r < len(lows) and lows[r] < high[i]:
+                inside = (max(low[i], lows[r]), min(high[i], highs[r]))
+                rests = put(beside, rests, (rest, inside[0]), begin[i], end[i])
+                insides = put(within, insides, inside, begin[i], end[i])
+                rest = inside[1]
+                r += 1
+        rests = put(beside, rests, (rest, high[i]), begin[i], end[i])
+    return first(beside, rests), first(within, insides)
+
+
+@compiled_inside
+def at_node(pieces: Openings, order: Integers, place: int, node: int, upto: int) -> tuple[int, int]:
+    """Return which piece has a node (-1: none), and up to where that is so; `place` is the next piece."""
+    if place == len(order):
+        return -1, upto
+    i = order[place]
+    if pieces.low[i] > node:
+        return -1, min(upto, pieces.low[i])
+    return i, min(upto, pieces.high[i])
+
+
+@compiled
+def freed(openings: Openings, start: float, until: float, ranges: Integers) -> Openings:
+    """Return what is free when ranges of nodes that were busy from one time to another are not any more.
+
+    What was free just before and just after on the same nodes is joined with it.
+    """
+    rest, before = cut_out(openings, openings.end, start, ranges)
+    rest, after = cut_out(rest, rest.begin, until, ranges)
+    orders = sorted_by(before.low.astype(np.float64)), sorted_by(after.low.astype(np.float64))
+    made = empty(len(rest.low) + 2 * (len(before.low) + len(after.low)) + ranges.shape[1])
+    size, p, q = 0, 0, 0
+    for i in range(len(rest.low)):
+        size = put(made, size, (rest.low[i], rest.high[i]), rest.begin[i], rest.end[i])
+    for r in range(ranges.shape[1]):
+        node = ranges[0, r]
+        while node < ranges[1, r]:
+            i, upto = at_node(before, orders[0], p, node, ranges[1, r])
+            j, upto = at_node(after, orders[1], q, node, upto)
+            begin, end = before.begin[i] if i >= 0 else start, after.end[j] if j >= 0 else until
+            size = put(made, size, (node, upto), begin, end)
+            node = upto
+            p += 1 if i >= 0 and before.high[i] == node else 0
+            q += 1 if j >= 0 and after.high[j] == node else 0
+    return first(made, size)
+
+
+@compiled
+def joined(openings: Openings, since: float) -> Openings:
+    """Return the openings from a time on, and those of neighbours that are free alike as one."""
+    low, high, end = openings.low, openings.high, openings.end
+    begin = np.maximum(openings.begin, since)
+    order = sorted_by(low.astype(np.float64))
+    lows, gone = low[order], end <= since
+    made, size = empty(len(low)), 0
+    for place in range(len(order)):
+        i = order[place]
+        if gone[i]:
+            continue
+        top, goes_on = high[i], True
+        while goes_on:
+            goes_on, other = False, first_above(lows, top - 1)
+            while other < len(lows) and lows[other] == top:
+                j = order[other]
+                if not gone[j] and begin[j] == begin[i] and end[j] == end[i]:
+                    top, gone[j], goes_on = high[j], True, True
+                    break
+                other += 1
+        size = put(made, size, (low[i], top), begin[i], end[i])
+    return first(made, size)
+
+
+# Which of the free nodes a task takes. Compiled.
+#
+#     [s, e)   when the task runs; an opening fits if begin <= s and e <= end
+#     voids    that it leaves in an opening: one before it if begin < s, one after it if e < end < infinity
+#     size     of the opening, end - begin
+#
+# Fewest voids first, then the smallest opening, then the lowest node. (The source says: fewest voids, then
+# the smallest voids to put the task into.)
+#
+# Source: Machovec et al. (2016), section III.F and figure 5.
+
+
+@compiled_inside
+def joined_ranges(ranges: Integers) -> Integers:
+    """Return ranges of nodes (2 x R) by rising node, and neighbours as one."""
+    order = sorted_by(ranges[0].astype(np.float64))
+    made, size = np.empty_like(ranges), 0
+    for i in order:
+        if size > 0 and made[1, size - 1] == ranges[0, i]:
+            made[1, size - 1] = ranges[1, i]
+        else:
+            made[0, size], made[1, size] = ranges[0, i], ranges[1, i]
+            size += 1
+    return made[:, :size].copy()
+
+
+@compiled
+def chosen(openings: Openings, nodes: int, start: float, until: float) -> Integers:
+    """Return the ranges of nodes (2 x R: low, high; rising) that a task takes.
+
+    If fewer nodes are free all that time, these.
+    """
+    low, high, begin, end = openings
+    sizes, heap = np.zeros(len(low)), np.empty(len(low), dtype=np.int64)
+    ranges, made = np.empty((2, len(low)), dtype=np.int64), 0
+    for voids in range(3):
+        size = 0
+        for i in range(len(low) if nodes > 0 else 0):
+            if begin[i] <= start and until <= end[i]:
+                leaves = (1 if begin[i] < start else 0) + (1 if until < end[i] < math.inf else 0)
+                if leaves == voids:
+                    sizes[i] = end[i] - begin[i]
+                    heap[size] = i
+                    size += 1
+        pile(heap, size, sizes)
+        while size > 0 and nodes > 0:
+            i = heap[0]  # of equals the lowest node: see `Openings`
+            ranges[0, made], ranges[1, made] = low[i], min(high[i], low[i] + nodes)
+            nodes -= ranges[1, made] - ranges[0, made]
+            made += 1
+            size -= 1
+            heap[0] = heap[size]
+            sink(heap, size, 0, sizes)
+    return joined_ranges(ranges[:, :made].copy())

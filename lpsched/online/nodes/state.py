@@ -1,0 +1,309 @@
+"""What a cluster policy sees and what it answers; a draft to write one with."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from lpsched.errors import PolicyError
+from lpsched.online.simulate.state import asked, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lpsched.model.arrays import Integers, Mask
+    from lpsched.online.arrays import ClusterArrays
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.nodes.book import Profile
+
+
+# What a policy for clusters sees at a mapping event. Never the future.
+#
+# A policy answers with placements in the order in which it makes them. A placement that starts now begins;
+# one that starts later is a permanent reservation, or a place-holder, as the policy says (`policy.py`). What
+# is left out waits.
+
+
+class Placement(NamedTuple):
+    """One decision: this task on these nodes of a cluster, in the P-state of this column, from then on."""
+
+    task: int
+    column: int
+    start: float
+    nodes: tuple[tuple[int, int], ...]  # ranges of nodes from 0, the end of each excluded, rising
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """The present. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
+
+    arrays: ClusterArrays
+    now: float  # seconds
+    ends_at: float  # nothing may start then or later; infinite if the day never ends
+    energy_left: float  # joules of this period that neither running nor reserved tasks take; infinite if free
+    tasks: Integers  # B: numbers of the tasks that may be mapped
+    allowed: Mask  # B x C: can run, and passes the energy filter
+    profiles: tuple[Profile, ...]  # of each cluster, with what runs and is reserved; copies
+    reservations: int  # that stand now
+    memory: dict[str, Any]  # the policy's own, empty when the day begins
+    until: float = math.inf  # what starts later may be left out: it would be forgotten before that
+
+
+# A policy for clusters: a name, a function from the present to placements, and what it uses.
+
+
+class Place(Protocol):
+    """Answers at a mapping event."""
+
+    def __call__(self, state: ClusterState, rng: np.random.Generator, /) -> Sequence[Placement]:
+        """Return what to place, in the order in which it was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPolicy:
+    """What the engine asks at each mapping event."""
+
+    name: str
+    place: Place
+    placeholders: bool = False  # what starts later is forgotten at the next mapping event
+    drops: bool = True  # tasks that can earn next to nothing
+    filtered: bool = True  # choices that take more than their fair share of energy
+    needs_utility: bool = False  # and cannot judge tasks by their waiting
+
+
+# A draft of an answer: what own policies need while they decide, and nothing about how they do.
+#
+# A draft keeps what the state says and what was taken since: which nodes are free when, and what is left of
+# the day's energy. Tasks are meant by their place in the state.
+#
+#     def last_come_first(state, rng):
+#         draft = Draft(state)
+#         for place in reversed(range(len(state.tasks))):
+#             fitting = [column for column in draft.columns(place) if draft.fits(place, column)]
+#             if fitting:
+#                 draft.take(place, min(fitting, key=lambda column: draft.earliest(place, column)))
+#         return draft.placements
+
+
+class Draft:
+    """Placements in the making; `placements` is the answer."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.state, self.arrays = state, state.arrays
+        self.kinds = self.arrays.kind[state.tasks].tolist()
+        self.energy_left = state.energy_left
+        self.placements: list[Placement] = []
+        self._own: dict[int, Profile] = {}  # profiles with something taken
+        self._late: dict[int, tuple[int, float, float, tuple[tuple[int, int], ...]]] = {}
+        self._found: dict[tuple[int, int, float], float] = {}  # earliest starts, while nothing is taken
+
+    def columns(self, place: int) -> list[int]:
+        """Return the columns in which a task can run and that the energy filter lets pass."""
+        found: list[int] = np.flatnonzero(self.state.allowed[place]).tolist()
+        return found
+
+    def nodes(self, place: int, column: int) -> int:
+        """Return how many nodes a task takes there."""
+        return int(self.arrays.nodes.item(self.kinds[place], column))
+
+    def seconds(self, place: int, column: int) -> float:
+        """Return how long a task is planned to run there: what was requested for it."""
+        return float(self.arrays.requested_seconds.item(self.kinds[place], column))
+
+    def earliest(self, place: int, column: int) -> float:
+        """Return when a task could first start there, before the day ends; infinite if it cannot."""
+        cluster = self.arrays.column_cluster.item(column)
+        nodes, seconds = self.nodes(place, column), self.seconds(place, column)
+        known = self._found.get((cluster, nodes, seconds))
+        if known is None:
+            profile = self._profile(cluster)
+            known = profile.earliest(nodes, seconds, self.state.now, self.state.ends_at)
+            self._found[cluster, nodes, seconds] = known
+        return known
+
+    def starts_now(self, place: int, column: int) -> bool:
+        """Tell whether a task could start there now; to ask that is quicker than to ask when."""
+        now = self.state.now
+        nodes, seconds = self.nodes(place, column), self.seconds(place, column)
+        profile = self._profile(self.arrays.column_cluster.item(column))
+        return profile.earliest(nodes, seconds, now, math.nextafter(now, math.inf)) <= now
+
+    def free_nodes(self, cluster: int) -> int:
+        """Return how many nodes of a cluster run nothing now."""
+        return self._profile(cluster).free_nodes(self.state.now)
+
+    def utility(self, place: int, column: int) -> float:
+        """Return what a task would earn there if it started as early as it can; 0 if it cannot start."""
+        arrays, task = self.arrays, self.state.tasks[place]
+        end = self.earliest(place, column) + self.seconds(place, column)
+        if math.isinf(end):
+            return 0.0
+        f, elapsed = arrays.function[task], end - float(arrays.arrivals[task])
+        first, last = arrays.first_interval[f : f + 2].tolist()
+        p = first + int(np.searchsorted(arrays.after_seconds[first:last], elapsed, side="right")) - 1
+        decay = math.exp(-float(arrays.rate_per_second[p]) * (elapsed - float(arrays.after_seconds[p])))
+        falls_to = float(arrays.falls_to[p])
+        return falls_to + (float(arrays.starts_at[p]) - falls_to) * decay
+
+    def joules(self, place: int, column: int) -> float:
+        """Return the energy of a task there that counts today: of the part of its run before the day ends."""
+        start, seconds = self.earliest(place, column), self.seconds(place, column)
+        joules = float(self.arrays.watts.item(self.kinds[place], column)) * seconds
+        ends_at = self.state.ends_at
+        return joules * max(0.0, (ends_at - start) / seconds) if start + seconds > ends_at else joules
+
+    def fits(self, place: int, column: int) -> bool:
+        """Tell whether a task may run there, can start before the day ends, and has the energy it needs."""
+        if not self.state.allowed[place, column] or math.isinf(self.earliest(place, column)):
+            return False
+        return self.has_energy(place, column)
+
+    def has_energy(self, place: int, column: int) -> bool:
+        """Tell whether the energy is left that a task needs which starts there as early as it can."""
+        return math.isinf(self.energy_left) or self.joules(place, column) <= self.energy_left
+
+    def take(self, place: int, column: int) -> Placement:
+        """Decide on this, as early as it can start: its nodes are busy then, and the energy is gone."""
+        cluster, task = int(self.arrays.column_cluster[column]), int(self.state.tasks[place])
+        start, seconds = self.earliest(place, column), self.seconds(place, column)
+        nodes = self._profile(cluster).choose(self.nodes(place, column), seconds, start)
+        if not math.isinf(self.energy_left):
+            self.energy_left -= self.joules(place, column)
+        if start < start + seconds:
+            self._late[cluster] = (task, start, start + seconds, nodes)
+            self._found = {key: known for key, known in self._found.items() if key[0] != cluster}
+        made = Placement(task, column, start, nodes)
+        self.placements.append(made)
+        return made
+
+    def _profile(self, cluster: int) -> Profile:
+        """Return a cluster's profile with all that was taken; a copy of the state's if something was."""
+        if cluster in self._late:
+            if cluster not in self._own:
+                self._own[cluster] = self.state.profiles[cluster].copy()
+            self._own[cluster].insert(*self._late.pop(cluster))
+        return self._own.get(cluster, self.state.profiles[cluster])
+
+
+# What a policy for clusters answers, checked: every placement must be possible.
+#
+# A placement names a task that may be mapped now, and that it has not named before; a column in which the
+# task can run and that the energy filter lets pass; a start from now on and before the day ends; and as many
+# nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved,
+# and was placed before in the same answer. What passes all that but has no energy left is not done, and
+# nobody is blamed.
+
+
+def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
+    """Ask a policy, and return its placements, each of whole numbers and a time.
+
+    Raises
+    ------
+    PolicyError
+        If it fails, or answers with something else.
+    """
+    answer = asked(policy.name, lambda: policy.place(state, rng), state.now)
+    try:
+        return [_plain(each) for each in answer]
+    except (TypeError, ValueError, OverflowError):
+        needed = "placements of task, column, start in seconds, and ranges of nodes; an empty list: none"
+        text = f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}"
+        raise PolicyError(text) from None
+
+
+def _plain(placement: Any) -> Placement:  # noqa: ANN401 - of somebody's own policy
+    task, column, start, nodes = placement
+    if isinstance(start, str | bytes):
+        raise TypeError
+    ranges = tuple((operator.index(low), operator.index(high)) for low, high in nodes)
+    return Placement(operator.index(task), operator.index(column), float(start), ranges)
+
+
+class Checker:
+    """The placements of one answer, one after the other, on copies of the profiles."""
+
+    def __init__(
+        self,
+        clusters: Clusters,
+        policy: ClusterPolicy,
+        state: ClusterState,
+        profiles: tuple[Profile, ...],  # not those of the state: a policy may have changed them
+    ) -> None:
+        self.clusters, self.policy, self.state, self.truth = clusters, policy, state, profiles
+        self.placed: set[int] = set()
+        self.profiles: dict[int, Profile] = {}
+
+    def check(self, placement: Placement) -> int:
+        """Return where in the state the task of a placement is, if it can be done.
+
+        Raises
+        ------
+        PolicyError
+            If it cannot; the error names the policy, the task and the cluster.
+        """
+        state, arrays = self.state, self.state.arrays
+        place = int(np.searchsorted(state.tasks, placement.task))
+        if place == len(state.tasks) or state.tasks[place] != placement.task:
+            raise self._refusal(placement, "that task is not among those to be mapped now (state.tasks)")
+        if placement.task in self.placed:
+            raise self._refusal(placement, "that task was placed before in the same answer")
+        if not 0 <= placement.column < len(arrays.column_cluster):
+            raise self._refusal(placement, "there is no such column")
+        if not arrays.can_run[arrays.kind[placement.task], placement.column]:
+            raise self._refusal(placement, "that task cannot run there")
+        if not state.allowed[place, placement.column]:
+            raise self._refusal(placement, "the energy filter does not let that pass (state.allowed)")
+        self._check_start(placement)
+        self._check_nodes(placement)
+        self.placed.add(placement.task)
+        return place
+
+    def insert(self, placement: Placement, planned_end: float) -> None:
+        """Take the nodes of a placement, if they are free.
+
+        Raises
+        ------
+        PolicyError
+            If they are not.
+        """
+        if not placement.start < planned_end:
+            return
+        cluster = int(self.state.arrays.column_cluster[placement.column])
+        if cluster not in self.profiles:
+            self.profiles[cluster] = self.truth[cluster].copy()
+        try:
+            self.profiles[cluster].insert(placement.task, placement.start, planned_end, placement.nodes)
+        except ValueError as error:
+            raise self._refusal(placement, f"some of its nodes are busy then ({error})") from None
+
+    def _check_start(self, placement: Placement) -> None:
+        if not placement.start >= self.state.now:
+            raise self._refusal(placement, f"its start, {placement.start!r} s, is not from now on")
+        if placement.start >= self.state.ends_at or math.isinf(placement.start):
+            rule = f"its start, {placement.start!r} s, is not before the day ends (state.ends_at)"
+            raise self._refusal(placement, rule)
+
+    def _check_nodes(self, placement: Placement) -> None:
+        arrays, count, last = self.state.arrays, 0, 0
+        for low, high in placement.nodes:
+            if not last <= low < high:
+                raise self._refusal(placement, f"its ranges of nodes, {placement.nodes}, do not rise")
+            count, last = count + high - low, high
+        there = int(arrays.node_counts[arrays.column_cluster[placement.column]])
+        if last > there:
+            raise self._refusal(placement, f"the cluster has {there} nodes, 0 to {there - 1}")
+        needed = int(arrays.nodes[arrays.kind[placement.task], placement.column])
+        if count != needed:
+            raise self._refusal(placement, f"that task takes {needed} nodes there, not {count}")
+
+    def _refusal(self, placement: Placement, rule: str) -> PolicyError:
+        columns, clusters = self.state.arrays.column_cluster, self.clusters.clusters
+        where = f"in column {placement.column}"
+        if 0 <= placement.column < len(columns):
+            where = f"on cluster {clusters[int(columns[placement.column])].name!r}, {where}"
+        what = f"placed task {placement.task} {where}, at {self.state.now!r} s"
+        return PolicyError(f"policy {self.policy.name!r} {what}: {rule}")

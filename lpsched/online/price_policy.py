@@ -1,0 +1,262 @@
+"""The policy that plans by the prices of the bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from lpsched.jit import require_compiler
+from lpsched.online.simulate.mapping.advantage import Terms, most_gaining_first
+from lpsched.online.simulate.mapping.present import frozen, present_of
+from lpsched.online.simulate.state import Assignments, Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lpsched.model.arrays import Floats, Integers
+    from lpsched.online.arrays import DayArrays
+    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.simulate.state import State, System
+
+
+# What is to come, as far as the present and the past tell: so many tasks of each kind in the time ahead.
+#
+# A kind is a task type with a utility function. Without anything else to go by, tasks keep coming as they
+# have come since the first one arrived: with n_g of kind g in the seconds that have passed,
+#
+#     expected  =  n_g * (seconds ahead) / (seconds passed).
+#
+# Somebody who knows another day that is like this one, yesterday perhaps, gives it instead: then what came at
+# a time of that day is expected at the same time of this one, in the slots [now, now + window) and the rest.
+# Worth of a kind on a column: the utility of a task that starts as it arrives.
+
+SEEN: Final = "seen"  # in the policy's memory
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """G kinds of tasks expected in S slots, and what there is for them. C columns, M machine types."""
+
+    system: System
+    edges: Floats  # S + 1, seconds: from now to the end of the day
+    types: Integers  # G
+    worths: Floats  # G x C: utility if started at once; 0 where it cannot run
+    expected: Floats  # G x S: tasks
+    machine_seconds: Floats  # M x S that are free
+    energy_joules: float  # that are left; infinite if energy is free
+
+
+@dataclass(slots=True)
+class Seen:
+    """How many tasks of each kind have come so far; tasks have numbers by arrival."""
+
+    numbers: Integers  # T x F
+    since: float  # when the first one arrived
+    last: int = -1  # the newest task that is counted
+
+    def count(self, state: State) -> None:
+        """Count the tasks that are new."""
+        new = int(np.searchsorted(state.tasks, self.last, side="right"))
+        np.add.at(self.numbers, (state.types[new:], state.functions[new:]), 1)
+        if new < len(state.tasks):
+            self.last = int(state.tasks[-1])
+            self.since = min(self.since, float(state.arrivals[new:].min()))
+
+
+def seen_so_far(state: State) -> Seen:
+    """Return what has come, the present included; kept in the policy's memory."""
+    if SEEN not in state.memory:
+        shape = len(state.system.can_run), len(state.system.first_interval) - 1
+        state.memory[SEEN] = Seen(np.zeros(shape, dtype=np.int64), math.inf)
+    seen: Seen = state.memory[SEEN]
+    seen.count(state)
+    return seen
+
+
+def as_so_far(state: State, seen: Seen, passed: float, ends_at: float) -> Forecast:
+    """Expect that tasks keep coming as they have come in the seconds that have passed, until the end."""
+    types, functions = np.nonzero(seen.numbers)
+    edges = np.array([state.now, ends_at])
+    expected = np.asarray(seen.numbers[types, functions] * ((ends_at - state.now) / passed), dtype=float)
+    return Forecast(
+        system=state.system,
+        edges=edges,
+        types=types,
+        worths=worths(state.system, types, functions, state.system),
+        expected=expected[:, np.newaxis],
+        machine_seconds=free_seconds(state, edges),
+        energy_joules=state.energy_left,
+    )
+
+
+def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Forecast:
+    """Expect what came at the same times of another day; its task types must be this day's."""
+    first, last = np.searchsorted(other.arrivals, (state.now, ends_at), side="left")
+    edges = np.array([state.now, min(state.now + window, ends_at), ends_at])
+    edges = edges if edges[1] < ends_at else edges[[0, 2]]
+    width = len(other.first_interval) - 1
+    keys = other.task_type[first:last] * width + other.function[first:last]
+    kinds, of = np.unique(keys, return_inverse=True)
+    expected = np.zeros((len(kinds), len(edges) - 1))
+    np.add.at(expected, (of, np.searchsorted(edges[1:-1], other.arrivals[first:last], side="right")), 1.0)
+    return Forecast(
+        system=state.system,
+        edges=edges,
+        types=kinds // width,
+        worths=worths(state.system, kinds // width, kinds % width, other),
+        expected=expected,
+        machine_seconds=free_seconds(state, edges),
+        energy_joules=state.energy_left,
+    )
+
+
+def worths(system: System, types: Integers, functions: Integers, told: System | DayArrays) -> Floats:
+    """Return the utility of each kind on each column, started at once; `told` has the utility functions."""
+    elapsed = system.seconds[types]
+    first, end = told.first_interval[functions][:, np.newaxis], told.first_interval[functions + 1]
+    now = np.broadcast_to(first, elapsed.shape).copy()
+    for k in range(1, int(np.diff(told.first_interval).max(initial=1))):
+        reached = np.minimum(first + k, end[:, np.newaxis] - 1)
+        now = np.where(told.after_seconds[reached] <= elapsed, reached, now)
+    decay = np.exp(-told.rate_per_second[now] * (elapsed - told.after_seconds[now]))
+    earned = told.falls_to[now] + (told.starts_at[now] - told.falls_to[now]) * decay
+    return np.where(system.can_run[types], earned, 0.0)
+
+
+def free_seconds(state: State, edges: Floats) -> Floats:
+    """Return how long the machines of each type are free in each slot, after what they already have."""
+    starts = np.maximum(state.ready[:, np.newaxis], edges[:-1])
+    free = np.maximum(edges[1:] - starts, 0.0)
+    first = np.concatenate(([0], np.cumsum(state.system.machine_counts)[:-1]))
+    return np.asarray(np.add.reduceat(free, first, axis=0))
+
+
+# Prices: map the tasks whose utility exceeds what their machine time and energy cost.
+#
+# Now and then the policy plans: it makes a forecast of the rest of the day (`price_policy.py`; it knows
+# nothing of the tasks to come), and is handed prices at which just so many of these tasks are worth running
+# as machines and energy can take: w_j for a second on a machine of type j, lambda for a joule. Between plans
+#
+#    cost of a run       lambda joules + f_j w_j seconds
+#    run or wait         see `mapping/advantage.py`: the run of the most advantage per second comes first, and
+#                        only runs that start before the next mapping event are decided
+#
+# f_j, at most 1, is what the market says: a machine of type j that stands idle though tasks wait is too dear,
+# and f_j falls; it rises again while all machines of the type are busy. Energy needs no such factor: each
+# plan starts from the joules that are left, so that lambda rises if they go too fast.
+#
+# It plans when the first tasks are there, when a new day with its own energy begins, and then after as much
+# time as has passed since the first arrival, but at least PLANS times in a day, and more often towards its
+# end. A day that never ends is expected to go on for as long as it has. There, when all machines are idle and
+# no run is worth its price, prices are forgotten: nothing may follow.
+#
+# This one is ours; the idea is that of the bound in `online/bound/prices.py`.
+
+NAME: Final = "prices"
+PLANS: Final = 24  # a day, at least
+LAST_PLANS: Final = 4  # the next plan comes no later than after this part of the time that is left
+PATIENCE: Final = 0.9
+EVENTS_TO_WAIT: Final = 3  # a task that waits is expected to start so many mapping events later
+CHEAPER: Final = 0.9  # from one mapping event to the next
+DEARER: Final = 1.1
+CHEAPEST: Final = 0.1
+STANDING: Final = "prices"  # in the policy's memory
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where the policy stands: prices, what the market says of them, and when to plan anew."""
+
+    per_second: Floats  # M
+    factors: Floats  # M
+    per_joule: float = 0.0
+    prices: ArrivalPrices | None = None
+    plan_at: float = -math.inf
+    period_since: float = -math.inf
+    last_event: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """The policy; `plan` finds prices for a forecast, from those of the last plan on."""
+
+    plan: Callable[[Forecast, ArrivalPrices | None], ArrivalPrices]
+    other_day: DayArrays | None = None  # that today is expected to be like
+    whole: bool = False  # runs that do not end within the day count for nothing
+
+    def choose(self, state: State, _rng: np.random.Generator, /) -> Assignments:
+        """Answer at a mapping event."""
+        require_compiler("the policies of simulated days", "simulate")
+        standing, seen, gap = _standing(state), seen_so_far(state), _gap(state)
+        if state.now >= standing.plan_at or state.begins_at != standing.period_since:
+            self._plan(state, standing, seen, gap)
+        system = state.system
+        machine = (standing.per_second * standing.factors)[system.column_type] * system.seconds
+        found = self._mapped(state, standing.per_joule * system.joules + machine, gap)
+        all_idle = bool((state.ready <= state.now).all())
+        if not len(found.tasks) and all_idle and math.isinf(state.ends_at):
+            found = self._mapped(state, np.zeros_like(system.seconds), gap)
+        _listen(state, standing, found)
+        return found
+
+    def _mapped(self, state: State, cost: Floats, gap: float) -> Assignments:
+        terms = Terms(frozen(cost), state.now + gap, state.now + EVENTS_TO_WAIT * gap, PATIENCE, self.whole)
+        board = most_gaining_first(present_of(state), terms)
+        count = int(board.done[0])
+        return Assignments(state.tasks[board.tasks[:count]], board.machines[:count], board.columns[:count])
+
+    def _plan(self, state: State, standing: Standing, seen: Seen, gap: float) -> None:
+        """Find new prices, and settle when to plan next."""
+        passed = max(state.now - seen.since, gap)
+        ends_at = state.ends_at if math.isfinite(state.ends_at) else state.now + passed
+        ahead, length = ends_at - state.now, ends_at - min(state.begins_at, state.now)
+        if self.other_day is None:
+            forecast = as_so_far(state, seen, passed, ends_at)
+        else:
+            forecast = as_on(self.other_day, state, length / PLANS, ends_at)
+        standing.prices = self.plan(forecast, standing.prices)
+        standing.per_second, standing.per_joule = standing.prices.per_second[:, 0], standing.prices.per_joule
+        standing.period_since = state.begins_at
+        standing.plan_at = state.now + max(gap, min(passed, length / PLANS, ahead / LAST_PLANS))
+
+
+def prices_policy(
+    plan: Callable[[Forecast, ArrivalPrices | None], ArrivalPrices],
+    *,
+    other_day: DayArrays | None = None,
+    whole: bool = False,
+) -> Policy:
+    """Return the policy; `whole`: only runs that end within the day count."""
+    return Policy(NAME, Planner(plan, other_day, whole).choose)
+
+
+def _standing(state: State) -> Standing:
+    if STANDING not in state.memory:
+        machine_types = len(state.system.machine_counts)
+        state.memory[STANDING] = Standing(np.zeros(machine_types), np.ones(machine_types))
+    standing: Standing = state.memory[STANDING]
+    return standing
+
+
+def _gap(state: State) -> float:
+    """Return how long it is to the next mapping event; if nobody knows, how long it was since the last."""
+    if math.isfinite(state.until) and state.until > state.now:
+        return state.until - state.now
+    since = state.now - _standing(state).last_event
+    if math.isfinite(since) and since > 0.0:
+        return since
+    return float(np.where(state.system.can_run, state.system.seconds, math.inf).min())
+
+
+def _listen(state: State, standing: Standing, found: Assignments) -> None:
+    """Hear what the market says: machine types that stand idle get cheaper, the others dearer again."""
+    system, idle = state.system, state.ready <= state.now
+    idle[found.machines] = False
+    idle_types = np.zeros(len(system.machine_counts), dtype=bool)
+    idle_types[system.machine_type[idle]] = True
+    factors = standing.factors * np.where(idle_types, CHEAPER, DEARER)
+    standing.factors = np.clip(factors, CHEAPEST, 1.0)
+    standing.last_event = state.now

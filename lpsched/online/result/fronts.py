@@ -1,0 +1,208 @@
+"""Fronts of utility over energy, certain and sampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.units import html_table, number, percent
+
+if TYPE_CHECKING:
+    from lpsched.evolve.fronts import FrontEntry
+    from lpsched.model.provenance import Provenance
+    from lpsched.model.risk import Risk
+    from lpsched.online.schedule import DaySchedule
+
+
+# What a comparison of fronts of a day returns: utility over energy, and the line that none can pass.
+
+FORMAT: Final = "lpsched-day-front/1"
+HEADERS: Final = (
+    "method",
+    "points",
+    "hypervolume",
+    "mean below",
+    "largest below",
+    "seconds",
+    "most utility",
+    "utility per MJ, peak",
+    "peak at utility",
+    "peak at joules",
+)
+MEGAJOULE: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityPoint:
+    """An energy and a utility."""
+
+    energy_joules: float
+    utility: float
+
+    @property
+    def utility_per_joule(self) -> float | None:
+        """What a joule brings; `None` where no energy is taken."""
+        return self.utility / self.energy_joules if self.energy_joules > 0 else None
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the point as it appears in JSON."""
+        return {"energy_joules": self.energy_joules, "utility": self.utility}
+
+
+@dataclass(frozen=True, slots=True)
+class DayFront:
+    """Methods on a day, and the proved envelope: no schedule earns more utility with as much energy.
+
+    `envelope` are the corners of a concave chain by rising energy; right of the last it is level. The
+    distances are defined in `lpsched/online/compare/day_fronts.py`.
+    """
+
+    envelope: tuple[UtilityPoint, ...]
+    seed: int
+    entries: tuple[FrontEntry[UtilityPoint, DaySchedule], ...]
+    provenance: Provenance
+
+    @property
+    def valid(self) -> bool:
+        """Whether every method found something, and nothing that breaks a rule."""
+        return all(entry.valid for entry in self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched front DAY --json` prints; its keys are stable."""
+        return self.provenance.header(FORMAT) | {
+            "seed": self.seed,
+            "envelope": [corner.to_dict() for corner in self.envelope],
+            "comparisons": [entry.to_dict() | {"peak": _peak_as_dict(entry)} for entry in self.entries],
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return one row for each method."""
+        return [(*entry.row(), *_peak_cells(entry)) for entry in self.entries]
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.rows())
+
+
+def peak_of(entry: FrontEntry[UtilityPoint, DaySchedule]) -> UtilityPoint | None:
+    """Return the point where a joule brings most; the first of equals, `None` without points with energy."""
+    using = [point for point in entry.points if point.utility_per_joule is not None]
+    return max(using, key=lambda point: point.utility_per_joule or 0.0, default=None)
+
+
+def _peak_as_dict(entry: FrontEntry[UtilityPoint, DaySchedule]) -> dict[str, float | None] | None:
+    peak = peak_of(entry)
+    return None if peak is None else {**peak.to_dict(), "utility_per_joule": peak.utility_per_joule}
+
+
+def _peak_cells(entry: FrontEntry[UtilityPoint, DaySchedule]) -> tuple[str, ...]:
+    peak = peak_of(entry)
+    most = max((point.utility for point in entry.points), default=None)
+    if peak is None or peak.utility_per_joule is None:
+        return number(most), "-", "-", "-"
+    return (
+        number(most),
+        number(MEGAJOULE * peak.utility_per_joule, 5),
+        number(peak.utility),
+        number(peak.energy_joules),
+    )
+
+
+def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:
+    """Return the evolved front if there is one, else the first method's."""
+    return next((entry for entry in result.entries if entry.generations is not None), result.entries[0])
+
+
+# A fuzzy front: schedules along a front, and where each lands if tasks do not take what was expected.
+#
+# Source: Friese, thesis of 2015, section 7.4.
+
+MOST_ROWS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyPoint:
+    """One schedule: the two numbers it was ranked by, and those of each sample.
+
+    Of a bag the second number is the makespan in seconds, of a day the utility.
+    """
+
+    energy_joules: float
+    value: float
+    sampled_energy_joules: tuple[float, ...]
+    sampled_values: tuple[float, ...]
+    risk: Risk
+
+    @property
+    def mean_dropped(self) -> float | None:
+        """How many tasks are dropped, on average over the samples; `None` of a bag."""
+        dropped = self.risk.quantities.get("dropped_tasks")
+        return None if dropped is None else dropped.mean
+
+    def to_dict(self, value_key: str) -> dict[str, Any]:
+        """Return the point as it appears in JSON; the samples are not in it."""
+        return {"energy_joules": self.energy_joules, value_key: self.value, "risk": self.risk.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class FuzzyFront:
+    """Points by rising energy.
+
+    Attributes
+    ----------
+    name
+        Whose front it is.
+    ranked_by
+        What the two numbers of a point are: `expected values`, `percentile 50`, ...
+    value_key
+        `utility` or `makespan_seconds`.
+    tasks
+        How many tasks there are.
+    """
+
+    name: str
+    ranked_by: str
+    value_key: str
+    tasks: int
+    points: tuple[FuzzyPoint, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the front as it appears in JSON."""
+        return {
+            "name": self.name,
+            "ranked_by": self.ranked_by,
+            "points": [point.to_dict(self.value_key) for point in self.points],
+        }
+
+    def headers(self) -> tuple[str, ...]:
+        """Return the heads of the columns of `rows`."""
+        value = "utility" if self.value_key == "utility" else "seconds"
+        dropped = ("dropped",) if self.value_key == "utility" else ()
+        return ("joules", value, "mean joules", "deviation", f"mean {value}", "deviation", *dropped)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a row for some points along the front: the two ends, and some evenly between."""
+        shown = [self.points[place] for place in spread_out(len(self.points), MOST_ROWS)]
+        return [(number(each.energy_joules), number(each.value), *self._sampled(each)) for each in shown]
+
+    def _sampled(self, point: FuzzyPoint) -> tuple[str, ...]:
+        energy, value = (point.risk.quantities[name] for name in ("energy_joules", self.value_key))
+        cells = (
+            *(number(energy.mean), number(energy.standard_deviation, 4)),
+            *(number(value.mean), number(value.standard_deviation, 4)),
+        )
+        dropped = point.mean_dropped
+        return cells if dropped is None else (*cells, percent(dropped / self.tasks))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.headers(), self.rows())
+
+
+def spread_out(count: int, most: int) -> list[int]:
+    """Return at most so many of `count` places: the two ends, and some evenly between.
+
+    >>> spread_out(3, 5), spread_out(101, 5)
+    ([0, 1, 2], [0, 25, 50, 75, 100])
+    """
+    if count <= most:
+        return list(range(count))
+    return [round(k * (count - 1) / (most - 1)) for k in range(most)]

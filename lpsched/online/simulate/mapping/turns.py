@@ -1,0 +1,172 @@
+"""One task after another, to the machine that is ready first or to one that is drawn. Compiled.
+
+Of many tasks that wait, few decide what happens by the next event. Call a machine type open while one of its
+machines needs another task by then. Where all open types are ready before all others, a task that none of
+them can run goes to another type, and changes nothing for those that an open one can run: it is put aside.
+Should an open type get later than another, those put aside are mapped first, as they would have been. None
+of this holds where energy may run out: then each task is mapped in its turn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lpsched.jit import compiled, compiled_inside
+from lpsched.online.simulate.mapping.board import (
+    fastest_fitting,
+    first_fitting,
+    fits,
+    is_needed,
+    set_up,
+    take,
+    take_first,
+)
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.online.simulate.mapping.present import Board, Pairs, Present
+
+
+@compiled
+def ready_one_by_one(present: Present, order: Integers) -> Board:
+    """Map one task after another, each to the machine that is ready first of those where a column fits."""
+    board, aside = set_up(present), np.empty(len(order), dtype=np.int64)
+    begun, end, energy_is_plenty = 0, 0, has_plenty(present)
+    for b in order:
+        if not is_needed(present.pairs, board):
+            break
+        is_apart = energy_is_plenty and open_types_come_first(board)
+        if is_apart and not runs_on_an_open_type(present.pairs, board, present.types[b]):
+            aside[end] = b
+            end += 1
+            continue
+        while begun < end and not is_apart:
+            map_where_first_ready(present, board, aside[begun])
+            begun += 1
+        map_where_first_ready(present, board, b)
+    return board
+
+
+@compiled_inside
+def map_where_first_ready(present: Present, board: Board, b: int) -> None:
+    """Map a task to the machine that is ready first of those where a column fits; nowhere, if none does."""
+    column, soonest = -1, math.inf
+    for j in range(len(board.size)):
+        start = board.start[j]
+        if start < soonest:
+            c = first_fitting(present.pairs, board.left[0], present.types[b], j, start)
+            if c >= 0:
+                column, soonest = c, start
+    if column >= 0:
+        take_first(present, board, b, column)
+
+
+@compiled_inside
+def has_plenty(present: Present) -> bool:
+    """Tell whether all tasks could run, each where it takes the most, and energy would be left."""
+    pairs, most, total = present.pairs, np.zeros(len(present.pairs.usable)), 0.0
+    for i in range(len(most)):
+        for c in range(len(pairs.column_type)):
+            if pairs.usable[i, c]:
+                most[i] = max(most[i], pairs.joules[i, c])
+    for i in present.types:
+        total += most[i]
+    return 2.0 * total <= present.energy_left  # far from what rounding decides
+
+
+@compiled_inside
+def open_types_come_first(board: Board) -> bool:
+    """Tell whether every machine type that needs a task is ready before every other."""
+    latest, soonest = -math.inf, math.inf
+    for j in range(len(board.size)):
+        if board.short[j] > 0:
+            latest = max(latest, board.start[j])
+        else:
+            soonest = min(soonest, board.start[j])
+    return latest < soonest
+
+
+@compiled_inside
+def runs_on_an_open_type(pairs: Pairs, board: Board, i: int) -> bool:
+    """Tell whether a task may use a machine type that needs a task."""
+    for c in range(len(pairs.column_type)):
+        if pairs.usable[i, c] and board.short[pairs.column_type[c]] > 0:
+            return True
+    return False
+
+
+@compiled_inside
+def drawn_fitting(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
+    pairs: Pairs, left: float, i: int, j: int, start: float, draw: float
+) -> int:
+    """Return one of the columns of a machine type that fit, by a number drawn from 0 to 1."""
+    fitting, found = 0, -1
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        if fits(pairs, left, i, c, start):
+            fitting += 1
+    nth = int(draw * fitting)
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        if fits(pairs, left, i, c, start):
+            if nth == 0:
+                found = c
+            nth -= 1
+    return found
+
+
+@compiled_inside
+def is_sure(pairs: Pairs, left: float, i: int, j: int) -> int:
+    """Tell of a machine type: 1 if a column fits whenever it starts today, -1 if none may be used, else 0."""
+    sure = -1
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        if pairs.usable[i, c]:
+            sure = max(sure, 1 if 2.0 * pairs.joules[i, c] <= left else 0)  # far from what rounding decides
+    return sure
+
+
+@compiled_inside
+def find_fitting(present: Present, board: Board, i: int, gone: Mask, found: Integers) -> int:
+    """Write the machines where a column fits a task type, by rising number; return how many there are."""
+    pairs, ready, left, count = present.pairs, board.ready, board.left[0], 0
+    j, sure = -1, -1
+    for m in present.available:
+        if present.machine_type[m] != j:
+            j = present.machine_type[m]
+            sure = is_sure(pairs, left, i, j)
+        if gone[m] or sure < 0 or ready[m] >= pairs.ends_at:
+            continue
+        if sure > 0 or first_fitting(pairs, left, i, j, ready[m]) >= 0:
+            found[count] = m
+            count += 1
+    return count
+
+
+@compiled
+def drawn_one_by_one(present: Present, order: Integers, draws: Floats, columns: int) -> Board:
+    """Map one task after another to a machine drawn from those where a column fits.
+
+    draws holds two numbers from 0 to 1 for each task: for its machine and, if `columns` is 2, its column;
+    0 takes the first that fits, 1 the fastest.
+    """
+    board, gone = set_up(present), np.zeros(len(present.ready), dtype=np.bool_)
+    fitting = np.empty(len(present.available), dtype=np.int64)
+    for b in order:
+        if not is_needed(present.pairs, board):
+            break
+        i = present.types[b]
+        count = find_fitting(present, board, i, gone, fitting)
+        if count == 0:
+            continue
+        m = fitting[int(draws[b, 0] * count)]
+        j, start, left = present.machine_type[m], board.ready[m], board.left[0]
+        if columns == 0:
+            c = first_fitting(present.pairs, left, i, j, start)
+        elif columns == 1:
+            c = fastest_fitting(present.pairs, left, i, j, start)
+        else:
+            c = drawn_fitting(present.pairs, left, i, j, start, draws[b, 1])
+        take(present, board, b, m, c)
+        gone[m] = present.polled
+    return board

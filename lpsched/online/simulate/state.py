@@ -1,0 +1,320 @@
+"""What a policy sees and what it answers; a draft to write one with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from lpsched.errors import LpschedError, PolicyError
+from lpsched.jit import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lpsched.model.arrays import Floats, Integers, Mask
+
+
+# What a policy sees at a mapping event: the system, the tasks that wait, the machines. Never the future.
+#
+# Machines are numbered from 0 over all types, in the order of the types; columns are those of the tables
+# (machine type and P-state). A policy answers with assignments in the order in which it makes them: the tasks
+# of one machine queue up in that order behind what is already there. What it leaves out waits.
+
+
+class Assignment(NamedTuple):
+    """One decision: this task on this machine, in the P-state of this column."""
+
+    task: int
+    machine: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """Many decisions as three columns of equal length, in the order in which they were made."""
+
+    tasks: Integers
+    machines: Integers
+    columns: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What does not change while a day runs. T task types, C columns, M machine types, m machines in all."""
+
+    machine_counts: Integers  # M
+    machine_type: Integers  # m: the type of each machine
+    first_column: Integers  # M + 1: machine type j has the columns first_column[j] to first_column[j + 1]
+    column_type: Integers  # C: the machine type of each column
+    can_run: Mask  # T x C
+    seconds: Floats  # T x C, 0 where it cannot run
+    joules: Floats  # T x C, likewise
+    first_interval: Integers  # utility functions, as in DayArrays
+    after_seconds: Floats
+    starts_at: Floats
+    falls_to: Floats
+    rate_per_second: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The present. All arrays are read-only; B tasks may be mapped, by rising number, that is by arrival."""
+
+    system: System
+    now: float  # seconds
+    begins_at: float  # of the period that `now` belongs to, for energy; see `machines.py`
+    ends_at: float  # nothing may start then or later; infinite if the day never ends
+    until: float  # the next mapping event is then at the latest; what is not pending by then is mapped anew
+    energy_left: float  # joules of this period that neither are taken nor belong to unmovable tasks
+    allowed: Mask  # T x C: can run, and passes the energy filter
+    tasks: Integers  # B: numbers of the tasks that may be mapped
+    arrivals: Floats  # B
+    types: Integers  # B
+    functions: Integers  # B: utility functions
+    polled: bool  # whether an available machine takes one task only, which starts at once
+    available: Integers  # machines that may get tasks, by rising number
+    ready: Floats  # m: when each machine has done its unmovable tasks; never before `now`
+    pending_at: (
+        Floats  # m: when the next task mapped to it gets unmovable: as its pending task starts, or `now`
+    )
+    memory: dict[str, Any]  # the policy's own, empty when the day begins; the only thing here it may change
+
+
+# A policy: a name, a function from the present to assignments, and whether it maps each task as it comes.
+
+
+class Choose(Protocol):
+    """Answers at a mapping event."""
+
+    def __call__(self, state: State, rng: np.random.Generator, /) -> Assignments | Sequence[Assignment]:
+        """Return what to map, in the order in which it was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the engine asks at each mapping event; of immediate mode: at each arrival, about that task."""
+
+    name: str
+    choose: Choose
+    immediate: bool = False
+
+
+# A draft of an answer: what own policies need while they decide, and nothing about how they do.
+#
+# A draft keeps what the state says and what was taken since: when machines are ready, which may still get
+# tasks, and what is left of the day's energy. Tasks are meant by their place in the state.
+#
+#     def latest_first(state, rng):
+#         draft = Draft(state)
+#         for place in reversed(range(len(state.tasks))):
+#             choices = draft.choices(place)
+#             if choices:
+#                 draft.take(place, *max(choices, key=lambda choice: draft.utility(place, *choice)))
+#         return draft.assignments
+
+
+class Draft:
+    """Assignments in the making; `assignments` is the answer."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.system = state, state.system
+        self.ready = state.ready.copy()
+        self.free = np.zeros(len(state.ready), dtype=bool)
+        self.free[state.available] = True
+        self.energy_left = state.energy_left
+        self.assignments: list[Assignment] = []
+        self._first: dict[int, int | None] = {}  # of each machine type, as far as it was asked for
+
+    def choices(self, place: int) -> list[tuple[int, int]]:
+        """Return machines and columns where a task fits; of a machine type the one that is ready first."""
+        columns = np.flatnonzero(self.state.allowed[self.state.types[place]])
+        types = self.system.column_type[columns]
+        pairs = zip(map(self.first_ready, types.tolist()), columns.tolist(), strict=True)
+        return [(m, column) for m, column in pairs if m is not None and self.fits(place, m, column)]
+
+    def first_ready(self, machine_type: int) -> int | None:
+        """Return the machine of a type that is ready first, the lowest of several; `None`: there is none."""
+        if machine_type not in self._first:
+            first, last = np.searchsorted(self.system.machine_type, [machine_type, machine_type + 1]).tolist()
+            ready = np.where(self.free[first:last], self.ready[first:last], math.inf)
+            found = first + int(np.argmin(ready))
+            self._first[machine_type] = found if self.free[found] else None
+        return self._first[machine_type]
+
+    def fits(self, place: int, machine: int, column: int) -> bool:
+        """Tell whether a task may run there, starts before the day ends, and has the energy it needs."""
+        allowed = self.free[machine] and self.state.allowed[self.state.types[place], column]
+        starts = self.ready[machine] < self.state.ends_at
+        return bool(allowed and starts and self.joules(place, machine, column) <= self.energy_left)
+
+    def end(self, place: int, machine: int, column: int) -> float:
+        """Return when a task would end there."""
+        return float(self.ready[machine] + self.system.seconds[self.state.types[place], column])
+
+    def utility(self, place: int, machine: int, column: int) -> float:
+        """Return what a task would earn there."""
+        system, f = self.system, self.state.functions[place]
+        elapsed = self.end(place, machine, column) - float(self.state.arrivals[place])
+        first, last = system.first_interval[f : f + 2].tolist()
+        p = first + int(np.searchsorted(system.after_seconds[first:last], elapsed, side="right")) - 1
+        decay = math.exp(-float(system.rate_per_second[p]) * (elapsed - float(system.after_seconds[p])))
+        falls_to = float(system.falls_to[p])
+        return falls_to + (float(system.starts_at[p]) - falls_to) * decay
+
+    def joules(self, place: int, machine: int, column: int) -> float:
+        """Return the energy of a task there that counts today: the part of its run before the day ends."""
+        i, start = self.state.types[place], float(self.ready[machine])
+        seconds, joules = float(self.system.seconds[i, column]), float(self.system.joules[i, column])
+        within = (self.state.ends_at - start) / seconds if start + seconds > self.state.ends_at else 1.0
+        return joules * within
+
+    def take(self, place: int, machine: int, column: int) -> None:
+        """Decide on this: the machine is busy for so much longer, and the energy is gone."""
+        self.energy_left -= self.joules(place, machine, column)
+        self.ready[machine] = self.end(place, machine, column)
+        self.free[machine] = not self.state.polled
+        self._first.pop(int(self.system.machine_type[machine]), None)
+        self.assignments.append(Assignment(int(self.state.tasks[place]), machine, column))
+
+
+# What a policy answers, checked: every decision must be possible, or the policy is told which one is not.
+#
+# A decision names a task that may be mapped now, and that it has not named before; a machine that may get
+# tasks, and in polling no second one; and a column of that machine's type in which the task's type can run
+# and that the energy filter lets pass. Whether there is energy and time for it is another question: what does
+# not fit waits, and nobody is blamed (see `machines.py`).
+
+Answer = TypeVar("Answer")
+LONGEST_SHOWN: Final = 200  # characters of an answer that is none
+RULES: Final = (
+    "that task is not among those to be mapped now (state.tasks)",
+    "that task was mapped before in the same answer",
+    "that machine gets no tasks now (state.available)",
+    "there is no such column",
+    "that column is of other machines",
+    "that task cannot run there",
+    "the energy filter does not let that pass (state.allowed)",
+    "an idle machine gets one task at a mapping event",
+)
+
+
+def answer_of(policy: Policy, state: State, rng: np.random.Generator) -> Assignments:
+    """Ask a policy, and return what it decided if all of it is possible.
+
+    Raises
+    ------
+    PolicyError
+        If it fails, or answers with something that cannot be.
+    """
+    decided = _as_columns(policy, asked(policy.name, lambda: policy.choose(state, rng), state.now))
+    if len(decided.tasks):
+        _check(policy, state, decided)
+    return decided
+
+
+def asked(name: str, question: Callable[[], Answer], now: float) -> Answer:
+    """Ask a policy of a name; whatever goes wrong in it is its own error.
+
+    Raises
+    ------
+    PolicyError
+        If it fails.
+    """
+    try:
+        return question()
+    except LpschedError:
+        raise
+    except Exception as error:  # whatever somebody's own policy may raise
+        said = f"{type(error).__name__}: {error}"
+        raise PolicyError(f"policy {name!r} failed at {now!r} s: {said}") from error
+
+
+def shown(answer: object) -> str:
+    """Return an answer that is none, not too long."""
+    found = repr(answer)
+    return found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN] + "..."
+
+
+def _as_columns(policy: Policy, answer: Assignments | Sequence[Assignment]) -> Assignments:
+    """Return an answer as three arrays of whole numbers."""
+    columns: Sequence[Any]
+    try:
+        if isinstance(answer, Assignments):
+            columns = (answer.tasks, answer.machines, answer.columns)
+        else:
+            columns = tuple(zip(*answer, strict=True)) or ((), (), ())
+        tasks, machines, column = (_whole_numbers(each) for each in columns)
+    except (TypeError, ValueError, OverflowError):
+        raise _no_assignments(policy, answer) from None
+    if not len(tasks) == len(machines) == len(column):
+        raise _no_assignments(policy, answer)
+    return Assignments(tasks, machines, column)
+
+
+def _whole_numbers(numbers: object) -> Integers:
+    array = np.asarray(numbers)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError
+    return np.array(array, dtype=np.int64)
+
+
+def _no_assignments(policy: Policy, answer: object) -> PolicyError:
+    needed = "assignments of whole numbers: task, machine, column; an empty list maps nothing"
+    return PolicyError(f"policy {policy.name!r} answered {shown(answer)}; needed are {needed}")
+
+
+def _check(policy: Policy, state: State, decided: Assignments) -> None:
+    """Raise an error that names the first decision that cannot be, and why."""
+    system = state.system
+    n, rule = _first_broken(
+        decided.tasks, decided.machines, decided.columns, state.tasks, state.types, state.available,
+        system.machine_type, system.column_type, system.can_run, state.allowed, state.polled,
+    )  # fmt: skip
+    if rule >= 0:
+        task, machine, column = (int(each[n]) for each in (decided.tasks, decided.machines, decided.columns))
+        what = f"task {task} on machine {machine} in column {column}"
+        raise PolicyError(f"policy {policy.name!r} mapped {what} at {state.now!r} s: {RULES[rule]}")
+
+
+@compiled
+def _first_broken(  # noqa: PLR0911, PLR0913, PLR0917 - one for each rule; arrays are what it takes
+    tasks: Integers,
+    machines: Integers,
+    columns: Integers,
+    mappable: Integers,
+    types: Integers,
+    available: Integers,
+    machine_type: Integers,
+    column_type: Integers,
+    can_run: Mask,
+    allowed: Mask,
+    polled: bool,  # noqa: FBT001
+) -> tuple[int, int]:
+    """Return the first decision that breaks a rule, and the number of that rule: -1 if none does."""
+    mapped = np.zeros(len(mappable), dtype=np.bool_)
+    has_task = np.zeros(len(available), dtype=np.bool_)
+    for n in range(len(tasks)):
+        place = np.searchsorted(mappable, tasks[n])
+        if place == len(mappable) or mappable[place] != tasks[n]:
+            return n, 0
+        if mapped[place]:
+            return n, 1
+        mapped[place] = True
+        where = np.searchsorted(available, machines[n])
+        if where == len(available) or available[where] != machines[n]:
+            return n, 2
+        if columns[n] < 0 or columns[n] >= len(column_type):
+            return n, 3
+        if column_type[columns[n]] != machine_type[machines[n]]:
+            return n, 4
+        if not can_run[types[place], columns[n]]:
+            return n, 5
+        if not allowed[types[place], columns[n]]:
+            return n, 6
+        if polled and has_task[where]:
+            return n, 7
+        has_task[where] = True
+    return 0, -1

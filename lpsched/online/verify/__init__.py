@@ -1,0 +1,1 @@
+"""Verifiers of schedules of days and of clusters, by plain loops and exact sums."""

@@ -1,0 +1,478 @@
+"""Verify a schedule of clusters: every rule, by plain loops and exact sums."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lpsched.model.violation import UNIT, Violation, rounded_up
+from lpsched.online.schedule import written_nodes
+from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
+from lpsched.online.verify.times import (
+    MOST,
+    TaskAccount,
+    Waits,
+    broken_start,
+    clearly_before,
+    if_none_waits,
+    seconds_of,
+    task_accounts,
+    utility_by_told,
+    waits_of,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lpsched.online.clusters import Clusters, Kind
+    from lpsched.online.schedule import ClustersSchedule, Nodes, PlacedOnNodes
+    from lpsched.online.utility import CostPiece
+    from lpsched.online.verify.counting import Counted
+    from lpsched.online.verify.times import ToldUtility
+
+
+# Who held each node of a cluster last? By pieces of nodes that one holder took, never node by node.
+#
+# The pieces lie side by side from node 1 to the last one, in chunks of some hundred, so that taking a range
+# costs as much as the pieces that it covers and the chunks at its ends, however many nodes there are. A taken
+# range leaves at most two pieces more than there were, so no range is looked at more often than it was cut.
+
+NOBODY: Final = -1
+CHUNK: Final = 512  # pieces; a chunk of twice as many is cut in two
+
+
+class Piece(NamedTuple):
+    """Nodes `first` to `last`, and who held them."""
+
+    first: int
+    last: int
+    holder: int
+
+
+class HeldNodes:
+    """The last holder of each node; at first nobody.
+
+    >>> held = HeldNodes(10)
+    >>> held.take(3, 6, holder=0), held.take(5, 9, holder=1)
+    ([], [Piece(first=5, last=6, holder=0)])
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._heads = [1]  # the first node of each chunk
+        self._chunks: list[tuple[list[int], list[int]]] = [([1], [NOBODY])]  # first nodes, and holders
+
+    def take(self, first: int, last: int, holder: int) -> list[Piece]:
+        """Let somebody hold the nodes from first to last; return who held them before, by node."""
+        c, d = bisect_right(self._heads, first) - 1, bisect_right(self._heads, last) - 1
+        firsts, holders = self._joined(c, d)
+        a, b = bisect_right(firsts, first) - 1, bisect_right(firsts, last) - 1
+        found = [
+            Piece(max(first, firsts[p]), firsts[p + 1] - 1 if p < b else last, holders[p])
+            for p in range(a, b + 1)
+            if holders[p] != NOBODY
+        ]
+        following = firsts[b + 1] if b + 1 < len(firsts) else self._begin_of(d + 1)
+        is_left, leaves = firsts[a] < first, last + 1 < following  # whether a piece is left before, and after
+        own, after = slice(a + is_left, b + 1), holders[b]
+        firsts[own] = [first, last + 1] if leaves else [first]
+        holders[own] = [holder, after] if leaves else [holder]
+        self._put(c, d, firsts, holders)
+        return found
+
+    def _begin_of(self, c: int) -> int:
+        return self._heads[c] if c < len(self._heads) else self._nodes + 1
+
+    def _joined(self, c: int, d: int) -> tuple[list[int], list[int]]:
+        """Return the pieces of some chunks; of one chunk its own lists."""
+        if c == d:
+            return self._chunks[c]
+        chunks = self._chunks[c : d + 1]
+        return [each for firsts, _ in chunks for each in firsts], [each for _, own in chunks for each in own]
+
+    def _put(self, c: int, d: int, firsts: list[int], holders: list[int]) -> None:
+        """Put pieces in the place of some chunks."""
+        if c == d and len(firsts) < 2 * CHUNK:
+            return  # they have been changed in their place
+        cuts = range(0, len(firsts), CHUNK)
+        self._chunks[c : d + 1] = [(firsts[k : k + CHUNK], holders[k : k + CHUNK]) for k in cuts]
+        self._heads[c : d + 1] = [firsts[k] for k in cuts]
+
+
+# Is this a schedule of those clusters, and when does each task really run? By plain loops, by rising start.
+#
+# Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
+# for someone rounded them (`times.py`). That earns nothing: a task runs from when it really could, that is
+# when all its nodes are free and it has arrived.
+#
+# Tasks of a cluster are looked at by their starts; who had each node before, `clusters.py` knows by ranges.
+
+TOLD: Final = 6  # ranges of nodes in a sentence
+
+
+class RunOnNodes(NamedTuple):
+    """A task as it really ran; times and watts are whole numbers of 2^-160, watts of all its nodes."""
+
+    task: int
+    cluster: int
+    nodes: int  # how many
+    start: int
+    end: int
+    watts: int
+
+
+class ClusterRuns:
+    """Looks at each task by itself, then at the tasks of each cluster by their starts.
+
+    Attributes
+    ----------
+    violations
+        Every broken rule, as far as it was looked.
+    runs
+        What ran, cluster by cluster.
+    """
+
+    def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
+        self.violations: list[Violation] = []
+        self.runs: list[RunOnNodes] = []
+        self._clusters, self._tasks = clusters, clusters.tasks
+        self._arrivals = clusters.arriving.arrival_seconds
+        self._kinds, self._kind_of = clusters.kinds, memoryview(clusters.kind_numbers).cast("q")
+        self._number = {cluster.name: c for c, cluster in enumerate(clusters.clusters)}
+        self._column: dict[tuple[str, str | None], int] = {}
+        for cluster in clusters.clusters:
+            for state in cluster.p_states if cluster.p_states is not None else (None,):
+                self._column[cluster.name, state] = len(self._column)
+        self._placed: list[list[PlacedOnNodes]] = [[] for _ in clusters.clusters]
+        self._seen: set[int] = set()
+        self._cells: dict[tuple[int, int], tuple[int, int] | None] = {}  # of a kind and a column, once needed
+        self._take_all(schedule)
+
+    def _take_all(self, schedule: ClustersSchedule) -> None:
+        for placed in schedule.placed:
+            broken = self._broken(placed)
+            if broken is None:
+                self._placed[self._number[placed.cluster]].append(placed)
+                continue
+            self.violations.append(Violation(*broken))
+            if len(self.violations) >= MOST:
+                return
+        for c in range(len(self._placed)):
+            self._run_cluster(c)
+        if self._clusters.waiting is not None:
+            self._require_all()
+
+    def _broken(self, placed: PlacedOnNodes) -> tuple[str, str] | None:  # noqa: PLR0911 - one for each rule
+        """Return the first rule that a task breaks by itself."""
+        task, name = placed.task, placed.cluster
+        if not 0 <= task < self._tasks:
+            return "unknown-task", f"there is no task {task}, only 0 to {self._tasks - 1}"
+        if task in self._seen:
+            return "task-twice", f"task {task} is placed more than once"
+        self._seen.add(task)
+        if name not in self._number:
+            return "unknown-cluster", f"task {task}: there is no cluster {name!r}"
+        column = self._column.get((name, placed.p_state))
+        if column is None:
+            states = self._clusters.clusters[self._number[name]].p_states
+            only = "it has none" if states is None else f"only {', '.join(map(repr, states))}"
+            return "unknown-p-state", f"task {task}: {name!r} has no P-state {placed.p_state!r}, {only}"
+        kind = self._kinds[self._kind_of[task]]
+        if self._cell(self._kind_of[task], column) is None:
+            state = "" if placed.p_state is None else f" in P-state {placed.p_state!r}"
+            own = f"task {task} of type {self._clusters.task_types[kind.task_type].name!r}"
+            return "cannot-run", f"{own}, {kind.cores} cores, cannot run on {name!r}{state}"
+        broken = self._broken_nodes(placed, kind)
+        if broken is not None:
+            return broken
+        return broken_start(
+            task, float(placed.start_seconds), self._arrivals[task], self._clusters.period.ends_at
+        )
+
+    def _broken_nodes(self, placed: PlacedOnNodes, kind: Kind) -> tuple[str, str] | None:
+        """Return the first rule that the nodes of a task break; ranges may come in any order."""
+        cluster = self._clusters.clusters[self._number[placed.cluster]]
+        broken = _broken_ranges(placed.nodes, cluster.nodes)
+        if broken is None:
+            count, needed = placed.count, cluster.nodes_for(kind.cores)
+            if count == needed:
+                return None
+            why = f"{kind.cores} cores at {cluster.cores_per_node} a node"
+            broken = "wrong-nodes", f"it takes {count} nodes, but needs {needed}: {why}"
+        code, why = broken
+        return code, f"task {placed.task} on nodes {_told(placed.nodes)} of {cluster.name!r}: {why}"
+
+    def _run_cluster(self, c: int) -> None:
+        """Let the tasks of a cluster run by their starts."""
+        held, holders = HeldNodes(self._clusters.clusters[c].nodes), self.runs
+        for placed in sorted(self._placed[c], key=lambda each: each.start_seconds):
+            start = whole(float(placed.start_seconds))
+            free, told = 0, set()
+            for first, last in placed.nodes:
+                for piece in held.take(first, last, len(holders)):
+                    before = holders[piece.holder]
+                    free = max(free, before.end)
+                    is_early = start < before.end and clearly_before(start, before.end)
+                    if is_early and piece.holder not in told:
+                        told.add(piece.holder)
+                        self._tell_overlap(placed, before, (piece.first, piece.last))
+            cell = self._cell(self._kind_of[placed.task], self._column[placed.cluster, placed.p_state])
+            assert cell is not None, "what cannot run has been left out"
+            seconds, watts = cell
+            begin = max(start, whole(self._arrivals[placed.task]), free)
+            holders.append(RunOnNodes(placed.task, c, placed.count, begin, begin + seconds, watts))
+
+    def _tell_overlap(self, placed: PlacedOnNodes, before: RunOnNodes, nodes: tuple[int, int]) -> None:
+        if len(self.violations) >= MOST:
+            return
+        where = f"task {placed.task} on nodes {_told((nodes,))} of {placed.cluster!r}"
+        starts = f"starts at {float(placed.start_seconds)!r} s"
+        ends = f"task {before.task} ends there at {seconds_of(before.end)!r} s"
+        self.violations.append(Violation("overlap", f"{where} {starts}, but {ends}"))
+
+    def _cell(self, number: int, column: int) -> tuple[int, int] | None:
+        """Return the seconds and the watts of a kind; `None` where it cannot run."""
+        if (number, column) not in self._cells:
+            kind = self._kinds[number]
+            seconds, watts = self._clusters.seconds_of(kind, column), self._clusters.watts_of(kind, column)
+            self._cells[number, column] = None if seconds is None else (whole(seconds), whole(watts or 0.0))
+        return self._cells[number, column]
+
+    def _require_all(self) -> None:
+        """Tell which tasks do not run, where all have to."""
+        missing: Iterator[int] = (task for task in range(self._tasks) if task not in self._seen)
+        for task in missing:
+            if len(self.violations) >= MOST:
+                return
+            sentence = f"task {task} is not placed, but what tasks wait is judged, and all have to run"
+            self.violations.append(Violation("not-placed", sentence))
+
+
+def _told(nodes: Nodes) -> str:
+    """Write ranges of nodes for a sentence."""
+    more = f";... ({len(nodes)} ranges)" if len(nodes) > TOLD else ""
+    return (written_nodes(nodes[:TOLD]) or "(none)") + more
+
+
+def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
+    """Return the first rule that ranges of nodes break, and why."""
+    before = 0
+    for first, last in sorted(nodes):
+        if last < first:
+            return "bad-nodes", f"a range ends at node {last}, before it begins at node {first}"
+        if not 1 <= first <= last <= available:
+            return "no-such-node", f"there are only nodes 1 to {available}"
+        if first <= before:
+            return "node-twice", f"node {first} is named twice"
+        before = last
+    return None
+
+
+# What does a schedule of clusters earn, and what does it take? By plain loops and exact sums.
+#
+# Whether it is one, and when each task really runs, `clusters.py` says; what counts of it,
+# `counting.py`; how long tasks waited, `times.py`; how much by which time, `counting.py`.
+#
+#   utility      the sum of what counts of each task's; or, where tasks are judged by their waiting, minus the
+#                sum of their costs (`online/utility.py`), each exact and rounded up
+#   energy       exact, rounded up once; not known without watts
+#   utilisation  node-seconds busy within a span / node-seconds that there are; in all, weighted by cores. The
+#                span is the period; where that never ends, it is from the first arrival to the last end
+#
+# The counted energy may be above the energy constraint by one part in 10^9, as in a day (`day.py`).
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersMeasurement:
+    """What a valid schedule of clusters earns and takes.
+
+    Attributes
+    ----------
+    utility
+        What counts; where tasks are judged by their waiting, minus what it costs.
+    energy_joules
+        What counts; `None` if the clusters have no watts.
+    makespan_seconds
+        The end of the last task; `None` if nothing runs.
+    completed, dropped
+        Tasks that end in the period that counts, and tasks that never run. One may be neither.
+    utilisation, utilisation_by_cluster
+        Of all cores, and of each cluster's nodes, in the order of the clusters; `None` and nothing if there
+        is no time in which they could be busy.
+    waits
+        Of tasks that arrive in the period and start; `None` if there is none.
+    cost
+        Minus the utility, where tasks are judged by their waiting.
+    """
+
+    utility: float
+    energy_joules: float | None
+    makespan_seconds: float | None
+    completed: int
+    dropped: int
+    utilisation: float | None
+    utilisation_by_cluster: tuple[float, ...]
+    waits: Waits | None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedClusters:
+    """Every broken rule; if there is none, what the schedule earns and takes."""
+
+    violations: tuple[Violation, ...]
+    measured: ClustersMeasurement | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClustersDetails:
+    """More of a valid schedule, for reports.
+
+    Attributes
+    ----------
+    utility_by_told
+        In the order of `clusters.arriving.told`; nothing where tasks are judged by their waiting.
+    if_none_waits
+        The naive figure: every task starts on arrival where it is fastest, and its share counts; or minus
+        what that costs. Where only a part counts that is no bound: a task of the warm-up that is kept waiting
+        may count for more.
+    busy_node_seconds
+        For each cluster, in the period.
+    """
+
+    utility_by_told: tuple[ToldUtility, ...]
+    if_none_waits: float
+    busy_node_seconds: dict[str, float]
+
+
+class ClustersAccount:
+    """One schedule, gone through once: what is broken, what it earns and takes, and more for reports.
+
+    Attributes
+    ----------
+    violations
+        Every broken rule.
+    measured
+        What a schedule that breaks none earns and takes; `None` of others.
+    """
+
+    def __init__(self, clusters: Clusters, schedule: ClustersSchedule) -> None:
+        ran, counting = ClusterRuns(clusters, schedule), Counting(clusters)
+        self._clusters, self._counting, self._runs = clusters, counting, ran.runs
+        self._pieces: dict[int, tuple[CostPiece, ...]] = {}  # of each kind that was asked for
+        self._kind_of = memoryview(clusters.kind_numbers).cast("q")
+        self._counted = list(counting.counted(ran.runs))
+        joules = sum(each.joules for each in self._counted)
+        self.violations = (*ran.violations, *too_much_energy(clusters.period, joules))[:MOST]
+        self._earned = [] if self.violations else [self._earned_by(each) for each in self._counted]
+        self.measured = None if self.violations else self._measure(joules)
+
+    def _measure(self, joules: int) -> ClustersMeasurement:
+        last_end = max((run.end for run in self._runs), default=None)
+        busy, span = self._busy(), self._span(last_end)
+        clusters = self._clusters.clusters
+        cores_busy = sum(time * each.cores_per_node for time, each in zip(busy, clusters, strict=True))
+        utility = math.fsum(self._earned)
+        return ClustersMeasurement(
+            utility=utility,
+            energy_joules=None if self._clusters.watts is None else rounded_up(Fraction(joules, UNIT * UNIT)),
+            makespan_seconds=None if last_end is None else seconds_of(last_end),
+            completed=sum(self._counting.ends_within(run) for run in self._runs),
+            dropped=self._clusters.tasks - len(self._runs),
+            utilisation=cores_busy / (span * self._clusters.cores) if span else None,
+            utilisation_by_cluster=tuple(
+                time / (span * each.nodes) for time, each in zip(busy, clusters, strict=True) if span
+            ),
+            waits=waits_of(self._clusters, self._runs),
+            cost=None if self._clusters.waiting is None else 0.0 - utility,  # no cost is 0, not -0
+        )
+
+    def _busy(self) -> list[int]:
+        """Return the node-seconds of each cluster in the period, in UNIT."""
+        busy = [0] * len(self._clusters.clusters)
+        for run in self._runs:
+            busy[run.cluster] += run.nodes * self._counting.within(run)
+        return busy
+
+    def _span(self, last_end: int | None) -> int:
+        """Return how long nodes could be busy, in UNIT."""
+        period = self._clusters.period
+        begin = whole(period.begins_at)
+        if period.length_seconds is not None:
+            return whole(period.ends_at) - begin
+        if last_end is None:
+            return 0
+        return max(0, last_end - max(begin, whole(self._clusters.arriving.arrival_seconds[0])))
+
+    def _earned_by(self, counted: Counted[RunOnNodes]) -> float:
+        """Return the utility that counts of a run, or minus the cost of its waiting."""
+        if self._clusters.waiting is None:
+            return self._counting.utility(counted)
+        task = counted.run.task
+        waited = Fraction(counted.run.start - whole(self._clusters.arriving.arrival_seconds[task]), UNIT)
+        return -self._cost(self._kind_of[task], waited)
+
+    def _cost(self, number: int, waited: Fraction) -> float:
+        """Return what a task of a kind costs that waited so long, rounded up."""
+        waiting = self._clusters.waiting
+        assert waiting is not None, "tasks are judged by their waiting"
+        if number not in self._pieces:
+            kind = self._clusters.kinds[number]
+            fastest = self._clusters.fastest_seconds(kind)
+            assert fastest is not None, "a kind with tasks can run"
+            self._pieces[number] = waiting.pieces(fastest, cores=kind.cores)
+        now = [piece for piece in self._pieces[number] if piece.after_seconds <= waited][-1]
+        more = Fraction(now.per_second) * (waited - Fraction(now.after_seconds))
+        return rounded_up(Fraction(now.cost) + more)
+
+    def traces(self, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return utility and energy, in joules, that have been counted by each of some times.
+
+        The utility of a task, or minus its cost, is credited when it ends, or when the period does if that is
+        earlier; its energy evenly while the part of it that counts runs. In the end both are as measured, but
+        for rounding. Without watts no energy is taken.
+        """
+        assert self.measured is not None, "only valid schedules are measured"
+        return traces_of(self._counted, self._earned, times)
+
+    def tasks(self) -> dict[int, TaskAccount]:
+        """Return the account of each task that ran, by its number."""
+        assert self.measured is not None, "only valid schedules are measured"
+        return task_accounts(self._runs, self._counted, self._earned)
+
+    def details(self) -> ClustersDetails:
+        """Return utility by the way it is told, the naive figure, and how busy clusters were."""
+        assert self.measured is not None, "only valid schedules are measured"
+        clusters = self._clusters
+        busy = {
+            each.name: seconds_of(time) for each, time in zip(clusters.clusters, self._busy(), strict=True)
+        }
+        if clusters.waiting is not None:
+            costs = math.fsum(self._cost(number, Fraction(0)) for number in self._kind_of)
+            return ClustersDetails((), -costs, busy)
+        fastest = [clusters.fastest_seconds(kind) or 0.0 for kind in clusters.kinds]
+        naive = if_none_waits(clusters, self._kind_of, fastest)
+        told = utility_by_told(clusters.arriving, self._counted, self._earned, naive)
+        return ClustersDetails(told, math.fsum(amount for own in naive for amount in own), busy)
+
+
+def examine(clusters: Clusters, schedule: ClustersSchedule) -> ExaminedClusters:
+    """Check a schedule against every rule, and measure it if it breaks none."""
+    account = ClustersAccount(clusters, schedule)
+    return ExaminedClusters(account.violations, account.measured)
+
+
+def violations(clusters: Clusters, schedule: ClustersSchedule) -> tuple[Violation, ...]:
+    """Return every broken rule; an empty tuple means that the schedule is valid."""
+    return ClustersAccount(clusters, schedule).violations
+
+
+def measure(clusters: Clusters, schedule: ClustersSchedule) -> ClustersMeasurement:
+    """Measure a valid schedule."""
+    measured = ClustersAccount(clusters, schedule).measured
+    assert measured is not None, "only valid schedules are measured"
+    return measured

@@ -1,0 +1,1 @@
+"""Figures by Matplotlib, also on pages."""

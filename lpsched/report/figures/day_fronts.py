@@ -1,0 +1,440 @@
+"""Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.
+
+Above the envelope is shaded: no schedule earns as much with as little. Nothing is solved here: the numbers
+are given.
+
+Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after so many
+generations) and 5.5 (utility per energy over utility and over energy, and its peak in all three).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from lpsched.bag.compare.front_result import along
+from lpsched.io.pictures import drawing_style
+from lpsched.online.result.fronts import spread_out
+from lpsched.report.figures.style import (
+    BLUE,
+    CURVE_LINE,
+    FORBIDDEN,
+    GREEN,
+    GREY,
+    INK,
+    JOULES,
+    MARK_SIZE,
+    MARKS,
+    MOST_SPOTS,
+    ORANGE,
+    OURS,
+    PURPLE,
+    SMALL_LETTERS,
+    WIDTH_INCHES,
+    blank_picture,
+    draw_grid,
+    draw_marks,
+    fitting,
+    legend_above,
+    lettered,
+    room_about,
+)
+from lpsched.report.html.picture import Spot
+from lpsched.report.tables import table
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+    from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
+    from lpsched.report.figures.style import Unit
+
+
+ENVELOPE: Final = "no schedule is above, proved"
+PEAK: Final = "most utility per energy"
+LONGEST_TITLE: Final = 80  # letters
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFront:
+    """The points of one method or first population, by rising energy."""
+
+    name: str
+    points: tuple[UtilityPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One of several pictures side by side: its title, and the fronts in it."""
+
+    title: str
+    fronts: tuple[NamedFront, ...]
+
+
+def day_front_picture(result: DayFront) -> Figure:
+    """Draw what methods found on a day, below the envelope.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    fronts = tuple(NamedFront(entry.name, entry.points) for entry in result.entries)
+    return populations_picture([Panel("", fronts)], result.envelope)
+
+
+def day_front_spots(result: DayFront) -> tuple[Spot, ...]:
+    """Return what to tell about the points of each method in `day_front_picture`."""
+    unit = _unit([point for entry in result.entries for point in entry.points], result.envelope)
+    most = max(2, MOST_SPOTS // max(1, len(result.entries)))
+    spots = []
+    for entry in result.entries:
+        for point in (entry.points[place] for place in along(len(entry.points), most)):
+            energy = point.energy_joules / unit.size
+            words = f"{entry.name}: {number(energy, 5)} {unit.name}, utility {number(point.utility)}"
+            spots.append(Spot(energy, point.utility, words))
+    return tuple(spots)
+
+
+def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> Unit:
+    return fitting(JOULES, max((point.energy_joules for point in (*points, *envelope)), default=0.0))
+
+
+def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
+    """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        columns = min(2, len(panels))
+        rows = -(-len(panels) // 2)
+        figure = blank_picture(4.2 if len(panels) == 1 else 0.5 + 2.7 * rows)
+        grid = figure.subplots(rows, columns, squeeze=False)
+        points = [point for panel in panels for front in panel.fronts for point in front.points]
+        unit = _unit(points, envelope)
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            _draw_panel(axes, panel, envelope, unit)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_axis_off()
+        legend_above(figure, *grid.flat[: len(panels)])
+        return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, envelope: Sequence[UtilityPoint], unit: Unit) -> None:
+    """Draw some fronts below the envelope; the axes show the fronts, and the envelope as far as it goes."""
+    found = [point for front in panel.fronts for point in front.points]
+    points = found or list(envelope)
+    axes.set_xlim(*room_about([point.energy_joules / unit.size for point in points]))
+    above = [_height(envelope, point.energy_joules) for point in points] if envelope else []
+    axes.set_ylim(*room_about([*(point.utility for point in points), *above]))
+    if envelope:
+        _draw_envelope(axes, envelope, unit)
+    for place, front in enumerate(panel.fronts):
+        if front.points:
+            spots = [(point.energy_joules / unit.size, point.utility) for point in front.points]
+            draw_marks(axes, front.name, spots, place)
+    _circle(axes, [point for point in found if point.energy_joules > 0], unit)
+    axes.set_xlabel(f"energy, {unit.name}")
+    axes.set_ylabel("utility")
+    axes.set_title(panel.title)
+
+
+def _circle(axes: Axes, points: Sequence[UtilityPoint], unit: Unit) -> None:
+    """Circle the point at which a joule brings most."""
+    if points:
+        peak = max(points, key=lambda point: point.utility / point.energy_joules)
+        _draw_ring(axes, (peak.energy_joules / unit.size, peak.utility), PEAK)
+
+
+def _draw_ring(axes: Axes, spot: tuple[float, float], label: str | None = None) -> None:
+    axes.plot(
+        *spot,
+        linestyle="none",
+        marker="o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=INK,
+        zorder=5,
+        label=label,
+    )
+
+
+def _draw_envelope(axes: Axes, envelope: Sequence[UtilityPoint], unit: Unit) -> None:
+    """Draw the chain and its level end, and shade what is above."""
+    (_, right), (_, top) = axes.get_xlim(), axes.get_ylim()
+    xs = [point.energy_joules / unit.size for point in envelope]
+    ys = [point.utility for point in envelope]
+    xs, ys = [*xs, max(right, xs[-1])], [*ys, ys[-1]]
+    axes.fill_between(xs, ys, max(top, ys[-1]), color=FORBIDDEN, linewidth=0, zorder=0)
+    axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=ENVELOPE)
+
+
+def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
+    """Return the envelope at an energy."""
+    before = [corner for corner in envelope if corner.energy_joules <= joules]
+    after = [corner for corner in envelope if corner.energy_joules > joules]
+    if not before or not after:
+        return (before or after)[-1 if before else 0].utility
+    left, right = before[-1], after[0]
+    share = (joules - left.energy_joules) / (right.energy_joules - left.energy_joules)
+    return left.utility + share * (right.utility - left.utility)
+
+
+def peak_picture(front: NamedFront) -> Figure:
+    """Draw one front, and utility per energy over utility and over energy; its peak is in all three.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        figure = blank_picture(2.9)
+        unit = fitting(JOULES, max((point.energy_joules for point in front.points), default=0.0))
+        using = [point for point in front.points if point.energy_joules > 0]
+        joules = [point.energy_joules / unit.size for point in using]
+        utility = [point.utility for point in using]
+        rate = [worth / energy for worth, energy in zip(utility, joules, strict=True)]
+        peak = max(range(len(using)), key=lambda place: rate[place], default=None)
+        energy_label, rate_label = f"energy, {unit.name}", f"utility per {unit.name}"
+        panels = (
+            ("A: the front", joules, utility, energy_label, "utility"),
+            ("B: over utility", utility, rate, "utility", rate_label),
+            ("C: over energy", joules, rate, energy_label, rate_label),
+        )
+        for axes, (title, xs, ys, x_label, y_label) in zip(figure.subplots(1, 3), panels, strict=True):
+            axes.plot(
+                xs, ys, linestyle="none", marker=MARKS[0][1], markersize=MARK_SIZE - 0.5, color=MARKS[0][0]
+            )
+            axes.set_title(title)
+            axes.set_xlabel(x_label)
+            axes.set_ylabel(y_label)
+            if peak is not None:
+                _mark_peak(axes, (xs[peak], ys[peak]), (joules[peak], utility[peak]), title[0])
+        figure.suptitle(lettered(front.name, LONGEST_TITLE), fontsize=9, x=0.01, ha="left")
+        return figure
+
+
+def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float], panel: str) -> None:
+    """Circle the peak; its energy is a dashed line, its utility a solid one, wherever they are an axis."""
+    joules, utility = peak
+    _draw_ring(axes, spot)
+    if panel in "AC":
+        axes.axvline(joules, color=INK, linewidth=0.8, linestyle="--", zorder=1)
+    if panel == "A":
+        axes.axhline(utility, color=INK, linewidth=0.8, zorder=1)
+    if panel == "B":
+        axes.axvline(utility, color=INK, linewidth=0.8, zorder=1)
+
+
+# Fuzzy fronts: where the schedules of a front land when tasks do not take what was expected.
+#
+# Figures 7.4 to 7.6: a square for every schedule, at the two numbers it was ranked by, and a small circle for
+# each of its samples; fronts differ in colour and in the shape of their marks. Figure 7.7: an ellipse for
+# every schedule, centred at the mean of its samples, one standard deviation wide in every direction (so it is
+# tilted where energy and utility depend on each other). Energy is divided by the least energy, utility by the
+# most utility of all, and both axes have one scale, so that a round ellipse means equal relative spread. How
+# many tasks are dropped is told by colour, and by a number at some of the ellipses.
+#
+# Nothing is drawn at random here: the samples are given. Samples are painted as points of a raster inside SVG
+# and PDF files, because 10,000 circles would make them huge.
+#
+# Source: Friese, thesis of 2015, section 7.4, figures 7.4 to 7.7.
+
+FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
+    (BLUE, "s", "o"),
+    (ORANGE, "D", "^"),
+    (GREEN, "P", "v"),
+    (PURPLE, "X", "s"),
+)
+UNITS: Final = ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J"))
+MOST_ELLIPSES: Final = 33
+NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
+LEAST_PERCENT: Final = 1e-6
+LOWEST, HIGHEST, AROUND = 2.0, 7.0, 1.45  # inches; above and below the axes
+SHADES: Final = "cividis"  # told apart by everyone, and in grey
+
+
+def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
+    """Return some schedules along a front: what they were ranked by, and how they fare in the samples."""
+    samples = front.points[0].risk.samples if front.points else 0
+    heading = f"{front.name}, ranked by {front.ranked_by}: some of its schedules, each in {samples:,} samples"
+    return [Text(heading), table(front.headers(), front.rows(), numbers=range(len(front.headers())))]
+
+
+def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
+    """Draw fronts with the samples of each schedule around it.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        figure = blank_picture(4.4)
+        axes = figure.subplots()
+        most = max(
+            (max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0
+        )
+        scale, unit = next((each for each in UNITS if most >= each[0]), UNITS[-1])
+        for place, front in enumerate(fronts):
+            _draw_front(axes, front, scale, FRONTS[place % len(FRONTS)])
+        axes.set_xlabel(f"energy, {unit}")
+        axes.set_ylabel(_value_label(fronts[0]))
+        draw_grid(axes, "both")
+        figure.legend(loc="outside upper left", ncols=1, markerscale=1.4)
+        return figure
+
+
+def _draw_front(axes: Axes, front: FuzzyFront, scale: float, style: tuple[str, str, str]) -> None:
+    """Draw the samples of a schedule, and the schedules over those of all fronts."""
+    colour, square, circle = style
+    name, samples = lettered(front.name), len(front.points[0].sampled_values) if front.points else 0
+    ranked = "" if front.ranked_by == front.name else f", ranked by {lettered(front.ranked_by)}"
+    axes.plot(
+        [joules / scale for point in front.points for joules in point.sampled_energy_joules],
+        [value for point in front.points for value in point.sampled_values],
+        color=_paler(colour),
+        marker=circle,
+        linestyle="none",
+        markersize=2.2,
+        markerfacecolor="none",
+        markeredgewidth=0.4,
+        rasterized=True,
+        label=f"{name}: {samples:,} samples of each",
+    )
+    axes.plot(
+        [point.energy_joules / scale for point in front.points],
+        [point.value for point in front.points],
+        color=colour,
+        marker=square,
+        linestyle="none",
+        markersize=4.5,
+        markeredgecolor=INK,
+        markeredgewidth=0.6,
+        zorder=3,
+        label=f"{name}: {len(front.points):,} schedules" + ranked,
+    )
+
+
+def _paler(colour: str) -> tuple[float, ...]:
+    """Return a colour half way to white; not half transparent, which makes files several times as large."""
+    return tuple(0.5 + int(colour[at : at + 2], 16) / 510.0 for at in (1, 3, 5))
+
+
+def variance_picture(front: FuzzyFront) -> Figure:
+    """Draw schedules as ellipses of one standard deviation, coloured by their dropped tasks.
+
+    Of many schedules, some are drawn, evenly along the front: ellipses on top of each other tell nothing.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        from matplotlib import colormaps  # noqa: PLC0415 - optional
+        from matplotlib.cm import ScalarMappable  # noqa: PLC0415 - optional
+        from matplotlib.colors import Normalize  # noqa: PLC0415 - optional
+
+        shown = [front.points[place] for place in spread_out(len(front.points), MOST_ELLIPSES)]
+        numbered = spread_out(len(shown), NUMBERED)
+        unit = min(_means(each, front)[0] for each in shown), max(_means(each, front)[1] for each in shown)
+        dropped = [100.0 * (each.mean_dropped or 0.0) / front.tasks for each in shown]
+        most = max([*dropped, LEAST_PERCENT])
+        figure = blank_picture(HIGHEST)
+        axes = figure.subplots()
+        for place, point in enumerate(shown):
+            _draw_ellipse(axes, point, front, unit, colormaps[SHADES](dropped[place] / most))
+            if place in numbered and front.value_key == "utility":
+                _number(axes, point, front, unit, f"{dropped[place]:.0f} %")
+        axes.set_aspect("equal", adjustable="box")
+        axes.margins(0.08, 0.16)
+        axes.autoscale_view()
+        _fit_height(figure, axes)
+        axes.set_xlabel("energy / least energy")
+        best = "most utility" if front.value_key == "utility" else "longest makespan"
+        axes.set_ylabel(f"{front.value_key.removesuffix('_seconds')} / {best}")
+        draw_grid(axes, "both")
+        axes.set_title(f"{lettered(front.name)}: one standard deviation about each schedule's mean")
+        if front.value_key == "utility":
+            shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
+            figure.colorbar(
+                shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %"
+            )
+        return figure
+
+
+def _fit_height(figure: Figure, axes: Axes) -> None:
+    """Make a picture as high as it must be for both axes to have one scale."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    plotted = (WIDTH_INCHES - 0.6) * (top - bottom) / (right - left)
+    figure.set_size_inches(WIDTH_INCHES, min(HIGHEST, max(LOWEST, plotted + AROUND)))
+
+
+def _means(point: FuzzyPoint, front: FuzzyFront) -> tuple[float, float]:
+    """Return the means of energy and of the other number over the samples."""
+    quantities = point.risk.quantities
+    joules, value = quantities["energy_joules"].mean, quantities[front.value_key].mean
+    return joules or 0.0, value or 0.0
+
+
+def _draw_ellipse(
+    axes: Axes,
+    point: FuzzyPoint,
+    front: FuzzyFront,
+    unit: tuple[float, float],
+    colour: tuple[float, ...],
+) -> None:
+    """Draw the points one standard deviation away: of the covariance S, all x with x' S^-1 x = 1."""
+    from matplotlib.patches import Ellipse  # noqa: PLC0415 - optional
+
+    names = list(point.risk.quantities)
+    x, y = names.index("energy_joules"), names.index(front.value_key)
+    covariance = point.risk.covariance
+    xx = (covariance[x][x] or 0.0) / unit[0] ** 2
+    yy = (covariance[y][y] or 0.0) / unit[1] ** 2
+    xy = (covariance[x][y] or 0.0) / (unit[0] * unit[1])
+    middle, half = (xx + yy) / 2.0, math.hypot((xx - yy) / 2.0, xy)  # of the two eigenvalues
+    joules, value = _means(point, front)
+    axes.add_patch(
+        Ellipse(
+            (joules / unit[0], value / unit[1]),
+            width=2.0 * math.sqrt(middle + half),
+            height=2.0 * math.sqrt(max(0.0, middle - half)),
+            angle=math.degrees(0.5 * math.atan2(2.0 * xy, xx - yy)),
+            facecolor=(*colour[:3], 0.35),
+            edgecolor=colour,
+            linewidth=1.0,
+        )
+    )
+    axes.plot([joules / unit[0]], [value / unit[1]], color=INK, marker=".", markersize=2.5)
+
+
+def _number(axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float, float], text: str) -> None:
+    joules, value = _means(point, front)
+    axes.annotate(
+        text,
+        (joules / unit[0], value / unit[1]),
+        (-14, 9),
+        textcoords="offset points",
+        ha="right",
+        fontsize=SMALL_LETTERS,
+        color=INK,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "boxstyle": "round,pad=0.1"},
+        arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": GREY, "shrinkB": 2},
+    )
+
+
+def _value_label(front: FuzzyFront) -> str:
+    return "utility" if front.value_key == "utility" else "makespan, seconds"

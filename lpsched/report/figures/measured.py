@@ -1,0 +1,406 @@
+"""What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
+
+Companions are told apart by their memory classes, as in "beside 2 x I, III", so that what an application
+suffers from shows; where not all have a class, by their names, and where that makes too many kinds, by how
+many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
+the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
+highest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, Literal
+
+from lpsched.io.pictures import drawing_style
+from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.measurements import class_rank
+from lpsched.report.figures.style import (
+    BLUE,
+    CURVE_LINE,
+    GREEN,
+    INK,
+    JOULES,
+    MOST_SPOTS,
+    SMALL_LETTERS,
+    VERMILION,
+    Unit,
+    blank_picture,
+    draw_grid,
+    fitting,
+    legend_above,
+    lettered,
+    write_numbers,
+)
+from lpsched.report.html.picture import Spot
+from lpsched.report.measured_tables import at_clock, in_words, with_half
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Spread
+
+
+Quantity = Literal["intensity", "seconds", "joules"]
+QUANTITIES: Final[tuple[Quantity, ...]] = ("intensity", "seconds", "joules")
+ALONE: Final = "alone"
+MOST_SERIES: Final = 12  # of a picture; more cannot be told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Settings of one application, whose companions are of one kind.
+
+    Attributes
+    ----------
+    label
+        What runs beside it, in words.
+    together
+        How many run at once: 1 is alone.
+    """
+
+    label: str
+    together: int
+    measured: tuple[Measured, ...]
+
+    def at(self, mhz: float | None, quantity: Quantity) -> Point | None:
+        """Return the point at a clock; `None` where nothing was measured."""
+        found = [each for each in self.measured if each.setting.mhz == mhz]
+        spreads = [each for each in found if getattr(each, quantity) is not None]
+        return _point(self.label, spreads, quantity) if spreads else None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A mean with its whisker, and what it says when it is pointed at."""
+
+    mean: float
+    low: float
+    high: float
+    words: str
+
+
+def quantities_of(measurements: Measurements) -> tuple[Quantity, ...]:
+    """Return what there is to draw: what some setting has a number of."""
+    return tuple(
+        quantity
+        for quantity in QUANTITIES
+        if any(getattr(each, quantity) is not None for each in _together(measurements))
+    )
+
+
+def series_of(measurements: Measurements, application: str) -> tuple[Series, ...]:
+    """Return an application alone, in pairs and in larger groups, in the order of `labels_of`."""
+    labels = labels_of(measurements)
+    found: dict[str, list[Measured]] = {label: [] for label in labels.values()}
+    for each in _together(measurements):
+        if each.setting.application == application:
+            found[labels[each.setting.beside]].append(each)
+    return tuple(
+        Series(label, 1 + len(several[0].setting.beside), tuple(several))
+        for label, several in found.items()
+        if several
+    )
+
+
+def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
+    """Return in words what kind companions are: none, one, more, and of equally many the calm ones first."""
+    classes = {each.name: each.memory_class for each in measurements.applications}
+    beside = {each.setting.beside for each in _together(measurements)}
+    names = {name for several in beside for name in several} - set(COMPANIONS)
+    words = {name: f"the {name.replace('-', ' ')}" for name in COMPANIONS}
+    words |= {name: classes.get(name) or "" for name in names}
+    if not all(words.values()):
+        words |= {name: name for name in names}
+    kinds = {several: sorted((words[name] for name in several), key=_rank) for several in beside}
+    order = sorted(beside, key=lambda several: (len(several), *map(_rank, kinds[several])))
+    labels = {several: _label(kinds[several]) for several in order}
+    if len(set(labels.values())) <= MOST_SERIES:
+        return labels
+    return {
+        several: labels[several] if set(several) & set(COMPANIONS) else _count(several) for several in order
+    }
+
+
+def _together(measurements: Measurements) -> list[Measured]:
+    """Return the settings in which one application is measured, alone or beside others."""
+    return [each for each in measurements.measured if not each.setting.batch]
+
+
+def _rank(word: str) -> tuple[bool, int, str]:
+    """Return where a word stands: classes from calm to intensive, then names."""
+    return not class_rank(word), class_rank(word), word
+
+
+def _label(kind: Iterable[str]) -> str:
+    """Return what stands in the legend.
+
+    >>> _label(()), _label(("I", "I", "III"))
+    ('alone', 'beside 2 x I, III')
+    """
+    counts = Counter(kind)
+    words = ", ".join(word if count == 1 else f"{count} x {word}" for word, count in counts.items())
+    return f"beside {words}" if words else ALONE
+
+
+def _count(beside: Sequence[str]) -> str:
+    """Return how many companions there are.
+
+    >>> _count(()), _count(("a",)), _count(("a", "b"))
+    ('alone', 'beside another', 'beside 2 others')
+    """
+    return ALONE if not beside else "beside another" if len(beside) == 1 else f"beside {len(beside)} others"
+
+
+def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:
+    spreads: list[Spread] = [getattr(each, quantity) for each in found]
+    setting, first = found[0].setting, spreads[0]
+    mean = fmean(each.mean for each in spreads)
+    low = min(each.mean if each.low is None else each.low for each in spreads)
+    high = max(each.mean if each.high is None else each.high for each in spreads)
+    if len(found) == 1:
+        runs = "one run" if first.count == 1 else f"{first.count:,} runs"
+        words = f"{in_words(setting)}\n{_named(quantity)} {with_half(first)}, of {runs}"
+    else:
+        what = f"{setting.application} {label}{at_clock(setting.mhz)}, {len(found):,} settings"
+        words = (
+            f"{what}\n{_named(quantity)} {number(mean, 5)}, between {number(low, 5)} and {number(high, 5)}"
+        )
+    return Point(mean, low, high, words)
+
+
+def _named(quantity: Quantity) -> str:
+    return "misses per instruction" if quantity == "intensity" else quantity
+
+
+# Panels of measured applications: one quantity of one application, along clocks or as bars.
+
+LEVELS: Final = (VERMILION, GREEN, BLUE)  # one, two, more at once
+MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
+DASHES: Final = ("-", "--", "-.", ":")
+ROW_INCHES: Final = 1.7
+LEGEND_INCHES: Final = 0.6
+BAR_INCHES: Final = 0.17
+AROUND_INCHES: Final = 0.6  # of a row of bars: its name and numbers
+FEW_CLOCKS: Final = 5  # then each has a tick
+FAR: Final = 30.0  # times the least; then an axis is logarithmic
+LONGEST: Final = 40  # letters of an application or its companions
+APART: Final = 0.35  # of the distance between clocks, for the marks of one
+UNITS: Final = {"intensity": (Unit("misses per instruction", 1.0),), "seconds": (Unit("seconds", 1.0),)}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One quantity of one application."""
+
+    title: str
+    quantity: Quantity
+    unit: Unit
+    series: tuple[Series, ...]
+
+    def points(self, measurements: Measurements) -> list[tuple[Series, float | None, Point]]:
+        """Return the points there are, series by series, the slowest clock first."""
+        clocks: list[float | None] = [*sorted(measurements.frequencies_mhz)] or [None]
+        found = [(series, mhz, series.at(mhz, self.quantity)) for series in self.series for mhz in clocks]
+        return [(series, mhz, point) for series, mhz, point in found if point is not None]
+
+    def across(self, measurements: Measurements, series: Series, mhz: float | None) -> float:
+        """Return where a point stands along the clocks, in GHz: about its clock, beside the other series."""
+        clocks = sorted(measurements.frequencies_mhz)
+        closest = min(after - before for before, after in pairwise(clocks))
+        place = self.series.index(series) - (len(self.series) - 1) / 2
+        return ((mhz or 0.0) + APART * closest * place / len(self.series)) / 1000.0
+
+
+def panels_of(
+    application: MeasuredApplication, series: tuple[Series, ...], quantities: Sequence[Quantity]
+) -> tuple[Panel, ...]:
+    """Return a row of panels, one for each quantity, in units that fit its numbers."""
+    joules = [each.joules.mean for several in series for each in several.measured if each.joules is not None]
+    energy = fitting(JOULES, max(joules, default=0.0))
+    units = UNITS | {"joules": (Unit(f"energy of all, {energy.name}", energy.size),)}
+    return tuple(Panel(titled(application), each, units[each][0], series) for each in quantities)
+
+
+def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
+    """Return an application as a picture names it, with its memory class.
+
+    >>> from lpsched.measure.measurements import MeasuredApplication
+    >>> titled(MeasuredApplication("canneal", ("run",), memory_class="III"))
+    'canneal (III)'
+    """
+    memory_class = f" ({application.memory_class})" if application.memory_class else ""
+    return f"{lettered(application.name, longest)}{lettered(memory_class)}"
+
+
+def lines_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Draw along the clocks."""
+    figure = blank_picture(LEGEND_INCHES + ROW_INCHES * len(rows))
+    grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
+    marks = {label: place for place, label in enumerate(dict.fromkeys(labels_of(measurements).values()))}
+    for row, panels in enumerate(rows):
+        for axes, panel in zip(grid[row], panels, strict=True):
+            _draw_lines(axes, measurements, panel, marks)
+            axes.set_xlabel("clock, GHz" if row == len(rows) - 1 else "")
+        grid[row, 0].set_title(panels[0].title)
+    legend_above(figure, *grid.flat)
+    return figure
+
+
+def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dict[str, int]) -> None:
+    points = panel.points(measurements)
+    for series in panel.series:
+        own = [
+            (panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series
+        ]
+        means = [point.mean / panel.unit.size for _, point in own]
+        below = [(point.mean - point.low) / panel.unit.size for _, point in own]
+        above = [(point.high - point.mean) / panel.unit.size for _, point in own]
+        place = marks[series.label]
+        axes.errorbar(
+            [x for x, _ in own],
+            means,
+            yerr=(below, above),
+            color=LEVELS[min(series.together, len(LEVELS)) - 1],
+            marker=MARKS[place % len(MARKS)],
+            linestyle=DASHES[place % len(DASHES)],
+            linewidth=CURVE_LINE / 1.4,
+            markersize=4,
+            capsize=2,
+            elinewidth=0.8,
+            label=lettered(series.label, LONGEST),
+        )
+    clocks = [mhz / 1000.0 for mhz in measurements.frequencies_mhz]
+    if len(clocks) <= FEW_CLOCKS:
+        axes.set_xticks(clocks, [number(each, 3) for each in clocks])
+    every = [point.low for _, _, point in points]
+    if every and min(every) > 0 and max(every) > FAR * min(every):
+        axes.set_yscale("log")
+    else:
+        write_numbers(axes.yaxis)
+    axes.set_ylabel(panel.unit.name)
+    draw_grid(axes, "y")
+
+
+def bars_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
+    """Draw a bar for each kind of companions."""
+    heights = [AROUND_INCHES + BAR_INCHES * len(panels[0].series) for panels in rows]
+    figure = blank_picture(sum(heights))
+    grid = figure.subplots(len(rows), len(rows[0]), squeeze=False, height_ratios=heights)
+    for row, panels in enumerate(rows):
+        for column, (axes, panel) in enumerate(zip(grid[row], panels, strict=True)):
+            _draw_bars(axes, measurements, panel)
+            names = [lettered(series.label, LONGEST) for series in panel.series]
+            axes.set_yticks(range(len(names)), names if column == 0 else [""] * len(names))
+        grid[row, 0].set_title(panels[0].title)
+    return figure
+
+
+def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
+    places = {series.label: place for place, series in enumerate(panel.series)}
+    size = panel.unit.size
+    for series, _, point in panel.points(measurements):
+        level = min(series.together, len(LEVELS)) - 1
+        axes.barh(
+            places[series.label],
+            point.mean / size,
+            height=0.7,
+            color=LEVELS[level],
+        )
+        whisker = ([(point.mean - point.low) / size], [(point.high - point.mean) / size])
+        axes.errorbar(
+            point.mean / size, places[series.label], xerr=whisker, color=INK, capsize=2, elinewidth=0.8
+        )
+    axes.set_ylim(len(places) - 0.4, -0.6)
+    axes.set_xlim(left=0.0)
+    axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
+    axes.set_xlabel(panel.unit.name)
+    write_numbers(axes.xaxis)
+    draw_grid(axes, "x")
+
+
+# Applications alone and together: memory intensity, time and energy, after figures 8.1 to 8.4 of the thesis.
+#
+# A row of panels for each application. Where clocks were set, they are the x axis, and every kind of
+# companions is a line of marks; else every kind is a bar. The colour says how many run at once: one, two or
+# more; marks and words say beside whom. Energy is that of everything the meter sees until the application has
+# ended, and so that of its companions, too. What was not measured has no panel.
+#
+# Source: Friese, thesis of 2015, section 8.5.
+
+MOST_APPLICATIONS: Final = 12  # in one picture
+NOTHING_INCHES: Final = 1.0
+NOTHING: Final = "the file has no setting to draw"
+
+
+def measure_picture(measurements: Measurements, application: str | None = None) -> Figure:
+    """Draw one application, or all; of many, those that companions slow most.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        rows = _rows(measurements, application)
+        if not rows:
+            figure = blank_picture(NOTHING_INCHES)
+            figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
+            return figure
+        draw = lines_picture if has_clocks(measurements) else bars_picture
+        return draw(measurements, rows)
+
+
+def measure_spots(measurements: Measurements, application: str | None = None) -> tuple[Spot, ...]:
+    """Return what each mark of the picture says when it is pointed at."""
+    clocks = has_clocks(measurements)
+    panels = [panel for row in _rows(measurements, application) for panel in row]
+    spots = []
+    for axes, panel in enumerate(panels):
+        for series, mhz, point in panel.points(measurements):
+            value = point.mean / panel.unit.size
+            bar = value, float(panel.series.index(series))
+            x, y = (panel.across(measurements, series, mhz), value) if clocks else bar
+            spots.append(Spot(x, y, point.words, axes))
+    return tuple(spots[:MOST_SPOTS])
+
+
+def drawn_applications(
+    measurements: Measurements, most: int = MOST_APPLICATIONS
+) -> tuple[MeasuredApplication, ...]:
+    """Return the applications that are drawn; of many, those that companions slow most."""
+    slowed = {each.name: _slowed(series_of(measurements, each.name)) for each in measurements.applications}
+    known = [each for each in measurements.applications if slowed[each.name]]
+    chosen = sorted(known, key=lambda each: -slowed[each.name])[:most]
+    return tuple(each for each in known if each in chosen)
+
+
+def has_clocks(measurements: Measurements) -> bool:
+    """Whether clocks make an axis."""
+    return len(measurements.frequencies_mhz) > 1
+
+
+def _rows(measurements: Measurements, application: str | None) -> list[tuple[Panel, ...]]:
+    """Return the panels of each application."""
+    chosen: Sequence[MeasuredApplication] = drawn_applications(measurements)
+    if application is not None:
+        chosen = [each for each in measurements.applications if each.name == application]
+    quantities = quantities_of(measurements)
+    rows = [panels_of(each, series_of(measurements, each.name), quantities) for each in chosen]
+    return [row for row in rows if any(panel.series for panel in row)]
+
+
+def _slowed(several: Sequence[Series]) -> float:
+    """Return the longest mean time as a multiple of the shortest at the same clock; 0 without any."""
+    found: dict[float | None, list[float]] = {}
+    for series in several:
+        for each in series.measured:
+            found.setdefault(each.setting.mhz, []).append(each.seconds.mean)
+    return max((max(times) / min(times) for times in found.values() if min(times)), default=0.0)

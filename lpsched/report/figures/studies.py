@@ -1,0 +1,230 @@
+"""A study in a picture: the first quantity of its report, along a parameter or group by group.
+
+Where a parameter takes three numbers or more, a line for each of the other groups leads along it: means, with
+the 95 % confidence interval about them. Else every group is a row: a thin line from the least run to the
+most, a bar over the middle half of them, a tick at the median, a diamond at the mean, and the runs themselves
+as dots.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from lpsched.io.pictures import drawing_style
+from lpsched.report.figures.style import (
+    BLUE,
+    BROWN,
+    CURVE_LINE,
+    GREEN,
+    INK,
+    MOST_SPOTS,
+    ORANGE,
+    PURPLE,
+    RULE,
+    SKY,
+    SMALL_LETTERS,
+    VERMILION,
+    blank_picture,
+    draw_grid,
+    legend_above,
+    lettered,
+    write_numbers,
+)
+from lpsched.report.html.picture import Spot
+from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
+from lpsched.studies.report import GAP
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lpsched.model.status import Estimate
+    from lpsched.studies.report import Group, StudyReport
+
+FEWEST: Final = 3  # numbers of a parameter that make a line
+MOST_LINES: Final = 8
+MOST_ROWS: Final = 40
+MOST_DOTS: Final = 300  # of one row
+FAR: Final = 300.0  # times the least; then the axis is logarithmic
+LONGEST: Final = 80  # letters of a group's name
+LINE_INCHES: Final = 3.6
+ROW_INCHES: Final = 0.32
+AROUND_INCHES: Final = 1.0
+COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BROWN, INK)
+MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+QUARTERS: Final = 4
+SIGNS: Final = "dots: runs, thin line: least to most, bar: middle half, tick: median, diamond: mean"
+NOTHING: Final = "no run has a number to draw"
+
+
+def study_picture(report: StudyReport) -> Figure:
+    """Draw the first quantity of a report.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    with drawing_style():
+        parameter = swept(report)
+        if parameter is None:
+            rows = drawn_groups(report)
+            figure = blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(rows)))
+            axes = figure.subplots()
+            if rows:
+                _draw_rows(axes, report, rows)
+            else:
+                axes.set_axis_off()
+                axes.text(0.5, 0.5, NOTHING, ha="center", va="center", transform=axes.transAxes)
+            return figure
+        figure = blank_picture(LINE_INCHES)
+        axes = figure.subplots()
+        _draw_lines(axes, report, parameter)
+        legend_above(figure, axes)
+        return figure
+
+
+def swept(report: StudyReport) -> str | None:
+    """Return the parameter that the picture goes along, if one takes enough numbers."""
+    taken = {name: {group.by[name] for group in _known(report)} for name in report.by}
+    numbers = {
+        name: len(values)
+        for name, values in taken.items()
+        if len(values) >= FEWEST and all(_is_number(value) for value in values)
+    }
+    return max(numbers, key=lambda name: numbers[name]) if numbers else None
+
+
+def study_spots(report: StudyReport) -> tuple[Spot, ...]:
+    """Return what each mark of the picture says when it is pointed at."""
+    quantity, parameter = report.quantities[0], swept(report)
+    unit = report.units.get(quantity)
+    spots = []
+    for row, group in enumerate(_known(report) if parameter else drawn_groups(report)):
+        mean = group.mean(quantity)
+        if mean is None:
+            continue
+        told = group.to_dict()["quantities"][quantity]
+        half = "" if not mean.half_width else f" ± {shown_half(quantity, mean.half_width)}"
+        lines = [f"{plainly(name)}: {word(value)}" for name, value in group.by.items()]
+        lines.append(f"mean {quantity}: {shown(quantity, mean.mean, unit)}{half}, of {told['runs']:,} runs")
+        least, most = (shown(quantity, told[each], unit) for each in ("least", "most"))
+        lines.append(f"median {shown(quantity, told['median'], unit)}, from {least} to {most}")
+        at = _scaled(quantity, mean.mean)
+        spot = Spot(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
+        spots.append(spot or Spot(at, float(row), "\n".join(lines)))
+    return tuple(spots[:MOST_SPOTS])
+
+
+def described(report: StudyReport) -> str:
+    """Say what the picture shows, for those who do not see it."""
+    quantity, parameter = titled(report, report.quantities[0]), swept(report)
+    if parameter is not None:
+        return f"Mean {quantity} along {parameter}, with 95 % confidence intervals."
+    return f"The distribution of {quantity} over the runs of each group."
+
+
+def drawn_groups(report: StudyReport) -> Sequence[Group]:
+    """Return the groups that have rows; the table has all."""
+    return _known(report)[:MOST_ROWS]
+
+
+def _known(report: StudyReport) -> list[Group]:
+    drawn = report.quantities[:1]
+    return [group for group in report.groups if any(group.numbers[name] for name in drawn)]
+
+
+def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
+    quantity = report.quantities[0]
+    for place, (name, points) in enumerate(lines_of(report)[:MOST_LINES]):
+        colour = COLOURS[place]
+        at = [x for x, _ in points]
+        means = [_scaled(quantity, each.mean) for _, each in points]
+        halves = [_scaled(quantity, each.half_width or 0.0) for _, each in points]
+        below = [mean - half for mean, half in zip(means, halves, strict=True)]
+        above = [mean + half for mean, half in zip(means, halves, strict=True)]
+        if any(halves):
+            axes.fill_between(at, below, above, color=colour, alpha=0.18, linewidth=0)
+        mark = MARKS[place] if len(at) <= MOST_ROWS else ""
+        dashes = DASHES[place]
+        axes.plot(at, means, dashes, marker=mark, markersize=4, lw=CURVE_LINE, color=colour, label=name)
+    axes.set_xlabel(lettered(plainly(parameter), LONGEST))
+    axes.set_ylabel(f"mean {_label(report)}")
+    draw_grid(axes, "y")
+    write_numbers(axes.xaxis)
+    write_numbers(axes.yaxis)
+
+
+def lines_of(report: StudyReport) -> list[tuple[str, list[tuple[float, Estimate]]]]:
+    """Return the lines along the parameter by their names, each with its points by rising parameter."""
+    parameter = swept(report)
+    assert parameter is not None
+    found: dict[str, list[tuple[float, Estimate]]] = {}
+    for group in _known(report):
+        mean = group.mean(report.quantities[0])
+        name = lettered(in_words(group, without=parameter), LONGEST)
+        if mean is not None:
+            found.setdefault(name, []).append((float(group.by[parameter]), mean))
+    return [(name, sorted(points, key=lambda point: point[0])) for name, points in found.items()]
+
+
+def _draw_rows(axes: Axes, report: StudyReport, rows: Sequence[Group]) -> None:
+    quantity = report.quantities[0]
+    for row, group in enumerate(rows):
+        numbers = sorted(_scaled(quantity, each) for each in group.numbers[quantity])
+        _draw_row(axes, row, numbers)
+    axes.set_yticks(range(len(rows)), [_in_two_lines(in_words(group)) for group in rows])
+    axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
+    axes.set_ylim(max(1, len(rows)) - 0.4, -0.6)
+    axes.set_xlabel(_label(report))
+    axes.set_title(SIGNS, fontsize=SMALL_LETTERS, fontweight="normal")
+    every = [_scaled(quantity, each) for group in rows for each in group.numbers[quantity]]
+    if every and min(every) > 0 and max(every) > FAR * min(every):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _place: number(value, 3))
+    else:
+        write_numbers(axes.xaxis)
+    draw_grid(axes, "x")
+
+
+def _in_two_lines(words: str) -> str:
+    lines = textwrap.wrap(words, LONGEST // 2, break_long_words=False) or [words]
+    return "\n".join(lettered(line, LONGEST // 2) for line in (lines[0], " ".join(lines[1:])) if line)
+
+
+def _draw_row(axes: Axes, row: int, numbers: Sequence[float]) -> None:
+    """Draw the runs of one group."""
+    if len(numbers) == 1:
+        axes.plot(numbers, [row], "D", color=VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
+        axes.axhline(row + 0.5, color=RULE, lw=0.4, zorder=0)
+        return
+    dots = numbers[:: math.ceil(len(numbers) / MOST_DOTS)]
+    heights = [row + 0.26 * (2.0 * (place * 0.618034 % 1.0) - 1.0) for place in range(len(dots))]
+    axes.plot(dots, heights, "o", ms=2.2, color=SKY, mec="none", alpha=0.7, zorder=1)
+    axes.plot([numbers[0], numbers[-1]], [row, row], color=INK, lw=0.8, zorder=2)
+    if len(numbers) >= QUARTERS:
+        low, _, high = statistics.quantiles(numbers, n=QUARTERS, method="inclusive")
+        axes.plot([low, high], [row, row], color=BLUE, lw=5, alpha=0.55, solid_capstyle="butt", zorder=3)
+    axes.plot(statistics.median(numbers), row, "|", color=INK, ms=11, mew=1.6, zorder=4)
+    axes.plot(statistics.fmean(numbers), row, "D", color=VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
+    axes.axhline(row + 0.5, color=RULE, lw=0.4, zorder=0)
+
+
+def _label(report: StudyReport) -> str:
+    quantity = report.quantities[0]
+    return "gap to the bound, %" if quantity == GAP else lettered(titled(report, quantity), LONGEST)
+
+
+def _scaled(quantity: str, value: float) -> float:
+    return 100.0 * value if quantity == GAP else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,350 @@
+"""What all pictures share: their width, their colours, and how numbers and names get into them.
+
+A picture is a Matplotlib `Figure` that belongs to nobody else: no window, no current figure, no settings that
+stay. It is as wide as a page of paper between its margins. Letters, lines and spines are in `STYLE` of
+`io/pictures.py`. The colours are those of Okabe and Ito, which everybody can tell apart; but colour never
+carries a meaning alone: there is a number, a shape, a hatch or a word beside it, so that a picture can be
+read in grey.
+
+What a colour means, in every picture: blue is ours (bounds that are proved, and our schedules), red a limit
+that somebody set (a cap, a deadline, a redline), light grey where no schedule can be.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
+
+from lpsched.bag.compare.front_result import along
+from lpsched.io.pictures import load_matplotlib
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure, SubFigure
+
+    from lpsched.facility.model import Facility
+
+
+WIDTH_INCHES: Final = 7.0
+BLUE: Final = "#0072b2"
+VERMILION: Final = "#d55e00"
+GREEN: Final = "#009e73"
+PURPLE: Final = "#cc79a7"
+ORANGE: Final = "#e69f00"
+SKY: Final = "#56b4e9"
+YELLOW: Final = "#f0e442"
+BROWN: Final = "#8c510a"  # a ninth and a tenth, where all others are taken
+GREY: Final = "#777777"
+INK: Final = "#222222"
+RED: Final = "#c1272d"  # limits: redlines and caps, always with a word beside them
+RULE: Final = "#cccccc"  # lines between rows, idle time, and what is only there to guide the eye
+STRIPE: Final = "#f2f2f2"  # behind every other column
+FORBIDDEN: Final = "#e6e6e6"  # where no schedule is
+LIMIT_LINE: Final = 1.2  # points
+CURVE_LINE: Final = 1.4
+SMALL_LETTERS: Final = 7
+MOST_TICK_DIGITS: Final = 12
+MOST_SPOTS: Final = 250  # of a picture on a page: more cannot be pointed at
+LONGEST_LABEL: Final = 24  # letters of a name in a picture
+LEFT_TO_RIGHT: Final = "\u200e"  # a mark without a shape
+MOST_COLUMNS: Final = 5  # of a legend
+LETTERS_PER_INCH: Final = 16
+HANDLE_LETTERS: Final = 8  # that the sign before a legend's label takes
+
+Entry = TypeVar("Entry")
+
+
+def blank_picture(height_inches: float) -> Figure:
+    """Return an empty picture whose parts arrange themselves."""
+    load_matplotlib()
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+
+    return Figure(figsize=(WIDTH_INCHES, height_inches), layout="constrained")
+
+
+def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
+    r"""Return a name as Matplotlib shall draw it: exactly as it stands, but cut where it is long.
+
+    A dollar sign would begin a formula, so it gets the backslash that keeps it one. A letter that our font
+    does not have is written as its code, so that two such names can still be told apart. Marks about a name
+    that is read from the right keep what stands beside it in its place.
+
+    >>> print(lettered("$x_1$"), lettered("任务"), lettered("a" * 30))
+    \$x_1\$ \u4efb\u52a1 aaaaaaaaaaaaaa...aaaaaaa
+    """
+    known = "".join(
+        letter if ord(letter) in _letters() else letter.encode("ascii", "backslashreplace").decode()
+        for letter in name
+    )
+    if len(known) > longest:
+        end = longest // 3 - 1
+        known = f"{known[: longest - end - 3]}...{known[-end:]}"
+    if any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in known):
+        known = f"{LEFT_TO_RIGHT}{known}{LEFT_TO_RIGHT}"
+    return known.replace("$", r"\$")
+
+
+def write_numbers(axis: Axis) -> None:
+    """Write the numbers of an axis plainly, with separated thousands and as many digits as its steps need."""
+
+    def written(value: float, _place: object) -> str:
+        ticks = axis.get_majorticklocs()
+        return tick_text(value, float(ticks[1] - ticks[0]) if len(ticks) > 1 else 0.0)
+
+    axis.set_major_formatter(written)
+
+
+def tick_text(value: float, step: float) -> str:
+    """Return the number at a tick; the next tick is `step` away.
+
+    >>> tick_text(1_000_000.5, 0.5), tick_text(2500.0, 2500.0), tick_text(0.1 + 0.2, 0.1)
+    ('1,000,000.5', '2,500', '0.3')
+    """
+    if abs(value) < abs(step) / 1e6:  # what rounding left of 0
+        return "0"
+    digits = 3 + math.floor(math.log10(abs(value / step))) if step else 6  # steps have two: 2.5, 0.25
+    return number(value, min(MOST_TICK_DIGITS, max(3, digits)))
+
+
+def draw_grid(axes: Axes, axis: Literal["x", "y", "both"]) -> None:
+    """Draw faint lines across one axis or both, behind everything."""
+    axes.grid(visible=True, axis=axis)
+
+
+def legend_columns(labels: Iterable[str], width_inches: float = WIDTH_INCHES) -> int:
+    """Return how many columns of a legend fit side by side."""
+    longest = max(map(len, labels))
+    return max(1, min(MOST_COLUMNS, int(width_inches * LETTERS_PER_INCH / (longest + HANDLE_LETTERS))))
+
+
+def line_by_line(entries: Sequence[Entry], columns: int) -> list[Entry]:
+    """Return legend entries so that they are read in lines; Matplotlib fills column after column.
+
+    >>> line_by_line("abcde", 2)
+    ['a', 'c', 'e', 'b', 'd']
+    """
+    return [each for column in range(columns) for each in entries[column::columns]]
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """Return the code points that our font has a shape for."""
+    load_matplotlib()
+    from matplotlib.font_manager import findfont, get_font  # noqa: PLC0415 - optional
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
+
+
+# What pictures of fronts share: units that fit the numbers, and a colour and a mark for each method.
+
+MARKS: Final = (  # colour and mark of each method in turn; the colours can be told apart by anybody
+    (VERMILION, "s"),
+    (GREEN, "^"),
+    (PURPLE, "D"),
+    (ORANGE, "v"),
+    (SKY, "P"),
+    (INK, "X"),
+    (BROWN, "<"),
+    (GREY, "*"),
+)
+OURS: Final = BLUE
+STYLES: Final = ((OURS, "o"), *MARKS)  # where ours is one of them
+MARK_SIZE: Final = 3.5
+ROOM: Final = 0.06  # of an axis, beyond all points
+MOST_MARKS: Final = 400  # of one method; more cover each other, and fill the file
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit, and how many of the base unit it is."""
+
+    name: str
+    size: float
+
+
+JOULES: Final = (
+    Unit("J", 1.0),
+    Unit("kJ", 1e3),
+    Unit("MJ", 1e6),
+    Unit("GJ", 1e9),
+    Unit("TJ", 1e12),
+)
+SECONDS: Final = (
+    Unit("seconds", 1.0),
+    Unit("minutes", 60.0),
+    Unit("hours", 3_600.0),
+    Unit("days", 86_400.0),
+    Unit("years", 31_557_600.0),
+)
+
+
+def fitting(units: Sequence[Unit], largest: float) -> Unit:
+    """Return the largest unit that the largest number is at least two of, else the smallest.
+
+    >>> fitting(SECONDS, 100.0).name, fitting(SECONDS, 200.0).name, fitting(JOULES, 0.5).name
+    ('seconds', 'minutes', 'J')
+    """
+    return max(
+        (unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0]
+    )
+
+
+def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], place: int) -> None:
+    """Draw the points of one method."""
+    colour, mark = MARKS[place % len(MARKS)]
+    shown = [spots[each] for each in along(len(spots), MOST_MARKS)]
+    few = len(spots) == 1
+    axes.plot(
+        [x for x, _ in shown],
+        [y for _, y in shown],
+        linestyle="none",
+        marker=mark,
+        markersize=2 * MARK_SIZE if few else MARK_SIZE,
+        markerfacecolor=colour,
+        markeredgecolor="white" if few else colour,
+        markeredgewidth=0.5,
+        zorder=3,
+        label=lettered(name),
+    )
+
+
+def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
+    """Name all marks above the picture, each once."""
+    handles: dict[str, Artist] = {
+        label: handle
+        for axes in several
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if handles:
+        columns = legend_columns(handles)
+        entries = line_by_line(list(handles.items()), columns)
+        labels, marks = [label for label, _ in entries], [mark for _, mark in entries]
+        figure.legend(marks, labels, loc="outside upper left", ncols=columns)
+
+
+def room_about(values: Iterable[float], share: float = ROOM) -> tuple[float, float]:
+    """Return the ends of an axis that has some room about all values.
+
+    >>> room_about([1.0, 2.0], 0.1)
+    (0.9, 2.1)
+    """
+    known = list(values)
+    low, high = min(known), max(known)
+    room = share * (high - low) or share * abs(high) or 1.0
+    return low - room, high + room
+
+
+# How priorities are told apart in pictures: a colour, a shape and a height; dark and tall are worth most.
+
+MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, and for anybody's eyes
+TALLEST, LOWEST = 0.92, 0.32  # heights, as shares of the room
+SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityMark:
+    """How one priority is drawn."""
+
+    colour: str
+    shape: str
+    height: float
+
+
+def priority_marks(count: int) -> tuple[PriorityMark, ...]:
+    """Return the marks of so many priorities, from the highest.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    load_matplotlib()
+    from matplotlib import colormaps  # noqa: PLC0415 - optional
+    from matplotlib.colors import to_hex  # noqa: PLC0415 - optional
+
+    shares = [place / max(1, count - 1) for place in range(count)]
+    return tuple(
+        PriorityMark(
+            to_hex(colormaps[MAP](PRIORITY_DARK + (LIGHT - PRIORITY_DARK) * share)),
+            SHAPES[place % len(SHAPES)],
+            TALLEST - (TALLEST - LOWEST) * share,
+        )
+        for place, share in enumerate(shares)
+    )
+
+
+# How task types are told apart in a picture: by a number, a colour, and a hatch where there are many.
+#
+# They are numbered from the most memory-intensive to the least, and coloured from red over yellow to blue in
+# that order, a scale that stays readable without red and green. How memory-intensive a class b is, the
+# degradation table says: by how much it slows the others down, sum_a PD[a][b]; then by how much it is slowed
+# down, sum_a PD[b][a]. Equal ones, and all where there is no table, keep the order of the file.
+
+HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx")  # no dots: each is a circle in the file
+PLAIN: Final = 8  # task types that colours and numbers tell apart well
+DARK: Final = 0.5  # of the brightness, below which letters are white
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMark:
+    """How one task type is drawn."""
+
+    number: int
+    label: str  # number, name and class, for the legend
+    colour: str
+    hatch: str
+    letters: str  # the colour of letters upon it
+
+
+def by_memory_intensity(facility: Facility) -> tuple[int, ...]:
+    """Return the task types, as places in the file, from the most memory-intensive to the least."""
+    table = facility.degradation
+    if table is None:
+        return tuple(range(len(facility.task_types)))
+    span = range(len(facility.classes))
+    done = [sum(table[a, b] or 0.0 for a in span) for b in span]
+    suffered = [sum(table[b, a] or 0.0 for a in span) for b in span]
+    classes = sorted(span, key=lambda b: (-done[b], -suffered[b], b))
+    rank = {b: place for place, b in enumerate(classes)}
+    return tuple(
+        sorted(range(len(facility.task_types)), key=lambda i: (rank[facility.class_of[i]], i)),
+    )
+
+
+def task_marks(facility: Facility) -> dict[str, TaskMark]:
+    """Return the mark of each task type, the most memory-intensive first.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    order = by_memory_intensity(facility)
+    return {
+        facility.task_types[i].name: _mark(facility, i, place, len(order)) for place, i in enumerate(order)
+    }
+
+
+def _mark(facility: Facility, i: int, place: int, count: int) -> TaskMark:
+    load_matplotlib()
+    from matplotlib import colormaps  # noqa: PLC0415 - optional
+    from matplotlib.colors import to_hex  # noqa: PLC0415
+
+    red, green, blue, _ = colormaps["RdYlBu"](place / max(1, count - 1))
+    task = facility.task_types[i]
+    kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.classes else ""
+    return TaskMark(
+        number=place + 1,
+        label=f"{place + 1}  {lettered(task.name)}{kind}",
+        colour=to_hex((red, green, blue)),
+        hatch=HATCHES[place % len(HATCHES)] if count > PLAIN else "",
+        letters="white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else INK,
+    )

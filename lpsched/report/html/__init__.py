@@ -1,0 +1,1 @@
+"""Pages: single HTML files that need nothing else."""

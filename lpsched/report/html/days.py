@@ -1,0 +1,236 @@
+"""The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lpsched.online.day import Day
+from lpsched.online.result.fronts import HEADERS
+from lpsched.online.result.policy import COLUMNS, Judged
+from lpsched.online.schedule import ClustersSchedule, DaySchedule
+from lpsched.report.figures.day_fronts import day_front_picture, day_front_spots
+from lpsched.report.figures.nodes import node_picture, node_times
+from lpsched.report.figures.simulation import (
+    drawn_policies,
+    priorities_picture,
+    priority_rows,
+    traces_picture,
+    wait_rows,
+    waits_in_words,
+    waits_picture,
+)
+from lpsched.report.figures.timeline import timeline_of, timeline_picture
+from lpsched.report.html.bag import footer_of
+from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
+from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
+from lpsched.units import lower_text, number, percent, upper_text
+
+if TYPE_CHECKING:
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.result.fronts import DayFront
+    from lpsched.online.result.policy import PolicyEntry, Traces
+    from lpsched.online.result.simulation import Simulation
+
+
+WORTHS: Final = (
+    "The prices that prove the bound: an hour of one more machine, on average over the period, or a kWh more "
+    "raises the bound by this at most."
+)
+SAVED: Final = (
+    "The prices that prove what no schedule can avoid: an hour of one more node, on average over all time, "
+    "lowers that by this at most."
+)
+UNBROKEN: Final = "\u00a0"  # a space at which no line ends: a number and its unit stay together
+EVERY: Final = 6  # of the steps of a trace: two hours of a day
+
+
+def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
+    """Return the page of a simulation as HTML.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    sections = [_answer(result)]
+    if result.answered:
+        sections.append(_over_time(result))
+        if result.judged is not Judged.WAITING:
+            sections.append(_by_priority(result))
+        if result.judged is not Judged.DAY:
+            sections.append(_waits(result))
+    best = result.best
+    if best is not None and best.schedule is not None:
+        sections.append(_machines(instance, best) if isinstance(instance, Day) else _nodes(instance, best))
+    if result.worth_rows():
+        worths = Table(worth_headers(result), tuple(result.worth_rows()), numbers=True)
+        told = Paragraph(SAVED if result.judged is Judged.WAITING else WORTHS)
+        sections.append(Section("What one more is worth", (told, worths)))
+    meanings = tuple((column.header, column.meaning) for column in COLUMNS[result.judged])
+    sections.append(Section("What the columns mean", (Table(("column", "meaning"), meanings),)))
+    made = result.provenance
+    what = "day" if result.judged is Judged.DAY else "clusters"
+    footer = f"{in_words(result)}. lpsched {made.lpsched}, {what} {made.instance_hash}."
+    return page(made.instance_name, lead_of(result), sections, footer=footer)
+
+
+def _answer(result: Simulation) -> Section:
+    told = Paragraph(" ".join(notes(result)))
+    rows = tuple((row[0], *(cell.replace(" ", UNBROKEN) for cell in row[1:])) for row in result.rows())
+    reasons = tuple(reason_rows(result))
+    why = (Table(("policy", "trial", "no answer, because"), reasons),) if reasons else ()
+    return Section("Policies side by side", (Table(result.headers, rows, numbers=True), told, *why))
+
+
+def _over_time(result: Simulation) -> Section:
+    """Show utility and energy as the period goes on, or cost, in a picture and in numbers."""
+    drawn = drawn_policies(result)
+    costs = result.judged is Judged.WAITING
+    left = sum(1 for entry in result.policies if entry.answers) - len(drawn)
+    worse = "cost more" if costs else "earn less"
+    caption = "Lines end where the table says." + (
+        f" {left} more policies, which {worse}, are not drawn." if left else ""
+    )
+    words = "; ".join(_end_in_words(entry, each) for entry in drawn if (each := entry.traces) is not None)
+    title = "Cost over time" if costs else "Utility and energy over the period"
+    picture = Picture(traces_picture(result), f"{title}: {words}.", caption)
+    return Section(title, (picture, _trace_table(drawn, costs=costs)))
+
+
+def _end_in_words(entry: PolicyEntry, traces: Traces) -> str:
+    """Return where the lines of a policy end."""
+    if entry.judged is Judged.WAITING:
+        return f"{entry.name} ends with a cost of {number(0.0 - traces.utility[-1], 4)}"
+    joules = number(traces.energy_joules[-1] / 1e6, 4)
+    return f"{entry.name} ends with {number(traces.utility[-1], 4)} for {joules} MJ"
+
+
+def _trace_table(drawn: tuple[PolicyEntry, ...], *, costs: bool) -> Table:
+    """Return the utility that each policy had earned by some times, or the cost."""
+    traces = [(entry.name, entry.traces) for entry in drawn]
+    first = next((each for _, each in traces if each is not None), None)
+    places = [] if first is None else range(EVERY, len(first.seconds), EVERY)
+    headers = tuple(f"{100 * place / (len(first.seconds) - 1):.0f} %" for place in places) if first else ()
+    sign = -1.0 if costs else 1.0
+    rows = tuple(
+        (name, *(number(sign * each.utility[place] + 0.0, 4) for place in places))
+        for name, each in traces
+        if each is not None
+    )
+    return Table((f"{'cost' if costs else 'utility earned'} after", *headers), rows, numbers=True)
+
+
+def _by_priority(result: Simulation) -> Section:
+    """Show what tasks of each priority earned."""
+    headers, rows = priority_rows(result)
+    caption = (
+        "Of what the tasks of each priority would earn if each began on arrival where it is quickest; "
+        "those of the warm-up that run in the period come on top."
+    )
+    described = "; ".join(
+        f"{row[0]}: " + ", ".join(f"{name} {share}" for name, share in zip(headers[1:], row[1:], strict=True))
+        for row in rows
+    )
+    picture = Picture(priorities_picture(result), f"Share earned by priority. {described}.", caption)
+    return Section("Utility by priority", (picture, Table(headers, tuple(rows), numbers=True)))
+
+
+def _waits(result: Simulation) -> Section:
+    """Show how long tasks waited."""
+    headers, rows = wait_rows(result)
+    caption = "Of tasks that arrive in the period and start."
+    picture = Picture(waits_picture(result), f"Waits: {waits_in_words(result)}.", caption)
+    return Section("How long tasks waited", (picture, Table(headers, tuple(rows), numbers=True)))
+
+
+def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
+    """Show what the nodes ran under one policy, in the first trial."""
+    assert isinstance(entry.schedule, ClustersSchedule), "asked only where there is one"
+    times = node_times(clusters, entry.schedule)
+    shown = len(times.clusters)
+    some = "" if shown == len(clusters.clusters) else f" The {shown} largest clusters are drawn."
+    small = "" if times.is_exact else " Tasks too small to see are joined with their neighbours."
+    caption = f"A rectangle is a task on some nodes; white is idle.{small}{some}"
+    nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
+    rows = tuple((name, f"{nodes[name]:,}", percent(share)) for name, share in entry.busy)
+    busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
+    picture = Picture(
+        node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption
+    )
+    table = Table(("cluster", "nodes", "busy"), rows, numbers=True)
+    return Section(f"What the nodes run under {entry.name}", (picture, table))
+
+
+def _machines(day: Day, entry: PolicyEntry) -> Section:
+    """Show what the machines ran under one policy, in the first trial."""
+    assert isinstance(entry.schedule, DaySchedule), "asked only where there is one"
+    timeline = timeline_of(day, entry.schedule)
+    shown = len(timeline.machines)
+    some = "" if shown == day.machines else f" {shown} of {day.machines:,} machines are drawn."
+    caption = (
+        "The darker and taller a bar, the more its tasks are worth; white is idle. Tasks too short to see "
+        f"are joined with their neighbours.{some}"
+    )
+    counts = {machine.name: machine.count for machine in day.machine_types}
+    rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
+    busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
+    picture = Picture(
+        timeline_picture(timeline, entry.name),
+        f"What each machine runs under {entry.name}. Busy: {busiest}.",
+        caption,
+    )
+    table = Table(("machine type", "machines", "busy"), rows, numbers=True)
+    return Section(f"What the machines run under {entry.name}", (picture, table))
+
+
+# The page of fronts of a day: utility against energy below the line that no schedule passes.
+
+MOST_ROWS: Final = 1_000
+LINE: Final = "the line, proved"
+DRAWN: Final = "Utility against energy of each method's schedules, and the line that no schedule is above."
+PROVED: Final = "Above the line is no schedule: proved."
+
+
+def day_front_page(result: DayFront) -> str:
+    """Return the page of methods on a day, held against its envelope.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    picture = Picture(day_front_picture(result), DRAWN, PROVED, spots=day_front_spots(result))
+    methods = Table(HEADERS, tuple(result.rows()), numbers=True)
+    sections = [Section("Utility against energy", (picture, methods)), _points(result)]
+    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
+    if broken:
+        table = Table(("method", "violation", "what it says"), tuple(broken[:MOST_ROWS]))
+        sections.append(Section("Rules that are broken", (table,)))
+    made = result.provenance
+    return page(made.instance_name, _lead(result), sections, footer=footer_of(made, {}, "day"))
+
+
+def _lead(result: DayFront) -> str:
+    """Return what is proved, and who earns most, in one sentence."""
+    highest = upper_text(result.envelope[-1].utility)
+    proved = f"No schedule of this day earns more than {highest}, proved"
+    found = [entry for entry in result.entries if entry.points]
+    if not found:
+        return f"{proved}; no method found a schedule."
+    most = {entry.name: max(point.utility for point in entry.points) for entry in found}
+    best = max(most, key=most.__getitem__)
+    return f"{proved}; {best} earns most, {number(most[best])}."
+
+
+def _points(result: DayFront) -> Section:
+    """Tell every point of the picture in numbers."""
+    rows = [
+        (entry.name, number(each.energy_joules), number(each.utility))
+        for entry in result.entries
+        for each in entry.points
+    ]
+    rows += [(LINE, lower_text(each.energy_joules), upper_text(each.utility)) for each in result.envelope]
+    left = len(rows) - MOST_ROWS
+    more = (Paragraph(f"{left:,} more are not shown."),) if left > 0 else ()
+    table = Table(("method", "energy, joules", "utility"), tuple(rows[:MOST_ROWS]), numbers=True)
+    return Section("All points", (table, *more))

@@ -1,0 +1,295 @@
+"""Measurements in a few sentences: what was measured, who suffers most, what saves most, what is absent.
+
+A slowdown is clear of noise where, at some clock, the confidence interval of the time beside the other lies
+above that of the time alone; a saving, where that of the energy together lies below the sum of the lower ends
+alone. Only what is clear is put first. Of a file without settings nothing tells noise, and its numbers count.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from lpsched.measure.measurements import Setting
+from lpsched.report.figures.degradation import degradation_map, degradation_spots, has_gaps, mapped
+from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_picture, measure_spots
+from lpsched.report.figures.savings import drawn_savings, savings_picture, savings_spots, static_joules
+from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
+from lpsched.report.measured_tables import (
+    additive_in_words,
+    additive_table,
+    class_degradation_table,
+    classes_table,
+    degradation_table,
+    failures_table,
+    in_counts,
+    meters_table,
+    savings_table,
+    settings_table,
+    share_text,
+    times_table,
+)
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from lpsched.measure.measurements import Measured, Measurements, Saving
+
+
+def lead_of(measurements: Measurements) -> str:
+    """Return the answer."""
+    count, clocks = len(measurements.seconds), len(measurements.frequencies_mhz)
+    applications = "one application" if count == 1 else f"{count:,} applications"
+    at = f" at {clocks} clocks" if clocks > 1 else ""
+    what = "Times and powers" if measurements.watts else "Times"
+    told = [f"{what} of {applications}{at} on {measurements.machine_type}."]
+    found = {each.setting: each for each in measurements.measured}
+    told += _slowdown(measurements, found)
+    told += _saving(measurements, found)
+    told += [] if measurements.meters.energy else ["No energy was measured."]
+    told += [] if measurements.meters.counters else ["Cache misses were not counted."]
+    return " ".join(told)
+
+
+def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
+    pairs = [(share, a, b) for a, row in measurements.degradation.items() for b, share in row.items()]
+    if not pairs:
+        return []
+    clocks = measurements.frequencies_mhz or (None,)
+    clear = [
+        (share, a, b)
+        for share, a, b in pairs
+        if share > 0 and (not found or any(_slower(found, a, b, mhz) for mhz in clocks))
+    ]
+    if not clear:
+        return [
+            "No slowdown beside another is clear of noise." if found else "None takes longer beside another."
+        ]
+    share, name, other = max(clear, key=lambda pair: pair[0])
+    beside = "a copy of it" if name == other else other
+    return [f"{name} suffers most: it takes {share_text(share)} longer for each core that runs {beside}."]
+
+
+def _saving(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
+    clear = [
+        each for each in measurements.savings if each.share_saved > 0 and (not found or _less(found, each))
+    ]
+    if clear:
+        best = max(clear, key=lambda saving: saving.share_saved)
+        return [f"{in_counts(best.together)} together save the most energy: {share_text(best.share_saved)}."]
+    return ["No saving by running together is clear of noise."] if measurements.savings else []
+
+
+def _slower(found: dict[Setting, Measured], name: str, other: str, mhz: float | None) -> bool:
+    """Whether the time beside another is clearly longer."""
+    alone, pair = found.get(Setting(name, (), mhz)), found.get(Setting(name, (other,), mhz))
+    if alone is None or pair is None:
+        return False
+    ends = alone.seconds.high, pair.seconds.low
+    return ends[0] is not None and ends[1] is not None and ends[1] > ends[0]
+
+
+def _less(found: dict[Setting, Measured], saving: Saving) -> bool:
+    """Whether the energy together is clearly less."""
+    alone = [found.get(Setting(name, (), saving.mhz)) for name in saving.together]
+    lows = [each.joules.low for each in alone if each is not None and each.joules is not None]
+    known = [low for low in lows if low is not None]
+    batch = found.get(Setting(saving.together[0], saving.together[1:], saving.mhz, batch=True))
+    high = None if batch is None or batch.joules is None else batch.joules.high
+    return high is not None and high < sum(known)  # what is not known only adds to it
+
+
+# The page of measurements: what applications take, who slows whom, what running together saves, how sure.
+
+MOST_ROWS: Final = 250  # of a table: the page stays small enough for mail
+MOST_DRAWN: Final = 6  # applications, each in a picture of its own
+MOST_MATRIX: Final = 40  # applications of a degradation matrix as a table
+ENERGY: Final = (
+    "Energy is that of everything the meter sees, companions included, from the start of the application "
+    "until it has ended."
+)
+MODEL: Final = (
+    "A group is predicted by adding, for each core that runs another application, the degradation measured "
+    "with that one in pairs. Times are multiples of the time alone; a negative error means that the group "
+    "was slower."
+)
+SAVED: Final = (
+    "Static power is paid for as long as anything runs: one after another for the sum of the times, together "
+    "for the longest only. The prediction takes idle power for as long as the group runs, and adds what each "
+    "application takes above it when alone."
+)
+
+
+def measure_page(measurements: Measurements) -> str:
+    """Return the page of measurements as HTML.
+
+    Raises
+    ------
+    MissingExtraError
+        If Matplotlib is not installed.
+    """
+    sections = [_times(measurements)]
+    sections += _together(measurements)
+    sections += _degradation(measurements)
+    sections += _savings(measurements)
+    if measurements.additive:
+        words = Paragraph(f"{additive_in_words(measurements)} {MODEL}")
+        sections.append(
+            Section("How well pairs predict groups", (words, *_cut(additive_table(measurements))))
+        )
+    if measurements.failed or measurements.absent:
+        told = (
+            *(Paragraph(_sentence(words)) for words in measurements.absent),
+            *_cut(failures_table(measurements)),
+        )
+        sections.append(Section("What could not be measured", told))
+    sections.append(_how(measurements))
+    if measurements.measured:
+        sections.append(Section("Every setting", _cut(settings_table(measurements))))
+    sections.append(
+        Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),))
+    )
+    version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
+    taken = f", {measurements.taken}" if measurements.taken else ""
+    on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
+    footer = f"{measurements.name}: measured{on}{version}{taken}."
+    return page(
+        f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer
+    )
+
+
+def _times(measurements: Measurements) -> Section:
+    classes = classes_table(measurements)
+    parts: tuple[Part, ...] = _cut(times_table(measurements))
+    return Section("Times, powers and memory intensity", (*parts, *_cut(classes)))
+
+
+def _together(measurements: Measurements) -> list[Section]:
+    """Show each application alone and together, in a picture of its own."""
+    drawn = drawn_applications(measurements, MOST_DRAWN)
+    if not drawn:
+        return []
+    told = [
+        f"{'Marks' if has_clocks(measurements) else 'Bars'} are means.",
+        f"Whiskers are {share_text(measurements.confidence)} confidence intervals of the mean;",
+        "where several settings are joined, they go from the lowest end of these to the highest.",
+    ]
+    told.append(ENERGY if measurements.meters.energy else "No energy was measured, so none is drawn.")
+    if not measurements.meters.counters:
+        told.append("Cache misses were not counted, so memory intensity is not drawn.")
+    left = len(measurements.applications) - len(drawn)
+    if left:
+        told.append(
+            f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all."
+        )
+    pictures = [
+        Picture(
+            measure_picture(measurements, each.name),
+            f"{each.name} alone and together: {_described(measurements)}.",
+            spots=measure_spots(measurements, each.name),
+        )
+        for each in drawn
+    ]
+    return [Section("Alone and together", (Paragraph(" ".join(told)), *pictures))]
+
+
+def _described(measurements: Measurements) -> str:
+    along = "along the clock" if has_clocks(measurements) else "a bar for each kind of companions"
+    return f"what was measured of memory intensity, time and energy, {along}"
+
+
+def _degradation(measurements: Measurements) -> list[Section]:
+    if not measurements.degradation and not measurements.class_degradation:
+        return []
+    parts: list[Part] = [
+        Paragraph(
+            "How much longer the application of a row takes for each core that runs the one of the column, "
+            "as a share of its time alone; between classes, the mean over their pairs."
+        )
+    ]
+    shown = mapped(measurements)
+    if shown:
+        every = len(mapped(measurements, None))
+        told = ["Hatched pairs were not measured."] if has_gaps(measurements) else []
+        told += [f"Drawn are {len(shown):,} of {every:,} applications."] if every > len(shown) else []
+        picture = Picture(
+            degradation_map(measurements),
+            "How much longer each application takes beside each other one, in percent.",
+            " ".join(told),
+            spots=degradation_spots(measurements),
+        )
+        parts.append(picture)
+    full = degradation_table(measurements)
+    if len(full.headers) <= MOST_MATRIX + 1:
+        parts += _cut(full)
+    parts += _cut(class_degradation_table(measurements))
+    return [Section("Who slows whom", tuple(parts))]
+
+
+def _savings(measurements: Measurements) -> list[Section]:
+    drawn = drawn_savings(measurements)
+    if not drawn:
+        return []
+    static = [static_joules(measurements, each) for each in drawn]
+    left = len(measurements.savings) - len(drawn)
+    caption = f"Drawn are those that save most and least; the table has {left:,} more." if left else ""
+    picture = Picture(
+        savings_picture(drawn, static),
+        "Energy of groups of applications one after another and all at once.",
+        caption,
+        spots=savings_spots(drawn, static),
+    )
+    return [
+        Section(
+            "What running together saves", (Paragraph(SAVED), picture, *_cut(savings_table(measurements)))
+        )
+    ]
+
+
+def _how(measurements: Measurements) -> Section:
+    """Tell machine, meters and commands."""
+    about = (Paragraph(measurements.description),) if measurements.description else ()
+    meters = Table(("what", "how"), meters_table(measurements).rows)
+    commands = tuple(
+        (each.name, shlex.join(each.command)) for each in measurements.applications if each.command
+    )
+    return Section(
+        "How it was measured", (*about, meters, *_cut(Table(("application", "command"), commands)))
+    )
+
+
+def _sentence(words: str) -> str:
+    """Return words as a sentence.
+
+    >>> _sentence("no energy: there is no meter"), _sentence("")
+    ('No energy: there is no meter.', '')
+    """
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}." if words else ""
+
+
+def _cut(table: Table) -> tuple[Part, ...]:
+    """Return a table with as many rows as a page bears; nothing if it has none."""
+    left = len(table.rows) - MOST_ROWS
+    if left <= 0:
+        return (table,) if table.rows else ()
+    shown = Table(table.headers, table.rows[:MOST_ROWS], table.numbers)
+    return shown, Paragraph(f"{number(left)} more rows are in the file.")
+
+
+def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
+    confidence = share_text(measurements.confidence)
+    return (
+        (
+            "±",
+            f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution.",
+        ),
+        ("seconds", "From the start of the application until it ended."),
+        (
+            "watts",
+            "Mean power of all that the meter sees while the application runs alone, idle power included.",
+        ),
+        ("misses per instruction", "Last-level cache misses of the application alone, by its instructions."),
+        ("class", "I is calm; higher classes use memory more intensively."),
+        ("suffers", "Slowdown beside the memory companion, as a share of what that one does to itself."),
+        ("causes", "Slowdown of the memory companion beside the application, as the same share."),
+        ("apart, together", "Energy one after another, and all at once until the last has ended."),
+    )

@@ -1,0 +1,342 @@
+"""How measured numbers, settings and groups are written, in tables and pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from lpsched.measure.measurements import Setting
+from lpsched.report.html.page import Table
+from lpsched.report.tables import FoldingTable, table
+from lpsched.units import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import ConsoleRenderable
+
+    from lpsched.measure.measurements import Degradation, Measurements, Saving, Spread
+
+
+NOTHING: Final = "-"
+DIGITS: Final = 5
+SHARE_DIGITS: Final = 3
+
+
+def in_counts(names: Sequence[str]) -> str:
+    """Return names, each once with how often it is there.
+
+    >>> in_counts(("canneal", "bodytrack", "canneal"))
+    'bodytrack + 2 canneal'
+    """
+    counts = Counter(sorted(names))
+    return " + ".join(name if count == 1 else f"{count} {name}" for name, count in counts.items())
+
+
+def in_words(setting: Setting) -> str:
+    """Return a setting in words, equal companions counted.
+
+    >>> from lpsched.measure.measurements import Setting
+    >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
+    ('a beside b + 2 c at 1,700 MHz', 'a alone')
+    """
+    clock = at_clock(setting.mhz)
+    if setting.batch:
+        return f"{in_counts(setting.together)}{clock}, until all have ended"
+    beside = f"beside {in_counts(setting.beside)}" if setting.beside else "alone"
+    return f"{setting.application} {beside}{clock}"
+
+
+def at_clock(mhz: float | None) -> str:
+    """Return the clock as the end of a phrase; nothing where none was set."""
+    return "" if mhz is None else f" at {number(mhz)} MHz"
+
+
+def share_text(share: float | None) -> str:
+    """Write a measured share in percent: three digits are more than is known.
+
+    >>> share_text(0.123456), share_text(-0.02), share_text(-1e-17), share_text(None)
+    ('12.3 %', '-2 %', '0 %', '-')
+    """
+    if share is None:
+        return NOTHING
+    return f"{number(round(100 * share, SHARE_DIGITS) + 0.0, SHARE_DIGITS)} %"  # no sign before a zero
+
+
+def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
+    """Write a mean, and how far its confidence interval goes to each side: two digits are enough for that.
+
+    >>> from lpsched.measure.measurements import Spread
+    >>> with_half(Spread(12.0, 3, 0.5, 10.75, 13.25)), with_half(Spread(12.0, 1)), with_half(None)
+    ('12 ± 1.2', '12', '-')
+    """
+    if spread is None:
+        return NOTHING
+    mean = number(spread.mean, digits)
+    if spread.low is None or spread.high is None:
+        return mean
+    return f"{mean} ± {number((spread.high - spread.low) / 2, 2)}"
+
+
+# Measurements in rows of texts, for tables in a terminal and on a page.
+#
+# Where a number was not measured there is a dash, and a column that would hold nothing else is left out. A
+# mean stands with half the width of its confidence interval; of a single run there is none.
+
+SUFFERS: Final = "takes longer beside"  # the corner of a degradation matrix: rows suffer
+
+
+def times_table(measurements: Measurements) -> Table:
+    """Return the columns ETC and APC: a row for each application, and each clock where there are some."""
+    found = {each.setting: each for each in measurements.measured}
+    clocks = measurements.frequencies_mhz or (None,)
+    rows = []
+    for application in measurements.applications:
+        name = application.name
+        for place, mhz in enumerate(clocks):
+            measured = found.get(Setting(name, (), mhz))
+            seconds, watts = measurements.seconds.get(name), measurements.watts.get(name)
+            mean = seconds[place] if seconds else None
+            rows.append(
+                (
+                    name,
+                    application.memory_class or NOTHING,
+                    NOTHING if mhz is None else number(mhz),
+                    NOTHING if measured is None else f"{measured.seconds.count:,}",
+                    with_half(measured.seconds) if measured is not None else number(mean, DIGITS),
+                    number(watts[place] if watts else None, 4),
+                )
+            )
+    return without_empty(("application", "class", "MHz", "runs", "seconds", "watts"), rows, kept=("seconds",))
+
+
+def classes_table(measurements: Measurements) -> Table:
+    """Return how memory-intensive each application is by what was measured; no rows where nothing was."""
+    rows = [
+        (
+            each.name,
+            each.memory_class or NOTHING,
+            each.classified_by or NOTHING,
+            number(each.intensity, 3),
+            share_text(each.suffers),
+            share_text(each.causes),
+        )
+        for each in measurements.applications
+    ]
+    headers = ("application", "class", "told by", "misses per instruction", "suffers", "causes")
+    told = without_empty(headers, rows)
+    if set(told.headers) <= {"application", "class"}:
+        return Table(told.headers, (), numbers=True)
+    return told
+
+
+def degradation_table(measurements: Measurements) -> Table:
+    """Return how much longer each application takes for each core that runs another one."""
+    return _matrix(measurements.degradation, [each.name for each in measurements.applications], "")
+
+
+def class_degradation_table(measurements: Measurements) -> Table:
+    """Return the same by memory class."""
+    return _matrix(measurements.class_degradation, (), "class ")
+
+
+def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
+    """Return a matrix; rows and columns without any number are left out."""
+    beside = {name for row in degradation.values() for name in row}
+    order = list(dict.fromkeys((*first, *degradation, *sorted(beside))))
+    suffering, running = [n for n in order if degradation.get(n)], [n for n in order if n in beside]
+    rows = tuple(
+        (f"{word}{name}", *(share_text(degradation[name].get(other)) for other in running))
+        for name in suffering
+    )
+    return Table((SUFFERS, *(f"{word}{name}" for name in running)), rows, numbers=True)
+
+
+def savings_table(measurements: Measurements) -> Table:
+    """Return the energy of applications one after another and all at once; what saves most is first."""
+    rows = [
+        (
+            f"{in_counts(each.together)}{at_clock(each.mhz)}",
+            number(each.joules_apart, DIGITS),
+            number(each.joules_together, DIGITS),
+            number(each.joules_saved, DIGITS),
+            share_text(each.share_saved),
+            number(each.joules_predicted, DIGITS),
+            share_text(prediction_error(each)),
+        )
+        for each in sorted(measurements.savings, key=lambda saving: -saving.share_saved)
+    ]
+    headers = ("energy of", "apart, J", "together, J", "saved, J", "saved", "predicted, J", "error")
+    return without_empty(headers, rows)
+
+
+def prediction_error(saving: Saving) -> float | None:
+    """Return how far the predicted energy is off, as a share of what was measured; positive: too much."""
+    if saving.joules_predicted is None or not saving.joules_together:
+        return None
+    return saving.joules_predicted / saving.joules_together - 1
+
+
+def additive_table(measurements: Measurements) -> Table:
+    """Return how well sums of pairs predict larger groups: times as multiples of those alone.
+
+    The largest error is first.
+    """
+    rows = [
+        (
+            in_words(each.setting),
+            number(each.measured, 4),
+            number(each.predicted, 4),
+            share_text(each.error),
+        )
+        for each in sorted(measurements.additive, key=lambda check: -abs(check.error))
+    ]
+    return Table(("times the time alone", "measured", "predicted", "error"), tuple(rows), numbers=True)
+
+
+def additive_in_words(measurements: Measurements) -> str:
+    """Return in a sentence how far the additive model is off; nothing where it was not checked."""
+    errors = [abs(each.error) for each in measurements.additive]
+    if not errors:
+        return ""
+    count = "one larger group" if len(errors) == 1 else f"{len(errors):,} larger groups"
+    mean, most = share_text(fmean(errors)), share_text(max(errors))
+    return f"Sums of pairs miss the times of {count} by {mean} on average, and by {most} at most."
+
+
+def failures_table(measurements: Measurements) -> Table:
+    """Return what could not be measured."""
+    return Table(
+        ("not measured", "because"),
+        tuple((in_words(each.setting), each.reason) for each in measurements.failed),
+    )
+
+
+def meters_table(measurements: Measurements) -> Table:
+    """Return what was measured, and with what."""
+    machine, meters = measurements.machine, measurements.meters
+    energy = meters.energy
+    if energy is not None and meters.energy_covers:
+        energy = f"{energy} ({meters.energy_covers})"
+    clocks = ", ".join(number(mhz) for mhz in measurements.frequencies_mhz)
+    rows = [
+        ("machine type", measurements.machine_type),
+        ("processor", machine.processor),
+        ("system", machine.system),
+        ("places", _places(machine.cores)),
+        ("time", meters.time),
+        ("energy", energy or "not measured"),
+        ("cache misses", meters.counters or "not counted"),
+        ("clocks", f"{clocks} MHz, {meters.frequencies or 'set'}" if clocks else "the machine's own"),
+    ]
+    if measurements.idle_watts is not None:
+        rows.append(("idle power", _idle(measurements)))
+    rows.append(("taken", measurements.taken))
+    return Table(("", ""), tuple(row for row in rows if row[1]))
+
+
+def settings_table(measurements: Measurements) -> Table:
+    """Return every setting that was measured."""
+    rows = [
+        (
+            in_words(each.setting),
+            f"{each.seconds.count:,}",
+            with_half(each.seconds),
+            with_half(each.joules),
+            with_half(each.intensity),
+        )
+        for each in measurements.measured
+    ]
+    return without_empty(("setting", "runs", "seconds", "joules", "misses per instruction"), rows)
+
+
+def without_empty(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()
+) -> Table:
+    """Return the table without columns that only have dashes, but for those `kept`."""
+    told = [
+        place
+        for place, header in enumerate(headers)
+        if header in kept or any(row[place] != NOTHING for row in rows)
+    ]
+    return Table(
+        tuple(headers[place] for place in told),
+        tuple(tuple(row[place] for place in told) for row in rows),
+        numbers=True,
+    )
+
+
+def _idle(measurements: Measurements) -> str:
+    before, after = measurements.idle_watts_before, measurements.idle_watts_after
+    mean = f"{number(measurements.idle_watts, DIGITS)} W"
+    if before is None or after is None:
+        return mean
+    return f"{mean}: {number(before, DIGITS)} W before all runs, {number(after, DIGITS)} W after them"
+
+
+def _places(cores: Sequence[Sequence[int]]) -> str:
+    """Return where applications ran: how many places, and the logical processors of each, where known.
+
+    >>> _places(((0, 4), (1, 5))), _places(((), ()))
+    ('2: processors 0+4, 1+5', '2')
+    """
+    if not any(cores):
+        return f"{len(cores)}" if cores else ""
+    return f"{len(cores)}: processors {', '.join('+'.join(map(str, place)) for place in cores)}"
+
+
+# Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.
+
+MOST_ROWS: Final = 40
+MOST_GROUPS: Final = 12  # applications that ran together
+MOST_APPLICATIONS: Final = 16  # of a degradation matrix; more do not fit a screen
+WORDS: Final = {"class", "told by"}  # headers of columns without numbers, after the first
+ABOVE: Final = "how much longer, as a share of the time alone, for each core that runs another:"
+
+
+def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:
+    """Return what is known about a type of machine; what was not measured has no table."""
+    told: list[ConsoleRenderable] = _listed(times_table(measurements))
+    told += _listed(classes_table(measurements))
+    told += _degradation(measurements)
+    told += _folded(savings_table(measurements), MOST_GROUPS)
+    told += _folded(additive_table(measurements), MOST_GROUPS)
+    if measurements.additive:
+        told.append(Text(additive_in_words(measurements)))
+    told += _listed(failures_table(measurements))
+    return [*told, table(("", ""), meters_table(measurements).rows)]
+
+
+def _listed(rows: Table) -> list[ConsoleRenderable]:
+    """Return a table of as many rows as a screen or two take."""
+    if not rows.rows:
+        return []
+    numbers = [place for place, header in enumerate(rows.headers) if place and header not in WORDS]
+    shown = table(rows.headers, rows.rows[:MOST_ROWS], numbers=numbers if rows.numbers else ())
+    return [shown, *_cut(rows, MOST_ROWS)]
+
+
+def _folded(rows: Table, most: int) -> list[ConsoleRenderable]:
+    """Return a table of numbers that folds where it is too wide."""
+    return [FoldingTable(rows.headers, rows.rows[:most]), *_cut(rows, most)] if rows.rows else []
+
+
+def _cut(rows: Table, most: int) -> list[Text]:
+    left = len(rows.rows) - most
+    return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
+
+
+def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
+    """Return both matrices; the one in full only of few applications."""
+    told: list[ConsoleRenderable] = []
+    full, by_class = degradation_table(measurements), class_degradation_table(measurements)
+    if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
+        pairs = sum(len(row) for row in measurements.degradation.values())
+        told.append(Text(f"degradation of {pairs:,} pairs (--json and --report have all)"))
+    else:
+        told += _folded(full, MOST_ROWS)
+    told += _folded(by_class, MOST_ROWS)
+    return [Text(ABOVE), *told] if told else []

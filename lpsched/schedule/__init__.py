@@ -1,1 +1,0 @@
-"""Schedules: plain, frozen data."""

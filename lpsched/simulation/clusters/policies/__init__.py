@@ -1,1 +1,0 @@
-"""The policies for clusters, one per file."""

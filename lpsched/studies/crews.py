@@ -1,0 +1,167 @@
+"""Where runs are made: one contract for this machine's cores and for a cluster's.
+
+A `Task` is all that a run needs, plain and picklable. An instance that came from a file travels with it, so
+that a worker need not see the user's disk; one that a generator makes is made where the run is.
+A `Crew` takes tasks and yields what became of each as soon as it is known, in any order, each exactly once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from lpsched.errors import WorkersError
+from lpsched.lp.highs import HighsSolver
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import version_of_lpsched
+from lpsched.studies.lines import StudyRun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from lpsched.cancellation import Watch
+
+
+LOOK_SECONDS: Final = 0.1  # how often the watch is looked at while nothing ends
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run to make.
+
+    Attributes
+    ----------
+    study, key
+        The study's name, and the digest that names the run.
+    source
+        The file (absolute, with the hash of what it said when the study began) or the generator's options.
+    method, parameters, limits, instance_seed, seed
+        As in `StudyRun`.
+    instance
+        What was read from the file, one object for all tasks of that file; `None`: made where the run is.
+    """
+
+    study: str
+    key: str
+    source: FrozenDict[str, Any]
+    method: str
+    parameters: FrozenDict[str, Any]
+    limits: FrozenDict[str, Any]
+    instance_seed: int | None
+    seed: int
+    instance: Any = field(default=None, repr=False, compare=False)
+
+
+class Crew(Protocol):
+    """Makes runs, one after another or many at once."""
+
+    def work_off(
+        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
+    ) -> Generator[StudyRun]:
+        """Yield every run as it ends; when the watch is over, begin no more.
+
+        `make` is a function of a module and raises nothing: a run that fails is a run. A worker that dies
+        takes no run with it: its task is begun again elsewhere. Whoever wants no more of them closes the
+        generator, which ends everything under way.
+        """
+
+
+def lost_run(task: Task, reason: str) -> StudyRun:
+    """Return the run that was never made, because whoever began it did not live to tell."""
+    instance = task.instance if task.instance_seed is None else None  # else it is what a generator draws from
+    return StudyRun(
+        study=task.study,
+        key=task.key,
+        source=task.source,
+        instance_name=getattr(instance, "name", None),
+        instance_hash=getattr(instance, "content_hash", None),
+        kind=None,
+        method=task.method,
+        parameters=task.parameters,
+        limits=task.limits,
+        instance_seed=task.instance_seed,
+        seed=task.seed,
+        outcome=None,
+        reason=reason,
+        lpsched=version_of_lpsched(),
+        solver=HighsSolver().name,
+        timings=FrozenDict(),
+        where=FrozenDict(),
+    )
+
+
+# One thread for each run: many runs at a time would otherwise fight over the cores.
+#
+# It is also what makes a run the same everywhere. A sum that BLAS shares out among threads is added up in
+# another order than with one thread, and may differ in its last bits. BLAS reads these variables once, when
+# NumPy is loaded, so whoever makes runs in its own process sets them before that.
+
+ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
+
+
+def use_one_thread() -> None:
+    """Let this process, and those that it starts, compute with one thread; NumPy must not be loaded yet."""
+    os.environ.update(ONE_THREAD)
+
+
+# What decides a run besides its task: the versions of Python and of the packages that compute.
+#
+# Two machines that have the same and compute with one thread (`crews.py`) make the same run, bit for bit.
+
+COMPUTING: Final = ("lpsched", "numpy", "highspy", "numba", "pymoo", "casadi")  # each in some run
+THREADS: Final = "OMP_NUM_THREADS"  # every BLAS heeds it
+Packages: TypeAlias = tuple[tuple[str, str | None], ...]
+
+
+@cache
+def installed() -> Packages:
+    """Return each name with its version here; finding them reads files.
+
+    >>> [name for name, version in installed()][:2]
+    ['Python', 'lpsched']
+    """
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return (("Python", python), *((name, _version(name)) for name in COMPUTING))
+
+
+def require_same(needed: Packages, where: str) -> None:
+    """Refuse to make runs here if something is not as where the study was begun.
+
+    Raises
+    ------
+    WorkersError
+        If a version differs, one of them lacks a package that the other has, or there are more threads.
+    """
+    if os.environ.get(THREADS) != ONE_THREAD[THREADS]:
+        raise WorkersError(
+            f"the worker {where} computes with many threads: its runs might come out otherwise; "
+            f"start it with {THREADS}=1, as Dask's nannies do"
+        )
+    found = dict(installed())
+    wrong = [
+        f"{name} {found.get(name) or 'missing'} instead of {version or 'none'}"
+        for name, version in needed
+        if found.get(name) != version
+    ]
+    if wrong:
+        raise WorkersError(
+            f"the worker {where} has {', '.join(wrong)}: its runs might come out otherwise; "
+            "install the same versions everywhere"
+        )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,406 @@
+"""What the lines of a study say together: groups of runs that differ only by chance, and their numbers.
+
+A group has the runs that agree in everything that the report goes by; they differ by their seeds, those of
+generated instances among them. Of each quantity there is the mean with its 95 % confidence interval
+(`model/status.py`), the median, the least and the most, over the runs of the group that have it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.errors import Fault, InstanceError, nearest, quote
+from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import version_of_lpsched
+from lpsched.model.status import Estimate, estimate_of, relative_gap
+from lpsched.studies.lines import read_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from lpsched.studies.lines import StudyRun
+
+
+FORMAT: Final = "lpsched-study-report/1"
+GAP, SECONDS = "gap", "seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that differ only by chance.
+
+    Attributes
+    ----------
+    by
+        What they agree in: the columns of the report, and their words here.
+    runs, failed
+        How many there are, and how many of them have no outcome.
+    numbers
+        Of each quantity of the report, the numbers of the runs that have it, in the order of the lines.
+    """
+
+    by: FrozenDict[str, Any]
+    runs: int
+    failed: int
+    numbers: FrozenDict[str, tuple[float, ...]]
+
+    def mean(self, quantity: str) -> Estimate | None:
+        """Return the mean of a quantity; `None` if no run has it."""
+        numbers = self.numbers[quantity]
+        return estimate_of(numbers) if numbers else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the group as it appears in JSON."""
+        told = {name: self._told(name) for name in self.numbers}
+        return {"by": dict(self.by), "runs": self.runs, "failed": self.failed, "quantities": told}
+
+    def _told(self, quantity: str) -> dict[str, Any] | None:
+        numbers, mean = self.numbers[quantity], self.mean(quantity)
+        if mean is None:
+            return None
+        return {
+            "runs": len(numbers),
+            "mean": mean.mean,
+            "half_width": mean.half_width,
+            "median": statistics.median(numbers),
+            "least": min(numbers),
+            "most": max(numbers),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why runs failed, and where: so many, the first of them with these words."""
+
+    reason: str
+    runs: int
+    first: FrozenDict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the failure as it appears in JSON."""
+        return {"reason": self.reason, "runs": self.runs, "first": dict(self.first)}
+
+
+@dataclass(frozen=True, slots=True)
+class StudyReport:
+    """The groups of a study's runs.
+
+    Attributes
+    ----------
+    by
+        The columns that tell groups apart.
+    quantities
+        What is told of each group; the first ones are those asked for.
+    units
+        Of quantities that have the same unit in all runs.
+    versions
+        Of lpsched that made the runs.
+    """
+
+    study: str
+    lines: str
+    by: tuple[str, ...]
+    quantities: tuple[str, ...]
+    units: FrozenDict[str, str]
+    groups: tuple[Group, ...]
+    failures: tuple[Failure, ...]
+    versions: tuple[str, ...]
+    solvers: tuple[str, ...]
+    lpsched: str
+
+    @property
+    def runs(self) -> int:
+        """How many lines there are, each run once."""
+        return sum(group.runs for group in self.groups)
+
+    @property
+    def failed(self) -> int:
+        """How many runs have no outcome."""
+        return sum(group.failed for group in self.groups)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched study report --json` prints; its keys are stable."""
+        return {
+            "format": FORMAT,
+            "lpsched": self.lpsched,
+            "study": self.study,
+            "lines": self.lines,
+            "runs": self.runs,
+            "failed": self.failed,
+            "by": list(self.by),
+            "quantities": list(self.quantities),
+            "units": dict(self.units),
+            "groups": [group.to_dict() for group in self.groups],
+            "failures": [failure.to_dict() for failure in self.failures],
+            "made_by": {"lpsched": list(self.versions), "solver": list(self.solvers)},
+        }
+
+
+# From a study's lines to its report: which columns tell runs apart, which numbers there are; no solving.
+#
+# Columns are `instances` (a file, or a generator and its options), `method`, every parameter and `limit` (of
+# seconds). Unless somebody says by which to go, it is by those that differ from run to run. Numbers are those
+# of the outcomes by their names, with dots for what lies deeper (`worth.machine_types.gpu`), and `seconds`,
+# that the whole run took; parts of it are `timings.relax` and so on.
+#
+# Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such
+# bound holds for all schedules, whoever found them, so each gap is the distance from that one.
+
+QUESTION: Final = ("price", "profit_ratio", "power_cap", "deadline")  # beside the objective
+INSTANCES, METHOD, LIMIT = "instances", "method", "limit"
+IN_UNITS: Final = ("value", "bound")
+USUAL: Final = (GAP, *IN_UNITS)
+WITHOUT: Final = ("generate", "hash")
+MOST_GROUPS: Final = 10_000
+DEEPEST: Final = 4
+HASH: Final = 8  # letters of it that tell two of one name apart
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the report keeps of a run."""
+
+    columns: Mapping[str, Any]
+    numbers: Mapping[str, float]
+    reason: str | None
+    unit: str | None
+    version: str
+    source: FrozenDict[str, Any]
+    question: tuple[Any, ...] | None  # of a bag; the same for all methods
+
+
+def study_report(
+    lines: Path | str, *, by: Sequence[str] | None = None, quantities: Sequence[str] | None = None
+) -> StudyReport:
+    """Return what the lines of a study say together; of two lines for one run the later counts.
+
+    Raises
+    ------
+    InstanceError
+        If they cannot be read, there are none, or there is no such column or number in any of them.
+    """
+    rows: dict[str, _Row] = {}
+    study, solvers, numbers = "", dict[str, None](), dict[str, None]()
+    wanted = tuple(dict.fromkeys((*(quantities or USUAL), SECONDS)))
+    for run in read_runs(lines):
+        flat = _numbers(run)
+        numbers |= dict.fromkeys(flat)
+        rows[run.key] = _row(run, {name: flat[name] for name in (*wanted, *IN_UNITS) if name in flat})
+        study = run.study
+        solvers[run.solver] = None
+    if not rows:
+        needed, do = "at least one run", "see 'lpsched study run'"
+        raise InstanceError(str(lines), (Fault((), "no runs", needed, do),))
+    several = _with_one_bound(_with_names(list(rows.values())))
+    columns = tuple(dict.fromkeys(name for row in several for name in row.columns))
+    chosen = _chosen("by", by, columns) or _varying(several, columns)
+    _chosen("value", quantities, tuple(numbers))
+    told = tuple(name for name in wanted if name in numbers)
+    return StudyReport(
+        study=study,
+        lines=str(lines),
+        by=chosen,
+        quantities=told,
+        units=_units(several),
+        groups=_groups(several, chosen, told, str(lines)),
+        failures=_failures(several, columns),
+        versions=tuple(sorted({row.version for row in several})),
+        solvers=tuple(solvers),
+        lpsched=version_of_lpsched(),
+    )
+
+
+def _row(run: StudyRun, numbers: Mapping[str, float]) -> _Row:
+    columns = {INSTANCES: "", METHOD: run.method, **run.parameters}
+    if run.limits:
+        columns[LIMIT] = run.limits.get("seconds")
+    unit = None if run.outcome is None else run.outcome.get("unit")
+    source = FrozenDict({name: _hashable(each) for name, each in run.source.items()})
+    unit = unit if isinstance(unit, str) else None
+    return _Row(columns, numbers, run.reason, unit, run.lpsched, source, _question(run))
+
+
+def _question(run: StudyRun) -> tuple[Any, ...] | None:
+    """Return what was asked of a bag, its objective last; `None` if the run has no bound."""
+    if run.outcome is None or run.kind != "bag" or not {"objective", "value", "bound"} <= run.outcome.keys():
+        return None
+    given = (_hashable(run.parameters.get(name)) for name in QUESTION)
+    return run.instance_hash, *given, run.outcome["objective"]
+
+
+def _with_one_bound(rows: Sequence[_Row]) -> list[_Row]:
+    """Give the runs of one question the best bound of them all."""
+    best: dict[tuple[Any, ...], float] = {}
+    for row in rows:
+        if row.question is not None and "bound" in row.numbers:
+            sharper = min if row.question[-1] == "profit" else max
+            bound = row.numbers["bound"]
+            best[row.question] = sharper(bound, best.get(row.question, bound))
+    return [row if row.question not in best else _bounded(row, best[row.question]) for row in rows]
+
+
+def _bounded(row: _Row, bound: float) -> _Row:
+    """Return a run with another bound, and the gap to it."""
+    gap = relative_gap(row.numbers["value"], bound) if "value" in row.numbers else None
+    others = {name: each for name, each in row.numbers.items() if name != GAP}
+    return replace(row, numbers={**others, "bound": bound, **({} if gap is None else {GAP: gap})})
+
+
+def _with_names(rows: Sequence[_Row]) -> list[_Row]:
+    """Give the sources of instances their names."""
+    names = _names(list(dict.fromkeys(row.source for row in rows)))
+    return [replace(row, columns={**row.columns, INSTANCES: names[row.source]}) for row in rows]
+
+
+def _names(sources: Sequence[FrozenDict[str, Any]]) -> dict[FrozenDict[str, Any], str]:
+    """Return names of sources, each different.
+
+    >>> bags = [FrozenDict({"generate": "bag", "tasks": tasks, "p_states": 2}) for tasks in (5, 6)]
+    >>> list(_names([*bags, FrozenDict({"file": "a.yaml", "hash": "0"})]).values())
+    ['bag, tasks 5', 'bag, tasks 6', 'a.yaml']
+    """
+    taken: dict[str, dict[str, set[Any]]] = {}  # of each generator, the values of its options
+    for source in sources:
+        options = taken.setdefault(str(source.get("generate")), {})
+        for name, value in source.items():
+            options.setdefault(name, set()).add(value)
+    names = {source: _name(source, taken[str(source.get("generate"))]) for source in sources}
+    often = Counter(names.values())
+    return {
+        source: f"{name}, {str(source.get('hash'))[:HASH]}" if often[name] > 1 else name
+        for source, name in names.items()
+    }
+
+
+def _name(source: Mapping[str, Any], taken: Mapping[str, set[Any]]) -> str:
+    """Return a file's name, or a generator's with the options in which it differs from others."""
+    if "file" in source:
+        return str(source["file"])
+    differing = (name for name in taken if name not in WITHOUT and len(taken[name]) > 1)
+    told = (f"{name} {_shown(source[name])}" for name in differing if name in source)
+    return ", ".join((str(source.get("generate", "unknown")), *told))
+
+
+def _shown(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _flat(prefix: str, told: object, depth: int) -> Iterable[tuple[str, float]]:
+    """Yield the numbers of an outcome by their names."""
+    if isinstance(told, Mapping) and depth < DEEPEST:
+        for name, each in told.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else str(name), each, depth + 1)
+    elif isinstance(told, int | float) and not isinstance(told, bool) and math.isfinite(told):
+        yield prefix, float(told)
+
+
+def _hashable(value: Any) -> Any:  # noqa: ANN401 - a plain value of JSON
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    return json.dumps(value, sort_keys=True) if isinstance(value, dict) else value
+
+
+def _varying(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that differ between runs; of parameters, between runs of one method."""
+    taken: dict[str, dict[str, set[Any]]] = {name: {} for name in columns}
+    for row in rows:
+        for name in columns:
+            whose = "" if name in (INSTANCES, METHOD) else row.columns[METHOD]
+            taken[name].setdefault(whose, set()).add(_hashable(row.columns.get(name)))
+    varies = {name for name, methods in taken.items() if any(len(values) > 1 for values in methods.values())}
+    return tuple(name for name in columns if name in varies) or (METHOD,)
+
+
+def _numbers(run: StudyRun) -> dict[str, float]:
+    """Return all numbers of a run by their names."""
+    numbers = dict(_flat("", run.outcome or {}, 0))
+    numbers |= {f"timings.{name}": each for name, each in run.timings.items()}
+    if not run.failed and "total" in run.timings:
+        numbers[SECONDS] = run.timings["total"]
+    return numbers
+
+
+def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names asked for.
+
+    Raises
+    ------
+    InstanceError
+        If there is none of that name.
+    """
+    faults = []
+    for name in asked or ():
+        if name not in known:
+            shown = [each for each in known if "." not in each] or list(known)
+            needed = f"one of {', '.join(shown)}"
+            faults.append(Fault((what,), quote(name), needed, nearest(name, known) or "choose one"))
+    if faults:
+        raise InstanceError("the report", tuple(faults))
+    return tuple(dict.fromkeys(asked or ()))
+
+
+def _units(rows: Sequence[_Row]) -> FrozenDict[str, str]:
+    """Return the units that are the same in all runs."""
+    units = {row.unit for row in rows if row.reason is None}
+    unit = units.pop() if len(units) == 1 else None
+    return FrozenDict({} if unit is None else dict.fromkeys(IN_UNITS, unit))
+
+
+def _groups(
+    rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], source: str
+) -> tuple[Group, ...]:
+    """Return the groups in the order in which the study declares them, numbers of a column rising."""
+    found: dict[tuple[Any, ...], list[_Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(_hashable(row.columns.get(name)) for name in by), []).append(row)
+    if len(found) > MOST_GROUPS:
+        do = "go by fewer columns: --by method"
+        raise InstanceError(
+            source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),)
+        )
+    order = {value: place for place, value in enumerate(dict.fromkeys(v for key in found for v in key))}
+    keys = sorted(found, key=lambda key: [_place(value, order) for value in key])
+    return tuple(_group(by, key, found[key], quantities) for key in keys)
+
+
+def _place(value: object, order: Mapping[object, int]) -> tuple[int, float]:
+    """Return where a value of a column stands: numbers by their size, before words as they first came."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 1, float(value)
+    return (0, 0.0) if value is None else (2, order[value])
+
+
+def _group(by: Sequence[str], key: tuple[Any, ...], rows: Sequence[_Row], quantities: Sequence[str]) -> Group:
+    """Return a group; seconds and joules have no mean together."""
+    mixed = IN_UNITS if len({row.unit for row in rows if row.reason is None}) > 1 else ()
+    return Group(
+        FrozenDict(zip(by, key, strict=True)),
+        len(rows),
+        sum(row.reason is not None for row in rows),
+        FrozenDict(
+            {
+                name: tuple(row.numbers[name] for row in rows if name in row.numbers and name not in mixed)
+                for name in quantities
+            }
+        ),
+    )
+
+
+def _failures(rows: Sequence[_Row], columns: Sequence[str]) -> tuple[Failure, ...]:
+    """Return the reasons, most runs first."""
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        if row.reason is not None:
+            found.setdefault(row.reason, []).append(row)
+    told = [
+        Failure(reason, len(several), FrozenDict({name: several[0].columns.get(name) for name in columns}))
+        for reason, several in found.items()
+    ]
+    return tuple(sorted(told, key=lambda each: -each.runs))

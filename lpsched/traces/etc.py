@@ -1,0 +1,196 @@
+"""Tables of times as others publish them: the Braun/HCSP text, and plain CSV.
+
+*Braun/HCSP.* The first line gives tasks and machines (and a flag that is ignored); then one time a line, task
+by task. Each row is one task, each column one machine.
+
+*CSV.* A header of machine names, one row per task type; the task types' names come first in each row, or
+not at all. An empty cell cannot run.
+
+A power table in either form, of the same shape, may come along. A file may be compressed with gzip.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from lpsched.bag.model import FORMAT, Bag
+from lpsched.bag.reading import bag_from_dict
+from lpsched.errors import Fault, InstanceError, quote
+from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
+from lpsched.io.csv_table import lines_of
+from lpsched.io.documents import resolve
+from lpsched.model.fields import numbered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME_HEADERS: Final = ("task", "name", "id", "type", "job")  # how the header of a column of names begins
+_HEADER: Final = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})(?:\s+[-+\d.]+)?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    machines: list[str] | None  # `None` where the file gives no names
+    tasks: list[str] | None
+    rows: list[list[object]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), len(self.rows[0])
+
+
+class FirstColumn(StrEnum):
+    """What the first column of a CSV holds."""
+
+    NAMES = "names"
+    TIMES = "times"
+
+
+def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
+    path: Path,
+    *,
+    power: Path | None = None,
+    name: str | None = None,
+    first_column: FirstColumn | None = None,
+    tasks_each: int = 1,
+    machines_each: int = 1,
+) -> Bag:
+    """Make a bag of a table of times.
+
+    Parameters
+    ----------
+    power
+        A table of watts of the same shape.
+    name
+        The bag's name; the file's name if not given.
+    first_column
+        Of a CSV: the task types' names, or times like the others. If not given, it holds names when its
+        header is empty or speaks of tasks, or when none of its cells is a number.
+    tasks_each, machines_each
+        The count of every task type and of every machine type.
+
+    Raises
+    ------
+    InstanceError
+        If a file is neither of the two forms, or does not make a sound bag.
+    """
+    times = _read_matrix(path, first_column)
+    watts = None if power is None else _read_matrix(power, first_column)
+    if power is not None and watts is not None:
+        _same_table(times, watts, path, power)
+    task_names = times.tasks or (watts and watts.tasks) or numbered("task", times.shape[0])
+    machine_names = times.machines or (watts and watts.machines) or numbered("machine", times.shape[1])
+    raw: dict[str, object] = {
+        "format": FORMAT,
+        "name": name if name is not None else path.name.removesuffix(".gz").removesuffix(".csv"),
+        "machine_types": [{"name": machine, "count": machines_each} for machine in machine_names],
+        "task_types": [{"name": task, "count": tasks_each} for task in task_names],
+        "seconds": times.rows,
+    }
+    if watts is not None:
+        raw["watts"] = watts.rows
+    return bag_from_dict(raw, source=str(path) if power is None else f"{path} and {power}")
+
+
+def _same_table(times: _Matrix, watts: _Matrix, path: Path, power: Path) -> None:
+    """Refuse watts of another shape, or with other names where both files give some."""
+    if watts.shape != times.shape:
+        found, needed = (" x ".join(map(str, table.shape)) for table in (watts, times))
+        raise one_fault(power, f"{found} watts", f"{needed}, as in {path.name}", "bring tables of one shape")
+    for kind, ours, theirs in (
+        ("task type", times.tasks, watts.tasks),
+        ("machine type", times.machines, watts.machines),
+    ):
+        for mine, other in zip(ours or [], theirs or [], strict=False):
+            if mine != other:
+                needed = f"{quote(mine)}, as in {path.name}"
+                raise one_fault(power, f"the {kind} {quote(other)}", needed, "bring both in the same order")
+
+
+def _read_matrix(path: Path, first_column: FirstColumn | None) -> _Matrix:
+    text = as_text(path, _bytes(path))
+    first, _, rest = text.partition("\n")
+    header = _HEADER.fullmatch(first)
+    if header:
+        return _braun(path, int(header[1]), int(header[2]), rest)
+    if "," not in first and path.suffix.lower() != ".csv":
+        needed = "'tasks machines' and then one time a line, or a CSV with machine names"
+        raise one_fault(path, f"the first line {quote(first.strip())}", needed, "convert the file", 1)
+    return _csv(path, text, first_column)
+
+
+def _bytes(path: Path) -> bytes:
+    content = read_bytes(path, MOST_TEXT_BYTES)
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            unpacked = file.read(MOST_TEXT_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise one_fault(path, f"broken gzip ({error})", "a whole file", "fetch it again") from error
+    if len(unpacked) > MOST_TEXT_BYTES:
+        raise one_fault(path, "a very large file inside", f"at most {MOST_TEXT_BYTES:,} bytes", "split it")
+    return unpacked
+
+
+def _braun(path: Path, tasks: int, machines: int, rest: str) -> _Matrix:
+    words = rest.split()
+    if len(words) != tasks * machines or not words:
+        needed = f"{tasks} x {machines} = {tasks * machines}, as its first line says"
+        raise one_fault(path, f"{len(words)} times", needed, "check that the file is whole")
+    cells = [resolve(word) for word in words]
+    for position, cell in enumerate(cells):
+        if not isinstance(cell, int | float) or isinstance(cell, bool):
+            found = f"{quote(words[position])} as time number {position + 1}"
+            raise one_fault(path, found, "a number", "mend the file", position + 2)
+    rows = [list(cells[i * machines : (i + 1) * machines]) for i in range(tasks)]
+    return _Matrix(None, None, rows)
+
+
+def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
+    try:
+        lines = lines_of(text)
+    except csv.Error as error:
+        raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from error
+    header, body = lines[0][1], lines[1:]
+    ragged = tuple(
+        Fault(
+            (),
+            f"a row of {len(row)} cells",
+            f"{len(header)}, as in the header",
+            "complete the row",
+            line=number,
+        )
+        for number, row in body
+        if len(row) != len(header)
+    )
+    if ragged:
+        raise InstanceError(str(path), ragged)
+    if not body:
+        raise one_fault(path, "a header and no rows", "one row per task type", "add the times")
+    named = _has_names(path, header[0], body) if first_column is None else first_column is FirstColumn.NAMES
+    start = 1 if named else 0
+    if start == len(header):
+        raise one_fault(path, "a column of names and nothing else", "a column of times", "add the times")
+    tasks = [row[0].strip() for _, row in body] if named else None
+    rows = [[resolve(cell.strip()) for cell in row[start:]] for _, row in body]
+    return _Matrix([label.strip() for label in header[start:]], tasks, rows)
+
+
+def _has_names(path: Path, corner: str, body: list[tuple[int, list[str]]]) -> bool:
+    """Decide what the first column holds; a mixture of words and numbers is a fault, not a guess."""
+    if not corner.strip() or corner.strip().lower().startswith(NAME_HEADERS):
+        return True
+    words = [(line, row[0]) for line, row in body if isinstance(resolve(row[0].strip()), str)]
+    if words and len(words) < len(body):
+        line, word = words[0]
+        found = f"{quote(word)} in a first column that also has numbers"
+        raise one_fault(path, found, "names or times, not both", "mend it, or use --first-column", line)
+    return bool(words)

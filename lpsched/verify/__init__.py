@@ -1,1 +1,0 @@
-"""Slow, plain checkers that share no code with what they check."""
