@@ -18,6 +18,8 @@ Names are loaded on use: importing lpsched does nothing.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -337,3 +339,15 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """lpsched itself: loading the package `lpsched.facility` does not hide the function of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute, unless it is a module with the name of a public function."""
+        if name not in _PLACES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
