@@ -8,7 +8,7 @@ left that fits anywhere and would earn something.
                 part of it before the day's end, are within what is left of the day's energy
     objective   utility at the planned end, over 1, seconds, core-seconds, or joules (equations 2 to 5)
 
-The fast road, `lpsched/simulation/clusters/mapping`, looks at few of them, and stops once nothing can start
+The fast road, `lpsched/online/nodes/`, looks at few of them, and stops once nothing can start
 by `state.until`: what it places is the beginning of what is placed here, to the last bit.
 
 Source: Machovec et al. (2016), sections III.E and III.F, algorithm 1.

@@ -10,7 +10,7 @@ arrives, the grid of mapping events has a point. At each, in this order:
     4. if it is time for a mapping event and something waits: place-holders are forgotten, tasks are dropped,
        choices are filtered, the policy is asked, and what it says is done as far as there is energy
 
-The twin of `lpsched/simulation/clusters/`, which knows no single node. A policy here places tasks in a plain
+The twin of `lpsched/online/nodes/`, which knows no single node. A policy here places tasks in a plain
 draft (`cluster_nodes.py`, `cluster_first_come.py`).
 
 Source: Machovec et al. (2016), section III.

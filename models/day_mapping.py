@@ -1,7 +1,7 @@
 """A mapping event of a day, straight from the definitions: drop, filter, line up, permute.
 
 A machine is a dictionary: its executing task (task, column, end), its pending task and its virtual queue,
-each entry as (task, column). What `lpsched/simulation/` does with arrays, written out for reading.
+each entry as (task, column). What `lpsched/online/simulate/` does with arrays, written out for reading.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ mapping events has a point. At each, in this order:
     3. if it is time for a mapping event, and something can be mapped: virtual queues are emptied, tasks are
        dropped, choices are filtered, the policy is asked, its answer is lined up, heads are permuted
 
-The twin of `lpsched/simulation/`, which never moves a machine from task to task. Only answers that can be are
-expected of a policy.
+The twin of `lpsched/online/simulate/`, which never moves a machine from task to task. Only answers that can
+be are expected of a policy.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ DESKTOP: Final = """\
 # that Friese's thesis of 2015 uses (tables 5.1 and 5.2) and that are not published with it. Seconds and
 # watts come by one formula from what is generally known of the processors (cores, threads, clock, thermal
 # design power) and from assumptions about the programs; formula, facts and assumptions are in
-# lpsched/generate/desktop.py. Watts are those of the whole computer; machines that are done are off, so
+# scripts/figures/desktop.py. Watts are those of the whole computer; machines that are done are off, so
 # there is no idle power. The counts are ours. 'FX-8159' is what the thesis prints; the facts are those of
 # the FX-8150.
 """

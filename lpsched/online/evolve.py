@@ -281,9 +281,9 @@ class DayProblem:
     def of_one_task(cls) -> DayProblem:
         """Return a day of one task, to compile with."""
         one, tasks = Table.of([[1.0]]), ArrivingTasks.of([0.0], [0], ["u"])
-        utility = {"u": UtilityFunction((Interval(0.0, 1.0, 1.0, 0.0),))}
+        worth = {"u": UtilityFunction((Interval(0.0, 1.0, 1.0, 0.0),))}
         machines, types = (DayMachineType("m", 1),), (DayTaskType("t"),)
-        return cls(Day("one task", machines, types, one, one, tasks, utility_functions=utility))
+        return cls(Day("one task", machines, types, one, one, tasks, utility_functions=worth))
 
 
 class SampledDayScorer(SampledScorer):

@@ -19,8 +19,7 @@ from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.generate.day import EsscOptions, day_of, essc_day
 from lpsched.generate.facility import PLATFORMS, FacilityOptions, facility_of
-from lpsched.generate.grow import GrowOptions, grow
-from lpsched.generate.trials import resampled
+from lpsched.generate.grow import GrowOptions, grow, resampled
 from lpsched.model.fields import describe
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day

@@ -12,7 +12,7 @@ from lpsched.report.html import page
 
 pytestmark = pytest.mark.slow
 
-NUMBERS = (Path(page.__file__).parent / "browser" / "numbers.js").read_text(encoding="utf-8")
+NUMBERS = (Path(page.__file__).parents[1] / "browser" / "numbers.js").read_text(encoding="utf-8")
 
 
 def all_sizes() -> list[float]:

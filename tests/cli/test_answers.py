@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.bag import overview as overviews
+from lpsched.bag.pricing import price_curve, sensitivity
 
 pytestmark = pytest.mark.rotate_tests(12)
 
@@ -141,14 +142,14 @@ def test_price_prints_every_piece(lpsched):
 
 def test_price_gives_its_seed_to_both_answers(lpsched, monkeypatch):
     seeds = []
-    for name in ("price_curve", "sensitivity"):
-        found = getattr(lpsched, name)
+    for module, name in ((price_curve, "price_curve"), (sensitivity, "sensitivity")):
+        found = getattr(module, name)
 
         def noted(*bags, seed=0, found=found, **options):
             seeds.append(seed)
             return found(*bags, seed=seed, **options)
 
-        monkeypatch.setattr(lpsched, name, noted)
+        monkeypatch.setattr(module, name, noted)
     assert lpsched("price", TINY, "--seed", "7", "--marginals", "lp")[0] == 0
     assert seeds == [7, 7]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.bag.compare import schedulers as evolved
 from lpsched.bag.heuristics import forget, names, register
 from lpsched.bag.schedule import TaskRow
 from lpsched.errors import MissingExtraError
+from lpsched.evolve import running as evolved
 from tests.support import sound
 
 pytestmark = pytest.mark.rotate_tests(6)

@@ -149,7 +149,7 @@ def test_the_name_says_whether_placeholders_are_used(monkeypatch):
         return simulate_clusters(clusters, policy, *given, **options)
 
     monkeypatch.setattr(cluster_stage, "simulate_clusters", spied)
-    monkeypatch.setattr(cluster_rehearsals, "simulate_clusters", lambda *_, **__: None)
+    monkeypatch.setattr(cluster_stage, "rehearse", lambda *_, **__: None)
     options = replace(AT_ONCE, placeholders=True)
     result = simulate(three_tasks(), ["max-upe", "max-upe:reservations"], options=options)
     assert seen == [("max-upe:placeholders", True), ("max-upe", False)]

@@ -25,13 +25,13 @@ from lpsched import (
 )
 from lpsched.bag import heuristics as registry
 from lpsched.bag import solve as solving
-from lpsched.bag.compare import schedulers as evolved
 from lpsched.bag.compare import schedules
 from lpsched.bag.compare.schedulers import run
 from lpsched.bag.files import write_schedule
 from lpsched.bag.heuristics import forget, names, register
 from lpsched.bag.schedule import NOTHING, TaskRow, expand
 from lpsched.cancellation import Watch
+from lpsched.evolve import running as evolved
 from lpsched.instances import risk_of
 from lpsched.model.risk import RiskOptions
 from tests.support import simple_bag

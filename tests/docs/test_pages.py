@@ -99,8 +99,8 @@ def test_the_page_on_clusters_tells_keys_columns_rules_and_the_defaults_of_waiti
     waiting = yaml.safe_load(CLUSTERS.blocks("yaml")[1])["waiting"]
     assert WaitingCost(**waiting) == WaitingCost()
     code = "".join(
-        (ROOT / "lpsched" / "verify" / f"{name}.py").read_text(encoding="utf-8")
-        for name in ("cluster_runs", "exact_times", "day_counting")
+        (ROOT / "lpsched" / "online" / "verify" / f"{name}.py").read_text(encoding="utf-8")
+        for name in ("clusters", "times", "counting")
     )
     rules = set(re.findall(r"(?:return|Violation\(|broken =) ?\(?\"([a-z-]+)\"", code))
     assert len(rules) == 15

@@ -55,5 +55,5 @@ def keepers_of(process):
     return [
         int(child)
         for child in children.split()
-        if b"lpsched.measure.keeper" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"lpsched.measure.supervisor" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]

@@ -21,7 +21,7 @@ from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.verify import violations
 from lpsched.cancellation import Watch
-from lpsched.generate.trials import resampled
+from lpsched.generate.grow import resampled
 from lpsched.lp.solvers import default_solver
 from tests.support import bags
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lpsched.facility.solve as stages
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
+from lpsched.facility import solve as stages
 from lpsched.facility.arrays import facility_arrays
 from lpsched.facility.certificate.boxes import check
 from lpsched.facility.outlets.ascent import Tightening

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import lpsched.facility.nlp as stages
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.facility import continuous_states
+from lpsched.facility import nlp as stages
 from lpsched.facility.continuous_states import ContinuousPoint
 from lpsched.facility.nlp import OneState, three_stages
 from lpsched.facility.schedule import CoreFraction

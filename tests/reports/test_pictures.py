@@ -11,7 +11,8 @@ from lpsched.report.figures.style import blank_picture, tick_text, write_numbers
 
 COLOURS = ("BLUE", "VERMILION", "GREEN", "PURPLE", "ORANGE", "SKY", "YELLOW", "INK")
 FOLDER = Path(pictures.__file__).parent
-OWN = {"pictures.py", "regime_bands.py"}  # the palette itself, and the pale shades of bands
+ROOT = FOLDER.parents[2]
+OWN = {"style.py", "prices.py"}  # the palette itself, and the pale shades of bands
 
 
 def test_no_picture_has_a_colour_of_its_own():
@@ -61,18 +62,18 @@ def test_an_axis_writes_its_ticks_plainly():
         assert [formatter(tick, None) for tick in (0.0, 12_500.0, 25_000.0)] == ["0", "12,500", "25,000"]
 
 
-PAGE = (Path(pictures.__file__).parents[2] / "docs" / "pictures.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
 
 
 def test_every_picture_of_the_page_is_there():
     shown = re.findall(r"!\[[^\]]+\]\((figures/[^)]+)\)", PAGE)
     assert len(shown) == 8
-    assert [name for name in shown if not (FOLDER.parents[1] / "docs" / name).exists()] == []
+    assert [name for name in shown if not (ROOT / "docs" / name).exists()] == []
 
 
 def test_the_python_of_the_page_runs_from_the_root_of_the_project(tmp_path, monkeypatch):
     (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "instances").symlink_to(FOLDER.parents[1] / "instances")
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
     exec(compile(block, "pictures.md", "exec"), {})  # noqa: S102 - the page's own code
     assert (tmp_path / "price.pdf").read_bytes().startswith(b"%PDF")

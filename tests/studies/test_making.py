@@ -15,8 +15,7 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.solve import solve
 from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.generate.grow import GrowOptions, grow
-from lpsched.generate.trials import resampled
+from lpsched.generate.grow import GrowOptions, grow, resampled
 from lpsched.studies.lines import run_from
 from lpsched.studies.plan import gather, plan
 from lpsched.studies.running import make_run

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.evolve import BagProblem
 from lpsched.bag.files import SUFFIXES as ROWS
 from lpsched.bag.files import read_rows, read_schedule
-from lpsched.bag.heuristics import min_energy, min_min, names
+from lpsched.bag.heuristics import names
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, task_counts
 from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError, MissingExtraError
-from lpsched.evolve.nsga2 import evolve_front
-from lpsched.evolve.running import limits
 from lpsched.io.outside import FAILED, plain_words, reason, unreadable
 from lpsched.model.violation import Violation
 
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 
     from lpsched.bag.heuristics import Heuristic
     from lpsched.bag.model import Bag
-    from lpsched.cancellation import Watch
 
 
 # Running other people's schedulers: whatever they hand back is checked, whatever they raise is written down.
@@ -195,28 +191,3 @@ def read_and_checked(bag: Bag, path: Path, *, may_wait: bool = False) -> Ran:
     if gathered.violations:
         return Ran(Examined(gathered.violations, None), None)
     return Ran(examine(bag, gathered.schedule, may_wait=may_wait), None, gathered.schedule)
-
-
-# Schedules of a bag by NSGA-II: those of its front, seeded with what min-min and min-energy find.
-#
-# Importing this loads pymoo and a compiler.
-#
-# Without a limit it runs 1,000 generations, or a minute if they take longer: the same seed then gives the
-# same answer wherever a minute is enough.
-#
-# Source: Friese, thesis of 2015, section 6.5.1.2, whose seeds they are.
-
-
-def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Watch) -> list[Schedule]:
-    """Let schedules evolve, and return those that nothing beats in energy and makespan.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts, or too many tasks.
-    """
-    rng = np.random.default_rng(seed)
-    generations, watch = limits(generations, watch)
-    seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))
-    front = evolve_front(BagProblem(bag), rng=rng, seeds=seeds, generations=generations, watch=watch)
-    return list(front.schedules())

@@ -386,7 +386,7 @@ def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
 
 def _evolved(asked: _Asked) -> Ran:
     """Run the genetic algorithm, and take the schedule of its front that is best for what is asked."""
-    from lpsched.bag.compare.schedulers import evolved_schedules  # noqa: PLC0415 - loads pymoo, a compiler
+    from lpsched.bag.compare.evolved import evolved_schedules  # noqa: PLC0415 - loads pymoo, a compiler
     from lpsched.bag.evolve import BagProblem  # noqa: PLC0415 - likewise
     from lpsched.evolve.running import prepare  # noqa: PLC0415 - likewise
 
