@@ -2,51 +2,59 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lpsched.bag.files import bag_of, write_bag
-from lpsched.bag.model import FORMAT as BAG_FORMAT
-from lpsched.bag.model import Bag
-from lpsched.bag.risk import bag_risk
-from lpsched.bag.schedule import Schedule
-from lpsched.bag.verify import examine
 from lpsched.errors import Fault, InstanceError
-from lpsched.facility.files import facility_of, write_facility
-from lpsched.facility.model import FORMAT as FACILITY_FORMAT
-from lpsched.facility.model import Facility
 from lpsched.io.documents import read_document
-from lpsched.measure.bench import FORMAT as BENCH_FORMAT
-from lpsched.measure.files import bench_of, measurements_of
-from lpsched.measure.measurements import MEASUREMENTS_FORMAT
 from lpsched.model.fields import describe
 from lpsched.model.reading import COMMANDS, kind_of
 from lpsched.model.risk import PERCENTILES, RiskOptions
-from lpsched.online.clusters import CLUSTERS_FORMAT, Clusters
-from lpsched.online.day import FORMAT as DAY_FORMAT
-from lpsched.online.day import Day
-from lpsched.online.files import clusters_of, day_of, write_clusters, write_day
-from lpsched.online.risk import day_risk
-from lpsched.online.verify import day as day_verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from lpsched.bag.model import Bag
+    from lpsched.bag.schedule import Schedule
+    from lpsched.facility.model import Facility
     from lpsched.io.documents import Document
     from lpsched.io.instance_files import TableForm
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
     from lpsched.model.risk import Cov, Risk
     from lpsched.model.violation import Violation
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule
 
 
-READERS: Final[dict[str, Callable[[Document, Path], Bag | Facility | Day | Clusters]]] = {
-    kind_of(BAG_FORMAT): bag_of,
-    kind_of(FACILITY_FORMAT): facility_of,
-    kind_of(DAY_FORMAT): day_of,
-    kind_of(CLUSTERS_FORMAT): clusters_of,
+class Kind(NamedTuple):
+    """Where a kind of instance is read and written; loaded on use, so that one slice loads no other."""
+
+    format: str
+    read: str
+    write: str
+
+
+KINDS: Final = {
+    "bag": Kind("lpsched.bag.model:FORMAT", "lpsched.bag.files:bag_of", "lpsched.bag.files:write_bag"),
+    "facility": Kind(
+        "lpsched.facility.model:FORMAT",
+        "lpsched.facility.files:facility_of",
+        "lpsched.facility.files:write_facility",
+    ),
+    "day": Kind("lpsched.online.day:FORMAT", "lpsched.online.files:day_of", "lpsched.online.files:write_day"),
+    "clusters": Kind(
+        "lpsched.online.clusters:CLUSTERS_FORMAT",
+        "lpsched.online.files:clusters_of",
+        "lpsched.online.files:write_clusters",
+    ),
+}
+OTHERS: Final = {
+    "bench": "lpsched.measure.files:bench_of",
+    "measurements": "lpsched.measure.files:measurements_of",
 }
 
 
@@ -69,15 +77,15 @@ def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
 def instance_of(document: Document, path: Path) -> Bag | Facility | Day | Clusters:
     """Make an instance of what the file at `path` says; see `read_instance`."""
     found = document.value.get("format") if isinstance(document.value, Mapping) else None
-    kind = kind_of(found) if isinstance(found, str) else kind_of(BAG_FORMAT)
-    reader = READERS.get(kind)
-    if reader is None:
-        needed = f"'{BAG_FORMAT}', '{FACILITY_FORMAT}', '{DAY_FORMAT}' or '{CLUSTERS_FORMAT}'"
+    kind = KINDS.get(kind_of(found)) if isinstance(found, str) else KINDS["bag"]
+    if kind is None:
+        *first, last = (f"'{pkgutil.resolve_name(each.format)}'" for each in KINDS.values())
         command = COMMANDS.get(str(found).partition("/")[0])
         do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
-        fault = Fault(("format",), describe(found), needed, do)
+        fault = Fault(("format",), describe(found), f"{', '.join(first)} or {last}", do)
         raise InstanceError(str(path), (fault,))
-    return reader(document, path)
+    made: Bag | Facility | Day | Clusters = pkgutil.resolve_name(kind.read)(document, path)
+    return made
 
 
 def write_instance(
@@ -92,40 +100,22 @@ def write_instance(
     OutputError
         If a file cannot be written; then none is.
     """
-    if isinstance(instance, Facility):
-        return write_facility(instance, path, form=form)
-    if isinstance(instance, Day):
-        return write_day(instance, path, form=form)
-    if isinstance(instance, Clusters):
-        return write_clusters(instance, path, form=form)
-    return write_bag(instance, path, form=form)
-
-
-# Files of any kind that can be shown or converted: instances, benches and measurements.
-
-OTHERS: Final[dict[str, Callable[[Document, Path], Bench | Measurements]]] = {
-    kind_of(BENCH_FORMAT): bench_of,
-    kind_of(MEASUREMENTS_FORMAT): measurements_of,
-}
+    names = [each.__name__.lower() for each in type(instance).__mro__]
+    kind = next(KINDS[name] for name in names if name in KINDS)
+    written: tuple[Path, ...] = pkgutil.resolve_name(kind.write)(instance, path, form=form)
+    return written
 
 
 def read_shown(path: Path | str) -> Bag | Facility | Day | Clusters | Bench | Measurements:
-    """Read a bag, a facility, a day, clusters, a bench or measurements from a YAML or JSON file.
-
-    What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MissingExtraError
-        If the file names a Parquet file and PyArrow is not installed.
-    """
+    """Read a bag, a facility, a day, clusters, a bench or measurements from a YAML or JSON file."""
     path = Path(path)
     document = read_document(path)
     found = document.value.get("format") if isinstance(document.value, Mapping) else None
     reader = OTHERS.get(kind_of(found)) if isinstance(found, str) else None
-    return reader(document, path) if reader is not None else instance_of(document, path)
+    if reader is None:
+        return instance_of(document, path)
+    made: Bench | Measurements = pkgutil.resolve_name(reader)(document, path)
+    return made
 
 
 # The risk of a schedule: drawn, and told in means, percentiles, covariances and chances.
@@ -178,6 +168,11 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
     >>> makespan.planned, round(makespan.mean), round(makespan.standard_deviation)  # 0.5 x 3 x sqrt(100)
     (300.0, 300, 15)
     """
+    from lpsched.bag.model import Bag  # noqa: PLC0415 - loaded on use, so that one slice loads no other
+    from lpsched.bag.risk import bag_risk  # noqa: PLC0415 - likewise
+    from lpsched.bag.schedule import Schedule  # noqa: PLC0415 - likewise
+    from lpsched.bag.verify import examine  # noqa: PLC0415 - likewise
+
     options = RiskOptions(samples, cov, power_cov, tuple(percentiles))
     if isinstance(instance, Bag) and isinstance(schedule, Schedule):
         of_bag = examine(instance, schedule)
@@ -187,6 +182,9 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
     if isinstance(instance, Bag) or isinstance(schedule, Schedule):
         found, needed = f"a {type(schedule).__name__}", f"a schedule of a {type(instance).__name__.lower()}"
         raise InstanceError(instance.name, (Fault(("schedule",), found, needed, "give one of its own kind"),))
+    from lpsched.online.risk import day_risk  # noqa: PLC0415 - likewise
+    from lpsched.online.verify import day as day_verifier  # noqa: PLC0415 - likewise
+
     of_day = day_verifier.examine(instance, schedule)
     _require_valid(instance.name, of_day.violations)
     assert of_day.measured is not None
