@@ -28,18 +28,19 @@ if TYPE_CHECKING:
     from lpsched.bag.certificate.claim import check as check_certificate
     from lpsched.bag.certificate.files import read_certificate, write_certificate
     from lpsched.bag.certify import certify, export
-    from lpsched.bag.compare.front_result import FrontComparison
     from lpsched.bag.compare.fronts import compare_fronts
-    from lpsched.bag.compare.schedules import Validation, validate
-    from lpsched.bag.exact_front import FeasibleRegion, FrontResult, feasible_region, front
+    from lpsched.bag.compare.result import FrontComparison, Validation
+    from lpsched.bag.compare.schedules import validate
+    from lpsched.bag.exact_front import feasible_region, front
     from lpsched.bag.files import read_schedule, write_schedule
+    from lpsched.bag.front_result import FeasibleRegion, FrontResult
     from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
-    from lpsched.bag.pricing.marginals import OneMore, Worth
     from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.pricing.sensitivity import sensitivity
-    from lpsched.bag.pricing.what_if import WhatIf, what_if
+    from lpsched.bag.pricing.what_if import what_if
+    from lpsched.bag.pricing.worth import OneMore, WhatIf, Worth
     from lpsched.bag.reading import bag_from_dict
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.result import Result
@@ -86,11 +87,8 @@ if TYPE_CHECKING:
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.simulation import Simulation
-    from lpsched.online.schedule import (
-        ClustersSchedule,
-        DaySchedule,
-        PlacedOnNodes,
-        PlacedTask,
+    from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
+    from lpsched.online.schedule_files import (
         read_clusters_schedule,
         read_day_schedule,
         write_clusters_schedule,
@@ -121,9 +119,9 @@ _PLACES: Final = {
     "FacilityValidation": "facility.result",
     "FacilityWorth": "facility.result",
     "Fault": "errors",
-    "FeasibleRegion": "bag.exact_front",
-    "FrontComparison": "bag.compare.front_result",
-    "FrontResult": "bag.exact_front",
+    "FeasibleRegion": "bag.front_result",
+    "FrontComparison": "bag.compare.result",
+    "FrontResult": "bag.front_result",
     "GangAllocation": "facility.schedule",
     "InfeasibleError": "errors",
     "InstanceError": "errors",
@@ -136,7 +134,7 @@ _PLACES: Final = {
     "MethodResult": "facility.result",
     "MissingExtraError": "errors",
     "NotFoundError": "errors",
-    "OneMore": "bag.pricing.marginals",
+    "OneMore": "bag.pricing.worth",
     "OutputError": "errors",
     "PlacedOnNodes": "online.schedule",
     "PlacedTask": "online.schedule",
@@ -161,9 +159,9 @@ _PLACES: Final = {
     "TaskRow": "bag.schedule",
     "TaskType": "bag.model",
     "UtilityFunction": "online.utility",
-    "Validation": "bag.compare.schedules",
-    "WhatIf": "bag.pricing.what_if",
-    "Worth": "bag.pricing.marginals",
+    "Validation": "bag.compare.result",
+    "WhatIf": "bag.pricing.worth",
+    "Worth": "bag.pricing.worth",
     "allocate": "facility.compare",
     "audit": "auditing",
     "bag_from_dict": "bag.reading",
@@ -184,8 +182,8 @@ _PLACES: Final = {
     "read": "instances:read_instance",
     "read_allocation": "facility.files",
     "read_certificate": "bag.certificate.files",
-    "read_clusters_schedule": "online.schedule",
-    "read_day_schedule": "online.schedule",
+    "read_clusters_schedule": "online.schedule_files",
+    "read_day_schedule": "online.schedule_files",
     "read_proof": "facility.certificate.files",
     "read_runs": "studies.lines",
     "read_schedule": "bag.files",
@@ -206,8 +204,8 @@ _PLACES: Final = {
     "write": "instances:write_instance",
     "write_allocation": "facility.files",
     "write_certificate": "bag.certificate.files",
-    "write_clusters_schedule": "online.schedule",
-    "write_day_schedule": "online.schedule",
+    "write_clusters_schedule": "online.schedule_files",
+    "write_day_schedule": "online.schedule_files",
     "write_proof": "facility.certificate.files",
     "write_schedule": "bag.files",
 }

@@ -28,7 +28,7 @@ from lpsched.online.certificate.files import day_certificate_from_dict
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 from lpsched.online.result.policy import facts_of
-from lpsched.online.schedule import read_clusters_schedule, read_day_schedule
+from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
 from lpsched.online.verify import clusters, day
 from lpsched.online.verify import clusters as many_nodes
 from lpsched.online.verify import day as days

@@ -34,7 +34,7 @@ from lpsched.online.verify import day as verify_day
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.bag.exact_front import Point
+    from lpsched.bag.front_result import Point
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import FrontEntry

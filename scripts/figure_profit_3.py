@@ -11,7 +11,7 @@ from scripts.figures.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
 from scripts.profit_figures import Money, Runs, arguments, is_among, points_of, schedule_of, tell
 
 if TYPE_CHECKING:
-    from lpsched.bag.exact_front import Point
+    from lpsched.bag.front_result import Point
 
 
 def main(given: list[str] | None = None) -> None:

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.bag.exact_front import Point
 from lpsched.bag.files import read_bag
+from lpsched.bag.front_result import Point
 from lpsched.studies.lines import lines_of, read_runs
 from lpsched.studies.local_crew import LocalCrew
 from lpsched.studies.running import SerialCrew, run_study

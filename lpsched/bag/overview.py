@@ -13,6 +13,7 @@ from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.stretches import price_stretches
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.questions import price_at_ratio
+from lpsched.bag.result import Overview
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver
@@ -20,8 +21,8 @@ from lpsched.lp.solvers import default_solver
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.bag.compare.front_result import FrontComparison
-    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.compare.result import FrontComparison
+    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
     from lpsched.bag.result import Result
@@ -238,33 +239,3 @@ def _part(find: Callable[[], Part], pairs: int, most: int, *, given: bool) -> Pa
         return f"There is none, because the bag does not tell {needed}."
     except LpschedError as error:
         return f"There is none: {error}."
-
-
-# All answers about one bag that a page shows; where there is none, a sentence that says why.
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """What is known of a bag under its terms.
-
-    Attributes
-    ----------
-    bag
-        Under the terms asked for: with their price, power cap and deadline.
-    price
-        What the bag sells for; `None` where nobody says.
-    result
-        The answer at that price, if one was asked for.
-    front, curve, stretches
-        The stretches are the schedules along the curve. A sentence in place of one says why there is none.
-    sensitivity
-        What the answer depends on, if that was asked for.
-    """
-
-    bag: Bag
-    price: float | None
-    result: Result | None
-    front: FrontResult | FrontComparison | str
-    curve: PriceCurve | str
-    stretches: tuple[PriceStretch, ...] | str
-    sensitivity: Sensitivity | None = None

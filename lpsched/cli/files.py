@@ -294,7 +294,7 @@ def _expand_bag(talk: Talk, bag: Bag, schedule: Path, output: Path) -> None:
 def _expand_arrived(talk: Talk, instance: Day | Clusters, schedule: Path, output: Path) -> None:
     from lpsched.cli.console import header
     from lpsched.online.day import Day
-    from lpsched.online.schedule import read_clusters_schedule, read_day_schedule
+    from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
     from lpsched.traces.export import export_schedule
 
     if isinstance(instance, Day):

@@ -32,8 +32,8 @@ from lpsched.cli.solve import require_looks, write_page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.bag.compare.front_result import FrontComparison
-    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.compare.result import FrontComparison
+    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.evolve.genes import TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
@@ -150,8 +150,8 @@ def _tell_timings(context: typer.Context, exact: FrontResult) -> None:
 
 def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, of_bag: BagAsked) -> None:
     """Draw the front, and draw or write what each machine does along it."""
-    from lpsched.bag.compare.front_result import shown_front
     from lpsched.bag.compare.fronts import machine_points
+    from lpsched.bag.compare.result import shown_front
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
     from lpsched.report.figures.fronts import front_picture

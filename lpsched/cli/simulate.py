@@ -380,7 +380,8 @@ def require_ending(output: Path, endings: tuple[str, ...]) -> None:
 
 def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path) -> None:
     """Write a schedule, or all tasks of a simulated trace."""
-    from lpsched.online.schedule import DaySchedule, write_clusters_schedule, write_day_schedule
+    from lpsched.online.schedule import DaySchedule
+    from lpsched.online.schedule_files import write_clusters_schedule, write_day_schedule
     from lpsched.traces.export import export_schedule
 
     if path.name.lower().endswith(TRACES):

@@ -33,8 +33,8 @@ from lpsched.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from lpsched.bag.compare.front_result import FrontComparison
-    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.compare.result import FrontComparison
+    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.result import Result

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched import auditing as audit
-from lpsched.bag import exact_front as front
-from lpsched.bag.compare import front_result as front_comparison
-from lpsched.bag.pricing import marginals, what_if
+from lpsched.bag import front_result as front
+from lpsched.bag.compare import result as front_comparison
+from lpsched.bag.pricing import worth as worths
 from lpsched.online.result import fronts as day_front
 from lpsched.report.tables import FoldingTable, table
 from lpsched.units import bound_text, lower_text, number, upper_text
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
     from lpsched.auditing import Audit
     from lpsched.bag.certificate.claim import Certificate
-    from lpsched.bag.compare.front_result import FrontComparison
-    from lpsched.bag.compare.schedules import Validation
-    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.compare.result import FrontComparison, Validation
+    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.pricing.what_if import WhatIf
+    from lpsched.bag.pricing.worth import WhatIf
     from lpsched.bag.result import Result
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.risk import Risk
@@ -46,13 +45,13 @@ def result_tables(result: Result) -> list[Table | Text]:
     answer: list[Table | Text] = [heading, facts, *risk_tables(result.risk), _machines(result)]
     worth = result.worth
     if worth is None:
-        unfinished = [Text(marginals.UNFINISHED)] if result.regime is not None else []
+        unfinished = [Text(worths.UNFINISHED)] if result.regime is not None else []
         return [*answer, *unfinished, *_steps(result)]
     if worth.kilowatt_per_hour is not None:
-        answer.append(table(("", ""), [(marginals.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
+        answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
     tasks = [(name, worth.task_text(name)) for name in worth.task_types]
-    shown = table(("task type", marginals.task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
-    two = [Text(marginals.TWO_SIDED)] if worth.is_two_sided else []
+    shown = table(("task type", worths.task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
+    two = [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
     return [*answer, shown, *_cut(tasks), *two, *_steps(result)]
 
 
@@ -94,7 +93,7 @@ def _machines(result: Result) -> Table:
         (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name))
         for name in worth.machine_types
     ]
-    return table((*headers, marginals.machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
+    return table((*headers, worths.machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
 
 
 def front_tables(result: FrontResult) -> list[Table | Text]:
@@ -140,14 +139,14 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
     """Return two answers side by side, and the marginal values of machines and tasks in both."""
     name, unit = result.before.provenance.instance_name, result.before.unit
     heading = Text(f"{name}: {result.sentence()}")
-    tables: list[Table | Text] = [heading, table(what_if.HEADERS, result.facts(), numbers=(1, 2, 3))]
+    tables: list[Table | Text] = [heading, table(worths.HEADERS, result.facts(), numbers=(1, 2, 3))]
     headers: tuple[str, ...] = ("machine type", "machines before", "after")
     rows = result.machines()
     if result.before.worth is None and result.after.worth is None:
         return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
-    headers = (*headers, f"{marginals.machine_heading(unit)}: before", "after")
+    headers = (*headers, f"{worths.machine_heading(unit)}: before", "after")
     prices = result.tasks()
-    tasks = (marginals.task_heading(unit), *what_if.HEADERS[1:])
+    tasks = (worths.task_heading(unit), *worths.HEADERS[1:])
     shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
     return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *_cut(prices)]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.bag.pricing.marginals import UNFINISHED
+from lpsched.bag.pricing.worth import UNFINISHED
 from lpsched.facility.result import HEADERS, UNIT, FacilityResult
 from lpsched.report.answers import broken_rules
 from lpsched.report.tables import table

@@ -9,7 +9,8 @@ import pytest
 
 from lpsched.bag.files import read_bag
 from lpsched.online.files import read_clusters
-from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes, write_clusters_schedule
+from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.schedule_files import write_clusters_schedule
 from lpsched.traces.sacct import read_sacct
 from lpsched.traces.slurm_jobs import clusters_of_slurm
 from lpsched.traces.swf import read_swf

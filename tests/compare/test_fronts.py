@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from lpsched.bag.compare.fronts import compare_fronts, machine_points, require_above, schedules_along
-from lpsched.bag.exact_front import HalfPlane, Point, front
+from lpsched.bag.exact_front import front
 from lpsched.bag.files import write_schedule
+from lpsched.bag.front_result import HalfPlane, Point
 from lpsched.bag.heuristics import forget, register
 from lpsched.bag.model import Site
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow

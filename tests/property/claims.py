@@ -23,8 +23,8 @@ from tests.property.tiny import Case, Ledger, case_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.bag.pricing.marginals import Between
     from lpsched.bag.pricing.result import ElectricityNeed, PricePiece
+    from lpsched.bag.pricing.worth import Between
 
 HOUR = 3600
 ROUNDING = 1e-6  # of money an hour: pieces are cut in doubles

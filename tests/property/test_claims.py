@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from lpsched.bag.model import Prices
-from lpsched.bag.pricing.marginals import Between
 from lpsched.bag.pricing.one_more import with_one_more
+from lpsched.bag.pricing.worth import Between
 from tests.property import claims
 from tests.property.claims import drawn_bag, false_counts, false_curve, false_prices, false_steps
 from tests.support import simple_bag

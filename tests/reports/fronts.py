@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lpsched.bag.compare.front_result import FrontComparison
-from lpsched.bag.exact_front import FrontResult, Point
+from lpsched.bag.compare.result import FrontComparison
+from lpsched.bag.front_result import FrontResult, Point
 from lpsched.bag.schedule import Schedule
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.model.fields import FrozenDict

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.compare.front_result import MachineLoad, MachinePoint, along
-from lpsched.bag.exact_front import Point
+from lpsched.bag.compare.result import MachineLoad, MachinePoint, along
+from lpsched.bag.front_result import Point
 from lpsched.io.pictures import picture_bytes
 from lpsched.report.figures.machine_bars import machine_picture
 from tests.reports.fronts import EVOLVED, EXACT, compared

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.exact_front import Point
+from lpsched.bag.front_result import Point
 from lpsched.io.pictures import write_picture
 from scripts.figures.distributions import Violin, ViolinPanel, distributions_picture
 from scripts.figures.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture

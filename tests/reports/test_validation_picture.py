@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.bag.compare.schedules import Entry, Validation
+from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.verify import Measurement
 from lpsched.facility.result import FacilityValidation
 from lpsched.facility.result import Judged as FacilityEntry

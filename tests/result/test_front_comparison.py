@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lpsched.bag.compare.front_result import shown_front
-from lpsched.bag.exact_front import Point
+from lpsched.bag.compare.result import shown_front
+from lpsched.bag.front_result import Point
 from lpsched.bag.schedule import Schedule
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.model.provenance import Provenance

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.front_result import OURS, FrontComparison, MachinePoint, along
+from lpsched.bag.compare.result import OURS, FrontComparison, MachinePoint, along
 from lpsched.bag.compare.schedulers import failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
-from lpsched.bag.exact_front import HalfPlane, Point, front
+from lpsched.bag.exact_front import front
+from lpsched.bag.front_result import HalfPlane, Point
 from lpsched.bag.heuristics import heuristic, names
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.bag.compare.schedulers import Ran
-    from lpsched.bag.exact_front import FrontResult
+    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import Pair

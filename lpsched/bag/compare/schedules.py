@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.compare.schedulers import LP, NSGA2, Ran, checked, failed, read_and_checked, run, spelled_out
 from lpsched.bag.heuristics import Heuristic, heuristic, names
 from lpsched.bag.proving import prove
 from lpsched.bag.questions import Question, ask
-from lpsched.bag.result import Effort
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.verify import Examined, examine
@@ -22,7 +22,6 @@ from lpsched.io.outside import NOT_RUN, reason
 from lpsched.lp.solvers import default_solver
 from lpsched.model.provenance import provenance_of
 from lpsched.model.status import relative_gap
-from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,143 +29,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.bag.model import Bag
+    from lpsched.bag.result import Effort
     from lpsched.bag.schedule import Schedule, TaskRow
     from lpsched.bag.verify import Measurement
     from lpsched.lp.program import Solver
-    from lpsched.model.provenance import Provenance
-    from lpsched.model.risk import Risk, RiskOptions
-    from lpsched.model.violation import Violation
-
-
-# What a validation returns: other people's schedules, each beside the bound that none can pass.
-
-FORMAT: Final = "lpsched-validate/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One schedule: what it was measured to take, or the rules that it breaks.
-
-    `kind` tells where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic`
-    by its name. `seconds` is how long whatever was run took; a file takes none. `risk` is there if asked for.
-    """
-
-    name: str
-    value: float | None
-    gap: float | None
-    measured: Measurement | None
-    violations: tuple[Violation, ...]
-    kind: str = "file"
-    seconds: float | None = None
-    schedule: Schedule | None = None  # as it was measured
-    risk: Risk | None = None
-
-    @property
-    def valid(self) -> bool:
-        """Whether it breaks no rule."""
-        return not self.violations
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it appears in JSON."""
-        measured = self.measured
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "valid": self.valid,
-            "value": self.value,
-            "gap": self.gap,
-            "makespan_seconds": None if measured is None else measured.makespan_seconds,
-            "energy_joules": None if measured is None else measured.energy_joules,
-            "profit_per_hour": None if measured is None else measured.profit_per_hour,
-            "seconds": self.seconds,
-            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
-        } | ({} if self.risk is None else {"risk": self.risk.to_dict()})
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """The bound, and every schedule measured against it."""
-
-    objective: str
-    unit: str
-    bound: float
-    entries: tuple[Entry, ...]
-    provenance: Provenance
-    currency: str = ""
-    seed: int = 0
-    effort: Effort = Effort.AUTO  # of the bound
-
-    @property
-    def valid(self) -> bool:
-        """Whether every schedule is valid."""
-        return all(entry.valid for entry in self.entries)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched validate --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "seed": self.seed,
-            "objective": self.objective,
-            "effort": self.effort.value,
-            "bound": self.bound,
-            "unit": self.unit,
-            "entries": [entry.to_dict() for entry in self.entries],
-        }
-
-    def headers(self) -> tuple[str, ...]:
-        """Return the headers of `rows`."""
-        took = ("seconds",) if self._anything_ran() else ()
-        return (
-            "scheduler",
-            f"{self.objective}, {self.unit}",
-            "gap",
-            *self._others().values(),
-            "valid",
-            *took,
-        )
-
-    def bound_text(self) -> str:
-        """Write the bound, rounded to the side on which it stays true."""
-        return bound_text(self.bound, upper=self.objective == "profit")
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each schedule, and one for the bound."""
-        others, ran = self._others(), self._anything_ran()
-        bound = ("bound", self.bound_text(), "proved")
-        return [
-            bound + ("",) * (len(others) + 1 + ran),
-            *(self._row(entry, list(others), ran=ran) for entry in self.entries),
-        ]
-
-    def _row(self, entry: Entry, others: list[str], *, ran: bool) -> tuple[str, ...]:
-        facts = {} if entry.measured is None else _facts(entry.measured)
-        took = (number(entry.seconds, 3),) if ran else ()
-        value = (number(entry.value), gap_text(entry.gap)) if entry.valid else ("-", "-")
-        valid = "yes" if entry.valid else "no"
-        return (entry.name, *value, *(number(facts.get(name)) for name in others), valid, *took)
-
-    def _others(self) -> dict[str, str]:
-        """Return what else is told of each schedule, beside the objective: where anybody knows it."""
-        units = {"makespan": "seconds", "energy": "joules", "profit": f"{self.currency}/hour"}
-        known = [_facts(entry.measured) for entry in self.entries if entry.measured is not None]
-        return {
-            name: f"{name}, {unit}"
-            for name, unit in units.items()
-            if name != self.objective and any(facts[name] is not None for facts in known)
-        }
-
-    def _anything_ran(self) -> bool:
-        return any(entry.seconds is not None for entry in self.entries)
-
-    def _repr_html_(self) -> str:
-        return html_table(self.headers(), self.rows())
-
-
-def _facts(measured: Measurement) -> dict[str, float | None]:
-    return {
-        "makespan": measured.makespan_seconds,
-        "energy": measured.energy_joules,
-        "profit": measured.profit_per_hour,
-    }
+    from lpsched.model.risk import RiskOptions
 
 
 # Other schedulers against the bound: run them, check what they wrote, measure it, tell how far off it is.

@@ -20,9 +20,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
-from lpsched.bag.pricing.marginals import Between, Worth
 from lpsched.bag.pricing.one_more import Marginals, largest, machine_step, trying_of, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
+from lpsched.bag.pricing.worth import Between, Worth
 from lpsched.bag.proving import require_power, require_time
 from lpsched.bag.result import Effort
 from lpsched.bag.search.machine_counts import CountSearch, longest_task

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
-from lpsched.bag.pricing.marginals import Between, OneMore, changes_between
+from lpsched.bag.pricing.worth import Between, OneMore, changes_between
 from lpsched.bag.proving import prove
 from lpsched.bag.questions import ask
 from lpsched.bag.result import Effort

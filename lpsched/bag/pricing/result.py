@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.bag.pricing.marginals import TWO_SIDED, Between, both_sides, machine_heading
+from lpsched.bag.pricing.worth import TWO_SIDED, Between, both_sides, machine_heading
 from lpsched.units import ROUNDING, bound_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from lpsched.bag.pricing.marginals import Worth
+    from lpsched.bag.pricing.worth import Worth
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement

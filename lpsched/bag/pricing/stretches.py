@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.pricing.marginals import Worth, marginal_values
+from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line
 from lpsched.bag.pricing.result import PriceStretch
+from lpsched.bag.pricing.worth import Worth
 from lpsched.bag.proving import prove
 from lpsched.bag.questions import Profit, Relaxed, ask
 from lpsched.bag.recovery.stages import choices

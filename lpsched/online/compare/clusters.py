@@ -14,7 +14,7 @@ from lpsched.io.outside import unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation
-from lpsched.online.schedule import read_clusters_schedule
+from lpsched.online.schedule_files import read_clusters_schedule
 from lpsched.online.verify.clusters import examine
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from lpsched.online.evolve import DayProblem
 from lpsched.online.heuristics import heuristic_for_days, names_for_days
 from lpsched.online.period import require_whole
 from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
-from lpsched.online.schedule import DaySchedule, read_day_schedule
+from lpsched.online.schedule import DaySchedule
+from lpsched.online.schedule_files import read_day_schedule
 from lpsched.online.verify.day import ExaminedDay, examine
 
 if TYPE_CHECKING:

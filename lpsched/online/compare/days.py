@@ -23,7 +23,8 @@ from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
 from lpsched.online.period import require_whole
 from lpsched.online.result.day_validation import DayEntry, DayValidation
 from lpsched.online.risk import day_risk
-from lpsched.online.schedule import DaySchedule, PlacedTask, read_day_schedule
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.schedule_files import read_day_schedule
 from lpsched.online.verify.day import examine, violations
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from lpsched.bag.compare.front_result import along
+from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.online.result.fronts import spread_out
 from lpsched.report.figures.style import (

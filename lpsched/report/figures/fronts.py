@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import OURS as OUR_NAME
-from lpsched.bag.compare.front_result import FrontComparison, along
+from lpsched.bag.compare.result import OURS as OUR_NAME
+from lpsched.bag.compare.result import FrontComparison, along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.style import (
     CURVE_LINE,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.exact_front import FrontResult, Point
+    from lpsched.bag.front_result import FrontResult, Point
 
 WORDS: Final = 0.12  # of the height, for the words below the front
 FAR: Final = 30.0  # times the least; then an axis is logarithmic

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import machine_loads
+from lpsched.bag.compare.result import machine_loads
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.machine_bars import MachineRow
 from lpsched.report.figures.style import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.bag.compare.front_result import MachineLoad
+    from lpsched.bag.compare.result import MachineLoad
     from lpsched.bag.model import Bag, MachineType
     from lpsched.bag.schedule import Schedule
     from lpsched.report.figures.style import Unit

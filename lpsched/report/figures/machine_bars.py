@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.exact_front import FrontResult
+from lpsched.bag.front_result import FrontResult
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.fronts import draw_front
 from lpsched.report.figures.style import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.compare.front_result import FrontComparison, MachineLoad, MachinePoint
+    from lpsched.bag.compare.result import FrontComparison, MachineLoad, MachinePoint
     from lpsched.report.figures.fronts import Frame
 
 

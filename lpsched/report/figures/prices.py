@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.front_result import along
+from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.style import (
     BLUE,

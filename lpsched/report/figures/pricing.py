@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import along
+from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.prices import INCHES, draw_bands, draw_price
 from lpsched.report.figures.style import (

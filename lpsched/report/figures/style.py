@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
-from lpsched.bag.compare.front_result import along
+from lpsched.bag.compare.result import along
 from lpsched.io.pictures import load_matplotlib
 from lpsched.units import number
 

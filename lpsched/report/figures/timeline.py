@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import along
+from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lpsched.bag.compare.schedules import Validation
+from lpsched.bag.compare.result import Validation
 from lpsched.facility.result import UNIT, FacilityValidation
 from lpsched.io.pictures import drawing_style
 from lpsched.online.result.clusters_validation import ClustersValidation

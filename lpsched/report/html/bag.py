@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lpsched.bag.compare.front_result import FrontComparison
+from lpsched.bag.compare.result import FrontComparison
 from lpsched.report.html.bag_sections import (
     answer_section,
     front_lead,
@@ -23,7 +23,7 @@ from lpsched.units import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.bag.overview import Overview
+    from lpsched.bag.result import Overview
     from lpsched.model.provenance import Provenance
     from lpsched.report.html.page import Section
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import HEADERS as METHOD_HEADERS
-from lpsched.bag.compare.front_result import FrontComparison
-from lpsched.bag.exact_front import HEADERS as FRONT_HEADERS
-from lpsched.bag.pricing.marginals import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
+from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
+from lpsched.bag.compare.result import FrontComparison
+from lpsched.bag.front_result import HEADERS as FRONT_HEADERS
+from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
 from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
 from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots
 from lpsched.report.figures.shares import share_map, share_spots
@@ -20,11 +20,10 @@ from lpsched.units import ROUNDING, gap_text, lower_text, number, percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.exact_front import FrontResult, Point
+    from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.model import Bag
-    from lpsched.bag.overview import Overview
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import Overview, Result
     from lpsched.bag.schedule import Schedule
     from lpsched.model.risk import Risk
     from lpsched.report.html.page import Part

@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import machine_loads
-from lpsched.bag.exact_front import Point
-from lpsched.bag.pricing.marginals import KILOWATT, machine_heading, task_heading
+from lpsched.bag.compare.result import machine_loads
+from lpsched.bag.front_result import Point
+from lpsched.bag.pricing.worth import KILOWATT, machine_heading, task_heading
 from lpsched.report.html.page import FollowingTable, Mark, Reading, Slider, Stretch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.marginals import Worth
     from lpsched.bag.pricing.result import PriceStretch
+    from lpsched.bag.pricing.worth import Worth
     from lpsched.bag.schedule import Schedule
     from lpsched.report.figures.fronts import Frame
 

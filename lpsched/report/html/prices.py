@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.front_result import FrontComparison
-from lpsched.bag.exact_front import Point
+from lpsched.bag.compare.result import FrontComparison
+from lpsched.bag.front_result import Point
 from lpsched.bag.pricing.result import PricePoint
 from lpsched.report.figures.fronts import frame_of, front_picture, front_spots
 from lpsched.report.figures.prices import price_picture, price_spots
@@ -21,8 +21,8 @@ from lpsched.report.html.price_slider import CURVE, FRONT, point_of, price_slide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.overview import Overview
     from lpsched.bag.pricing.result import PriceStretch
+    from lpsched.bag.result import Overview
     from lpsched.report.html.page import Part, Slider
 
 NEAR: Final = 1.2  # times the most of the front

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.schedules import Validation
+from lpsched.bag.compare.result import Validation
 from lpsched.online.result.clusters_validation import ClustersValidation
 from lpsched.online.result.day_validation import HEADERS as DAY_HEADERS
 from lpsched.online.result.day_validation import DayValidation
@@ -17,7 +17,7 @@ from lpsched.units import ROUNDING, gap_text, number, share_text, upper_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.compare.schedules import Entry
+    from lpsched.bag.compare.result import Entry
     from lpsched.bag.model import Bag
     from lpsched.model.risk import Risk
     from lpsched.report.html.page import Part

@@ -1,0 +1,341 @@
+"""What things are worth, as answers: marginal values, one more of something, and what-if.
+
+Worth      marginal values, from the multipliers of the linear program: no promise about schedules
+OneMore    between which two numbers the best possible changes, from bounds and verified schedules with and
+           without it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lpsched.model.fields import FrozenDict
+from lpsched.units import gap_text, html_table, lower_text, number, upper_text
+
+if TYPE_CHECKING:
+    from lpsched.bag.result import Result
+
+from dataclasses import field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import bound_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FORMAT: Final = "lpsched-whatif/1"
+ROUNDING: Final = 1e-12  # relative: numbers this near are the same
+HEADERS: Final = ("", "before", "after", "change")
+
+
+SAME: Final = 1e-6  # relative: derivatives no further apart are shown as one
+
+
+KILOWATT: Final = "marginal value of one more kilowatt under the cap (LP)"
+
+
+TWO_SIDED: Final = (
+    "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
+)
+
+
+UNFINISHED: Final = "No marginal values: the linear program was not solved to the end."
+
+
+def machine_heading(unit: str) -> str:
+    """Return the heading above marginal values of machines; `unit` is that of the profit.
+
+    >>> machine_heading("USD/hour"), task_heading("USD/hour")
+    ('marginal value of one more (LP), USD/h', 'minimum price for one more task (LP), USD')
+    """
+    return f"marginal value of one more (LP), {_short(unit)}"
+
+
+def task_heading(unit: str) -> str:
+    """Return the heading above marginal prices of tasks."""
+    return f"minimum price for one more task (LP), {unit.removesuffix('/hour')}"
+
+
+def _short(unit: str) -> str:
+    return unit.removesuffix("our") if unit.endswith("/hour") else unit
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Marginal values of one more, in money: derivatives of the LP bound on profit.
+
+    They say how the bound of the linear program begins to change, of split tasks and of the longest task, and
+    promise nothing about schedules: whole tasks move in steps (`OneMore`). `None` instead of a number: the
+    bound changes without end, since the limits leave no room for any more (or fewer).
+
+    Attributes
+    ----------
+    machine_types
+        One more machine of a type, per hour, after all that it costs.
+    kilowatt_per_hour
+        One more kilowatt under the cap, where it is measured; `None` without a cap.
+    task_types
+        The minimum price for one more task of a type.
+    one_fewer
+        The same for one fewer: larger for machines and kilowatts, smaller for tasks, where the program is
+        degenerate, else equal. `None` if only one set of the solver's multipliers is known (large bags).
+    """
+
+    machine_types: FrozenDict[str, float | None]
+    kilowatt_per_hour: float | None
+    task_types: FrozenDict[str, float | None]
+    one_fewer: Worth | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the marginal values as they appear in JSON."""
+        fewer = self.one_fewer
+        return _plain(self) | {"one_fewer": None if fewer is None else _plain(fewer)}
+
+    def machine_text(self, name: str) -> str:
+        """Return the marginal value of a machine type; two, where one fewer has another."""
+        more, fewer = self.machine_types[name], self.one_fewer
+        return number(more) if fewer is None else both_sides(more, fewer.machine_types[name])
+
+    def task_text(self, name: str) -> str:
+        """Return the minimum price of a task type; two, where one fewer has another."""
+        more, fewer = self.task_types[name], self.one_fewer
+        return number(more) if fewer is None else both_sides(more, fewer.task_types[name])
+
+    def kilowatt_text(self) -> str:
+        """Return the marginal value of a kilowatt; two, where one fewer has another."""
+        more, fewer = self.kilowatt_per_hour, self.one_fewer
+        return number(more) if fewer is None else both_sides(more, fewer.kilowatt_per_hour)
+
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether anything is worth more or less if there is one fewer."""
+        texts = [self.kilowatt_text(), *map(self.machine_text, self.machine_types)]
+        return any(" / " in text for text in [*texts, *map(self.task_text, self.task_types)])
+
+
+def _plain(worth: Worth) -> dict[str, Any]:
+    return {
+        "machine_types": dict(worth.machine_types),
+        "kilowatt_per_hour": worth.kilowatt_per_hour,
+        "task_types": dict(worth.task_types),
+    }
+
+
+def both_sides(more: float | None, fewer: float | None) -> str:
+    """Return one number, or two that differ.
+
+    >>> both_sides(1.0, 1.0 + 1e-9), both_sides(1.0, 2.0), both_sides(1.0, None)
+    ('1', '1 / 2', '1 / -')
+    """
+    if more == fewer:
+        return number(more)
+    if more is not None and fewer is not None and abs(more - fewer) <= SAME * max(abs(more), abs(fewer)):
+        return number(more)
+    return f"{number(more)} / {number(fewer)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Two numbers between which another lies, rounded outwards; `None`: nothing is known on that side."""
+
+    at_least: float | None
+    at_most: float | None
+
+    @classmethod
+    def of(cls, at_least: Fraction, at_most: Fraction) -> Between:
+        """Return the doubles around two exact numbers.
+
+        >>> Between.of(Fraction(1, 3), Fraction(1, 2))
+        Between(at_least=0.3333333333333333, at_most=0.5)
+        """
+        return cls(rounded_down(at_least), rounded_up(at_most))
+
+    def texts(self) -> tuple[str, str]:
+        """Return both, rounded outwards; a change of 0 is written as such."""
+        return bound_text(self.at_least, upper=False), bound_text(self.at_most, upper=True)
+
+
+def changes_between(before: tuple[float, float], after: tuple[float, float]) -> Between:
+    """Return between what the change of the best possible lies; each of both is (value, bound).
+
+    The best lies between value and bound, before and after. So of something to be maximised the change is at
+    least (value after) - (bound before), and at most (bound after) - (value before); of something to be
+    minimised, the other way round.
+
+    >>> changes_between((18.0, 20.0), (12.0, 15.0))
+    Between(at_least=-8.0, at_most=-3.0)
+    """
+    (old_value, old_bound), (value, bound) = before, after
+    ends = Fraction(value) - Fraction(old_bound), Fraction(bound) - Fraction(old_value)
+    return Between.of(min(ends), max(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class OneMore:
+    """What one whole machine or task more changes, all else as it is: proved on both sides.
+
+    Attributes
+    ----------
+    unit
+        Of the objective.
+    machine_types
+        Between what the change of the best possible lies, with one more machine of a type.
+    task_types
+        Likewise with one more task; for profit it is a price instead (`sells`). Below `at_least` no schedule
+        with the task earns more than the best without it (proved); at `at_most` a verified schedule with it
+        earns as much as the bound without it.
+    effort
+        How hard the schedules and bounds with one more were looked for.
+    """
+
+    unit: str
+    machine_types: FrozenDict[str, Between] = field(default_factory=lambda: FrozenDict({}))
+    task_types: FrozenDict[str, Between] = field(default_factory=lambda: FrozenDict({}))
+    sells: bool = False
+    effort: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the steps as they appear in JSON."""
+        word = "break_even_price" if self.sells else "best_changes_by"
+        return {
+            "effort": self.effort,
+            "machine_types": _words(self.machine_types, "best_changes_by"),
+            "task_types": _words(self.task_types, word),
+        }
+
+    def machine_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
+        """Return headers and rows: a machine type, and between what the best possible changes."""
+        changes = f"changes the best possible by at least (proved), {_short(self.unit)}"
+        return ("one more machine", changes, "at most"), _rows(self.machine_types.items())
+
+    def task_table(self) -> tuple[tuple[str, str, str], list[tuple[str, ...]]]:
+        """Return headers and rows: a task type, and between what its break-even price lies."""
+        first = f"changes the best possible by at least (proved), {_short(self.unit)}"
+        if self.sells:
+            first = f"break-even price at least (proved), {self.unit.removesuffix('/hour')}"
+        return ("one more task", first, "at most"), _rows(self.task_types.items())
+
+
+def _words(steps: FrozenDict[str, Between], word: str) -> dict[str, Any]:
+    return {
+        name: {f"{word}_at_least": each.at_least, f"{word}_at_most": each.at_most}
+        for name, each in steps.items()
+    }
+
+
+def _rows(steps: Iterable[tuple[str, Between]]) -> list[tuple[str, ...]]:
+    return [(name, *step.texts()) for name, step in steps]
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The answer for the machines there are, and the answer for others.
+
+    Attributes
+    ----------
+    counts_before, counts_after
+        Machines by type; a type that is no more has 0 after.
+    before, after
+        What `solve` says of either; the price of the bag is the same in both.
+    """
+
+    counts_before: FrozenDict[str, int]
+    counts_after: FrozenDict[str, int]
+    before: Result
+    after: Result
+
+    def best_changes_by(self) -> tuple[float, float]:
+        """Return between which two numbers the change of the best possible lies: proved, rounded outwards."""
+        before, after = self.before, self.after
+        change = changes_between((before.value, before.bound), (after.value, after.bound))
+        assert change.at_least is not None
+        assert change.at_most is not None
+        return change.at_least, change.at_most
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched whatif --json` prints; its keys are stable."""
+        least, most = self.best_changes_by()
+        return self.before.provenance.header(FORMAT) | {
+            "objective": self.before.objective,
+            "unit": self.before.unit,
+            "machines": {
+                name: {"before": count, "after": self.counts_after[name]}
+                for name, count in self.counts_before.items()
+            },
+            "best_changes_by_at_least": least,
+            "best_changes_by_at_most": most,
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+        }
+
+    def facts(self) -> list[tuple[str, str, str, str]]:
+        """Return the two answers in rows."""
+        before, after, unit = self.before, self.after, self.before.unit
+        rows = [
+            (
+                f"bound (proved), {unit}",
+                before.bound_text(),
+                after.bound_text(),
+                _signed(number(after.bound - before.bound)),
+            ),
+            _compared(f"value (verified), {unit}", before.value, after.value),
+            ("gap", gap_text(before.gap), gap_text(after.gap), ""),
+        ]
+        if before.regime is not None and after.regime is not None:
+            rows.append(("regime", before.regime.value, after.regime.value, ""))
+        old, new = before.measured, after.measured
+        if before.objective != "makespan":
+            rows.append(_compared("makespan, seconds", old.makespan_seconds, new.makespan_seconds))
+        if before.objective != "energy":
+            rows.append(_compared("energy, joules", old.energy_joules, new.energy_joules))
+        return rows
+
+    def machines(self) -> list[tuple[str, ...]]:
+        """Return one row for each machine type: how many, and the marginal value of one more."""
+        rows = []
+        for name, count in self.counts_before.items():
+            other = self.counts_after[name]
+            row: tuple[str, ...] = (name, f"{count:,}", f"{other:,}")
+            rows.append((*row, *(_worth(result, name) for result in (self.before, self.after))))
+        return rows
+
+    def tasks(self) -> list[tuple[str, ...]]:
+        """Return one row for each task type: the minimum price for one more."""
+        if self.before.worth is None or self.after.worth is None:
+            return []
+        old, new = self.before.worth, self.after.worth
+        rows: list[tuple[str, ...]] = []
+        for name, price in old.task_types.items():
+            change = _compared(name, price, new.task_types[name])[3]
+            rows.append((name, old.task_text(name), new.task_text(name), change))
+        return rows
+
+    def sentence(self) -> str:
+        """Say how much the best possible changes."""
+        least, most = self.best_changes_by()
+        unit = self.before.unit
+        low, high = _signed(lower_text(least)), _signed(upper_text(most))
+        return f"proved: the best possible changes by {low} to {high} {unit}"
+
+    def _repr_html_(self) -> str:
+        return html_table(HEADERS, self.facts())
+
+
+def _worth(result: Result, name: str) -> str:
+    if result.worth is None or name not in result.worth.machine_types:
+        return "-"
+    return result.worth.machine_text(name)
+
+
+def _compared(label: str, before: float | None, after: float | None) -> tuple[str, str, str, str]:
+    if before is None or after is None:
+        return (label, number(before), number(after), "-")
+    same = abs(after - before) <= ROUNDING * max(abs(after), abs(before))
+    return (label, number(before), number(after), _signed(number(0.0 if same else after - before)))
+
+
+def _signed(change: str) -> str:
+    return change if change.startswith("-") or change == "0" else f"+{change}"
