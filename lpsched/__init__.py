@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.pricing.sensitivity import sensitivity
     from lpsched.bag.pricing.what_if import what_if
-    from lpsched.bag.pricing.worth import OneMore, WhatIf, Worth
+    from lpsched.bag.pricing.what_if_result import WhatIf
+    from lpsched.bag.pricing.worth import OneMore, Worth
     from lpsched.bag.reading import bag_from_dict
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.result import Result
@@ -160,7 +161,7 @@ _PLACES: Final = {
     "TaskType": "bag.model",
     "UtilityFunction": "online.utility",
     "Validation": "bag.compare.result",
-    "WhatIf": "bag.pricing.worth",
+    "WhatIf": "bag.pricing.what_if_result",
     "Worth": "bag.pricing.worth",
     "allocate": "facility.compare",
     "audit": "auditing",

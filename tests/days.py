@@ -6,7 +6,8 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from lpsched.model.table import Table
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.day import ArrivingTasks, Day
+from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.utility import Interval, UtilityFunction
 
 if TYPE_CHECKING:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lpsched.online.clusters import Cluster, Clusters, DayTaskType, NodeCurves, ParallelTasks
-from lpsched.online.period import WHOLE
+from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
+from lpsched.online.parts import WHOLE, Cluster, NodeCurves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.online.clusters import Points
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period, Points
     from lpsched.online.utility import UtilityFunction, WaitingCost
 
 SOUND: dict[str, Any] = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpsched.generate.day import EsscOptions, essc_day
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying, simple_day
 
 if TYPE_CHECKING:

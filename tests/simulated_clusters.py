@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.online.period import WHOLE, Period
+from lpsched.online.parts import WHOLE, Period
 from lpsched.online.utility import WaitingCost
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters

@@ -11,8 +11,8 @@ from lpsched.bag import front, profit
 from lpsched.bag.relaxation import DEAREST, Relaxation, scales_of
 from lpsched.cancellation import Watch
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.master import Columns, with_columns
-from lpsched.lp.program import LinearProgram, LpStatus, array_module
+from lpsched.lp.master import with_columns
+from lpsched.lp.program import Columns, LinearProgram, LpStatus, array_module
 from lpsched.lp.soft_prices import CLOSE, NEAR, Soft, climb
 
 if TYPE_CHECKING:

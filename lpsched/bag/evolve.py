@@ -14,7 +14,8 @@ from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.breeding import pairs_of
 from lpsched.evolve.genes import Genes, first_machines
-from lpsched.evolve.sampled import GeneSamples, SampledScorer
+from lpsched.evolve.problem import GeneSamples
+from lpsched.evolve.sampled import SampledScorer
 from lpsched.jit import compiled
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
+from lpsched.bag.compare.result import Overview
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.stretches import price_stretches
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.questions import price_at_ratio
-from lpsched.bag.result import Overview
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver

@@ -45,8 +45,7 @@ import numpy as np
 
 from lpsched.lp.columns import Priced
 from lpsched.lp.knapsack import Grid, good_fillings
-from lpsched.lp.master import Columns
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.program import Columns, LpBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

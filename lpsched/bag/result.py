@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lpsched.bag.compare.result import FrontComparison
-    from lpsched.bag.front_result import FrontResult
-    from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
-
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -141,30 +133,3 @@ def _meaning(result: Result) -> str:
     if result.regime != result.bound_regime:
         return f"{meaning}; the bound leaves room for {result.bound_regime}"
     return meaning
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """What is known of a bag under its terms.
-
-    Attributes
-    ----------
-    bag
-        Under the terms asked for: with their price, power cap and deadline.
-    price
-        What the bag sells for; `None` where nobody says.
-    result
-        The answer at that price, if one was asked for.
-    front, curve, stretches
-        The stretches are the schedules along the curve. A sentence in place of one says why there is none.
-    sensitivity
-        What the answer depends on, if that was asked for.
-    """
-
-    bag: Bag
-    price: float | None
-    result: Result | None
-    front: FrontResult | FrontComparison | str
-    curve: PriceCurve | str
-    stretches: tuple[PriceStretch, ...] | str
-    sensitivity: Sensitivity | None = None

@@ -125,7 +125,7 @@ class AffinityOption(StrEnum):
 
 
 class EdgeOption(StrEnum):
-    """How a period cuts tasks at its edges; the words of `lpsched.online.period`, without loading it."""
+    """How a period cuts tasks at its edges; the words of `lpsched.online.parts`, without loading it."""
 
     COMPLETED = "completed"
     PRORATED = "prorated"

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats, Integers
+
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -10,7 +16,6 @@ if TYPE_CHECKING:
     from lpsched.errors import Fault
     from lpsched.evolve.breeding import Pairs
     from lpsched.evolve.genes import Genes
-    from lpsched.evolve.sampled import SampledScorer
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
 
@@ -34,6 +39,13 @@ class Scorer(Protocol):
 
 
 # What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks.
+
+
+class Sampler(Scorer, Protocol):
+    """Scores chromosomes by samples, and tells all of them."""
+
+    def samples(self, genes: Genes) -> GeneSamples:
+        """Return all that S chromosomes take and earn in each sample."""
 
 
 class Identified(Protocol):
@@ -72,7 +84,7 @@ class Problem(Identified, Protocol):
     def scorer(self) -> Scorer:
         """Return what chromosomes are ranked by, if nothing else is asked for."""
 
-    def sampled(self, options: RiskOptions, seed: int) -> SampledScorer:
+    def sampled(self, options: RiskOptions, seed: int) -> Sampler:
         """Return what ranks chromosomes by samples."""
 
     def genes(self, schedule: object) -> Genes:
@@ -80,3 +92,13 @@ class Problem(Identified, Protocol):
 
     def schedule(self, genes: Genes) -> Any:  # noqa: ANN401 - of whatever kind the instance's schedules are
         """Return the schedule of a chromosome."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneSamples:
+    """Of each chromosome, in each sample; utility and dropped tasks are those of a day only."""
+
+    energy_joules: Floats
+    makespan_seconds: Floats
+    utility: Floats | None = None
+    dropped_tasks: Integers | None = None

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,21 +24,11 @@ from lpsched.model.risk import SOURCE, written
 
 if TYPE_CHECKING:
     from lpsched.evolve.genes import Numbers
-    from lpsched.evolve.problem import Problem
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.evolve.problem import GeneSamples, Problem
+    from lpsched.model.arrays import Floats
     from lpsched.model.risk import RiskOptions
 
 MOST_CELLS: Final = 100_000_000  # 800 MB
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GeneSamples:
-    """Of each chromosome, in each sample; utility and dropped tasks are those of a day only."""
-
-    energy_joules: Floats
-    makespan_seconds: Floats
-    utility: Floats | None = None
-    dropped_tasks: Integers | None = None
 
 
 class SampledScorer(ABC):

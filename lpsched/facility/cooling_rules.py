@@ -21,14 +21,14 @@ from lpsched.facility.rules import airflows, inlet_shares, matrix_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.facility.model import Facility
+    from lpsched.facility.parts import Room
 
 SETTLED: Final = 1e-6  # kelvin
 FORGIVEN: Final = 1e-9  # kelvin, or as a share of the cap, for the rounding of doubles
 MOST_SWEEPS: Final = 300
 
 
-def broken_cooling_rules(facility: Facility) -> tuple[Fault, ...]:
+def broken_cooling_rules(facility: Room) -> tuple[Fault, ...]:
     """Return what no setting of the CRAC units could mend, in a facility whose air is sound."""
     return (
         *_redlines_can_be_kept(facility, coldest_inlets(facility)),
@@ -37,15 +37,15 @@ def broken_cooling_rules(facility: Facility) -> tuple[Fault, ...]:
     )
 
 
-def _joules_per_kelvin(facility: Facility) -> float:
+def _joules_per_kelvin(facility: Room) -> float:
     return facility.air.density_kg_per_m3 * facility.air.joules_per_kg_kelvin
 
 
-def _idle_watts(facility: Facility) -> list[float]:
+def _idle_watts(facility: Room) -> list[float]:
     return [facility.node_types[j].overhead_watts for j in facility.nodes]
 
 
-def coldest_inlets(facility: Facility) -> list[float]:
+def coldest_inlets(facility: Room) -> list[float]:
     """Return a lower bound of the air that each place draws in, whatever runs and however units are set."""
     low = [unit.outlet_celsius[0] for unit in facility.crac_units]
     idle = _idle_watts(facility)
@@ -75,7 +75,7 @@ def _mixed(row: tuple[list[int], list[float]], outlets: list[float]) -> float:
     return sum(map(float.__mul__, shares, map(outlets.__getitem__, places)))
 
 
-def _redlines_can_be_kept(facility: Facility, coldest: list[float]) -> Iterator[Fault]:
+def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Fault]:
     when = "with idle nodes and all CRAC units at their coldest"
     do = "raise it, lower outlet_celsius, or mend the mixing"
     for j, kind in enumerate(facility.node_types):
@@ -98,7 +98,7 @@ def _up(value: float, digits: int) -> str:
     return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
 
 
-def _the_cap_covers_idle_nodes_and_their_cooling(facility: Facility) -> Iterator[Fault]:
+def _the_cap_covers_idle_nodes_and_their_cooling(facility: Room) -> Iterator[Fault]:
     """Check the cap against what is always drawn: the units take out all heat, none better than the best."""
     overhead = sum(_idle_watts(facility))
     best = max(unit.performance(celsius) for unit in facility.crac_units for celsius in unit.outlet_celsius)
@@ -111,7 +111,7 @@ def _the_cap_covers_idle_nodes_and_their_cooling(facility: Facility) -> Iterator
         yield Fault(("power_cap_watts",), found, f"at least {_up(least, 1)} W", "raise it, or drop nodes")
 
 
-def _no_unit_always_heats(facility: Facility) -> Iterator[Fault]:
+def _no_unit_always_heats(facility: Room) -> Iterator[Fault]:
     """Check that each unit's inlet can be as warm as its coldest outlet.
 
     The warmest case for unit u is itself at its coldest, the others at their warmest, all cores busy. Its
@@ -131,7 +131,7 @@ def _no_unit_always_heats(facility: Facility) -> Iterator[Fault]:
             yield Fault(("crac_units", u, "outlet_celsius"), found, needed, "lower it, or raise the others'")
 
 
-def warmest_inlet(facility: Facility, u: int) -> float | None:
+def warmest_inlet(facility: Room, u: int) -> float | None:
     """Return an upper bound of what unit u draws in when it is at its coldest; `None` if none is found.
 
     Repeating the equation from below, the steps d shrink: once d_new <= r d_old at every node with r < 1, all
@@ -158,7 +158,7 @@ def warmest_inlet(facility: Facility, u: int) -> float | None:
     return None
 
 
-def _busy_watts(facility: Facility) -> list[float]:
+def _busy_watts(facility: Room) -> list[float]:
     """Return the most that each node can draw."""
     columns = [j for j, kind in enumerate(facility.node_types) for _ in range(kind.modes)]
     most = [0.0] * len(facility.node_types)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
 
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass as checked
@@ -20,7 +20,7 @@ from lpsched.model.fields import (
 )
 
 if TYPE_CHECKING:
-    from lpsched.model.table import SparseMatrix
+    from lpsched.model.table import SparseMatrix, Table
 
 
 # The parts of a facility as users write them: node types, CRAC units, task types and the air.
@@ -182,3 +182,35 @@ class Mixing:
 
     form: MixingForm
     matrix: SparseMatrix
+
+
+class Room(Protocol):
+    """A facility as the rules of air and cooling see it: nodes, CRAC units and the air between them."""
+
+    @property
+    def node_types(self) -> tuple[NodeType, ...]:
+        """The kinds of nodes."""
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The type of each node."""
+
+    @property
+    def crac_units(self) -> tuple[CracUnit, ...]:
+        """The CRAC units."""
+
+    @property
+    def watts(self) -> Table:
+        """Watts of a core: a row per task type, a column per node type and P-state."""
+
+    @property
+    def mixing(self) -> Mixing:
+        """Which share of the air goes from where to where."""
+
+    @property
+    def air(self) -> Air:
+        """What the air takes and carries."""
+
+    @property
+    def power_cap_watts(self) -> float:
+        """What nodes and cooling may draw together."""

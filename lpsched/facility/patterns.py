@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.lp.master import Columns, with_columns
+from lpsched.lp.master import with_columns
+from lpsched.lp.program import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpsched.errors import Place
-    from lpsched.facility.model import Facility
-    from lpsched.facility.parts import Mixing
+    from lpsched.facility.parts import Mixing, Room
     from lpsched.model.table import SparseMatrix, Table
 
 
@@ -46,7 +45,7 @@ WORD: Final = 8  # bytes
 Shares = list[tuple[list[int], list[float]]]  # of each place: from where, and how much of its inlet air
 
 
-def broken_air_rules(facility: Facility) -> tuple[Fault, ...]:
+def broken_air_rules(facility: Room) -> tuple[Fault, ...]:
     """Return the faults of a mixing matrix, in a facility whose other parts are sound."""
     faults = list(islice(_the_matrix_fits_and_is_sound(facility), MOST_FAULTS))
     if not faults and facility.mixing.form != "recirculation":
@@ -55,7 +54,7 @@ def broken_air_rules(facility: Facility) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def _the_matrix_fits_and_is_sound(facility: Facility) -> Iterator[Fault]:
+def _the_matrix_fits_and_is_sound(facility: Room) -> Iterator[Fault]:
     form, matrix = facility.mixing.form, facility.mixing.matrix
     if form not in MIXING_KEYS:
         yield Fault(("mixing",), repr(form), "one of " + ", ".join(MIXING_KEYS), "choose one")
@@ -105,19 +104,19 @@ def matrix_rows(matrix: SparseMatrix) -> Shares:
     return [(places[a:b].tolist(), cast("list[float]", values[a:b].tolist())) for a, b in pairwise(starts)]
 
 
-def airflows(facility: Facility) -> list[float]:
+def airflows(facility: Room) -> list[float]:
     """Return the airflow of each place, in cubic metres per second."""
     flows = [facility.node_types[j].airflow_m3_per_second for j in facility.nodes]
     return flows + [unit.airflow_m3_per_second for unit in facility.crac_units]
 
 
-def _place(facility: Facility, place: int) -> str:
+def _place(facility: Room, place: int) -> str:
     if place < len(facility.nodes):
         return f"node {place} ({quote(facility.node_types[facility.nodes[place]].name)})"
     return f"CRAC unit {quote(facility.crac_units[place - len(facility.nodes)].name)}"
 
 
-def _air_is_conserved(facility: Facility) -> Iterator[Fault]:
+def _air_is_conserved(facility: Room) -> Iterator[Fault]:
     """Check that the shares of each place sum to 1, and that as much air leaves it as enters it."""
     key, flows = MIXING_KEYS[facility.mixing.form], airflows(facility)
     given = facility.mixing.form == "inlet_mix"
@@ -138,7 +137,7 @@ def _air_is_conserved(facility: Facility) -> Iterator[Fault]:
             yield Fault(("mixing", key), found, needed, f"mend column {place}, or the airflows")
 
 
-def inlet_shares(facility: Facility) -> Shares:
+def inlet_shares(facility: Room) -> Shares:
     """Return where the air that each place draws in comes from; of alpha, alpha(u, v) flow_u / flow_v."""
     rows = matrix_rows(facility.mixing.matrix)
     if facility.mixing.form == "inlet_mix":
@@ -152,7 +151,7 @@ def inlet_shares(facility: Facility) -> Shares:
     return turned
 
 
-def _every_node_gets_air_from_a_unit(facility: Facility) -> Iterator[Fault]:
+def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
     """Check that I - M_NN can be inverted, with a non-negative inverse.
 
     Its rows sum to at most 1, so that is the case exactly when from every node one comes, against the

@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Final
 from lpsched.errors import Fault, InstanceError
 from lpsched.generate.arrivals import SECONDS_PER_HOUR
 from lpsched.model.fields import MOST, numbered
-from lpsched.online.clusters import Cluster
 from lpsched.online.day_rules import MOST_TASKS
-from lpsched.online.period import Period
+from lpsched.online.parts import Cluster, Period
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,14 +37,15 @@ from lpsched.generate.arrivals import (
 from lpsched.generate.cluster_options import HOME, HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.generate.cov import gamma_draws, rounded, six_digits
 from lpsched.model.fields import numbered
-from lpsched.online.clusters import Clusters, DayTaskType, NodeCurves, ParallelTasks, Points
+from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
+from lpsched.online.parts import NodeCurves, Points
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import UtilityLevels
 
 if TYPE_CHECKING:
     from lpsched.generate.arrivals import Rates
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.clusters import Cluster
+    from lpsched.online.parts import Cluster
 
 
 def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:

@@ -35,9 +35,9 @@ from lpsched.generate.cov import (
     with_p_states,
 )
 from lpsched.model.fields import numbered
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.day_rules import MOST_TASKS
-from lpsched.online.period import COMPLETED, PRORATED, Period
+from lpsched.online.parts import COMPLETED, PRORATED, DayMachineType, DayTaskType, Period
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag

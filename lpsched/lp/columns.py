@@ -28,8 +28,7 @@ from lpsched.lp.program import LpSolution, LpStatus
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.lp.master import Columns, Master, Rows
-    from lpsched.lp.program import Floats, Indices, Integers, LinearProgram, Solver
+    from lpsched.lp.program import Columns, Floats, Indices, Integers, LinearProgram, Master, Rows, Solver
 
 Label = TypeVar("Label")
 IMPROVES: Final = 1e-11  # of the largest cost: a reduced cost above minus this does not

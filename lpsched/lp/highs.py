@@ -10,8 +10,8 @@ import highspy
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.master import Columns, Rows, with_columns, with_cost, with_limits, with_rows
-from lpsched.lp.program import Device, Floats, Indices, LinearProgram, LpSolution, LpStatus
+from lpsched.lp.master import with_columns, with_cost, with_limits, with_rows
+from lpsched.lp.program import Columns, Device, Floats, Indices, LinearProgram, LpSolution, LpStatus, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.program import LinearProgram, LpSolution, LpStatus, Solver, Sweep, require_optimal
+from lpsched.lp.program import (
+    Columns,
+    LinearProgram,
+    LpSolution,
+    LpStatus,
+    Rows,
+    Solver,
+    Sweep,
+    require_optimal,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.cancellation import Watch
-    from lpsched.lp.program import Floats, Indices
+    from lpsched.lp.program import Floats
 
 
 # Many objectives over one program, each answer checked: hot where that works, cold where it does not.
@@ -84,74 +93,6 @@ def is_sound(solution: LpSolution) -> bool:
 #
 # A new column starts at 0 and leaves the last point feasible; a new row may cut it off. `ColdMaster` serves
 # every solver by solving the grown program anew; HiGHS has one that keeps its basis.
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """New variables, one after the other: their costs, upper bounds and coefficients."""
-
-    costs: Floats
-    upper: Floats
-    starts: Indices  # of each column in `rows` and `values`, and their length at the end
-    rows: Indices
-    values: Floats
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self.costs)
-
-    def reduced_costs(self, multipliers: Floats) -> Floats:
-        """Return c - A'y for each column."""
-        owners = np.repeat(np.arange(len(self)), np.diff(self.starts))
-        terms = self.values * multipliers[self.rows]
-        reduced: Floats = self.costs - np.bincount(owners, weights=terms, minlength=len(self))
-        return reduced
-
-    def take(self, chosen: Indices) -> Columns:
-        """Return some of the columns."""
-        lengths = np.diff(self.starts)[chosen]
-        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        cells = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[chosen], lengths)
-        return Columns(self.costs[chosen], self.upper[chosen], starts, self.rows[cells], self.values[cells])
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """New rows, one after the other, over the columns that are there."""
-
-    names: tuple[str, ...]
-    lower: Floats
-    upper: Floats
-    starts: Indices
-    columns: Indices
-    values: Floats
-
-
-class Master(Protocol):
-    """A program that grows between solves."""
-
-    program: LinearProgram  # as grown so far
-
-    def add_columns(self, columns: Columns) -> None:
-        """Add variables after the others."""
-
-    def add_rows(self, rows: Rows) -> None:
-        """Add rows after the others."""
-
-    def change_cost(self, column: int, cost: float) -> None:
-        """Change what one variable costs."""
-
-    def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
-        """Change the limits of all variables and rows."""
-
-    def solve(self, watch: Watch | None = None) -> LpSolution:
-        """Return the answer for the program as it stands.
-
-        Raises
-        ------
-        SolverError
-            If the solver gives none.
-        """
 
 
 class ColdMaster:

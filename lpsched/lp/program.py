@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from lpsched.cancellation import Watch
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
 from numpy.typing import NDArray
 
 from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
-    from lpsched.lp.master import Master
 
 
 # Linear programs as plain arrays, and the builder that writes them in the order of the maths.
@@ -364,3 +370,71 @@ def array_module(device: Device) -> Any:  # noqa: ANN401 - numpy or cupy
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise SolverError(f"the device cuda cannot be used: {error}; leave --device out") from error
     return cupy
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """New variables, one after the other: their costs, upper bounds and coefficients."""
+
+    costs: Floats
+    upper: Floats
+    starts: Indices  # of each column in `rows` and `values`, and their length at the end
+    rows: Indices
+    values: Floats
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.costs)
+
+    def reduced_costs(self, multipliers: Floats) -> Floats:
+        """Return c - A'y for each column."""
+        owners = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        terms = self.values * multipliers[self.rows]
+        reduced: Floats = self.costs - np.bincount(owners, weights=terms, minlength=len(self))
+        return reduced
+
+    def take(self, chosen: Indices) -> Columns:
+        """Return some of the columns."""
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        cells = np.arange(starts[-1]) - np.repeat(starts[:-1] - self.starts[chosen], lengths)
+        return Columns(self.costs[chosen], self.upper[chosen], starts, self.rows[cells], self.values[cells])
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """New rows, one after the other, over the columns that are there."""
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    starts: Indices
+    columns: Indices
+    values: Floats
+
+
+class Master(Protocol):
+    """A program that grows between solves."""
+
+    program: LinearProgram  # as grown so far
+
+    def add_columns(self, columns: Columns) -> None:
+        """Add variables after the others."""
+
+    def add_rows(self, rows: Rows) -> None:
+        """Add rows after the others."""
+
+    def change_cost(self, column: int, cost: float) -> None:
+        """Change what one variable costs."""
+
+    def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
+        """Change the limits of all variables and rows."""
+
+    def solve(self, watch: Watch | None = None) -> LpSolution:
+        """Return the answer for the program as it stands.
+
+        Raises
+        ------
+        SolverError
+            If the solver gives none.
+        """

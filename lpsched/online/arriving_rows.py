@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lpsched.errors import Place
-    from lpsched.online.day import DayTaskType
     from lpsched.online.day_rules import NumberColumn
+    from lpsched.online.parts import DayTaskType
     from lpsched.online.tasks import Told
     from lpsched.online.utility import UtilityLevels
 

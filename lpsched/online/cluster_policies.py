@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
 import numpy as np
 
-from lpsched.online.nodes.book import as_tuples
 from lpsched.online.nodes.greedy import best_first, free_of, present_of
+from lpsched.online.nodes.profile import as_tuples
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Place, Placement
 from lpsched.plugins import Named
 

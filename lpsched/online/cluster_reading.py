@@ -12,18 +12,17 @@ from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_w
 from lpsched.model.reading import Reading
 from lpsched.online.arriving_rows import cluster_rows, parallel_tasks
 from lpsched.online.cluster_rules import ClusterParts, broken_rules
-from lpsched.online.clusters import CLUSTERS_FORMAT, Cluster, Clusters
-from lpsched.online.day import DayTaskType
+from lpsched.online.clusters import CLUSTERS_FORMAT, Clusters
 from lpsched.online.day_reading import AMOUNT, MODELS, NAME, arrival_properties, list_of, tasks_schema
 from lpsched.online.day_rules import MOST_JOB
-from lpsched.online.period import Period
+from lpsched.online.parts import Cluster, DayTaskType, Period
 from lpsched.online.reading import gather_tasks, read_curves, read_functions, read_levels
 from lpsched.online.utility import WaitingCost
 
 if TYPE_CHECKING:
     from lpsched.model.table import Check
     from lpsched.online.arriving_rows import TaskRows
-    from lpsched.online.clusters import NodeCurves
+    from lpsched.online.parts import NodeCurves
     from lpsched.online.reading import TaskFileReader
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from operator import le
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, quote
-from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts, describe, little_endian
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts, describe
 from lpsched.model.provenance import broken_note
 from lpsched.model.reading import too_many
 from lpsched.model.rules import repeats, unnamed
@@ -29,63 +27,18 @@ from lpsched.online.day_rules import (
     strange_types,
     unknown_utilities,
 )
-from lpsched.online.period import WHOLE, Period, broken_period
-from lpsched.online.tasks import Levels
-from lpsched.online.utility import broken_waiting, interval_numbers
+from lpsched.online.parts import WHOLE, Period, broken_period
+from lpsched.online.utility import broken_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lpsched.errors import Place
     from lpsched.model.table import Check
-    from lpsched.online.clusters import Cluster, Clusters, NodeCurves, Points
-    from lpsched.online.day import DayTaskType
     from lpsched.online.day_rules import NumberColumn
+    from lpsched.online.parts import Cluster, DayTaskType, NodeCurves, Points
     from lpsched.online.tasks import ParallelTasks
     from lpsched.online.utility import UtilityFunction, UtilityLevels, WaitingCost
-
-
-# The hash of clusters: of everything that they say, whatever the form of their file.
-
-
-def hash_of(clusters: Clusters, format: str) -> str:  # noqa: A002 - what the key is called
-    """Return the SHA-256 of clusters, in hexadecimal.
-
-    A key added to the format one day leaves the hashes of today's clusters as they are.
-    """
-    digest = hashlib.sha256(format.encode())
-    digest.update(json.dumps(_said(clusters), sort_keys=True, separators=(",", ":")).encode())
-    tasks = clusters.arriving
-    for code, packed in (
-        ("d", tasks.arrivals),
-        ("q", tasks.types),
-        ("q", tasks.cores),
-        ("d", tasks.work),
-        ("d", tasks.requested),
-        ("q", tasks.utilities),
-        ("q", tasks.jobs or b""),
-    ):
-        digest.update(little_endian(code, packed))
-    return digest.hexdigest()
-
-
-def _said(clusters: Clusters) -> dict[str, Any]:
-    later: dict[str, Any] = {} if clusters.period.is_whole else {"period": asdict(clusters.period)}
-    if clusters.waiting is not None:
-        later["waiting"] = asdict(clusters.waiting)
-    return later | {
-        "name": clusters.name,
-        "clusters": [asdict(each) for each in clusters.clusters],
-        "task_types": [asdict(each) for each in clusters.task_types],
-        "seconds": clusters.seconds.said(),
-        "watts": None if clusters.watts is None else clusters.watts.said(),
-        "told": [list(each) if isinstance(each, Levels) else each for each in clusters.arriving.told],
-        "levels": asdict(clusters.levels),
-        "utility_functions": {
-            name: [interval_numbers(each) for each in function.intervals]
-            for name, function in clusters.utility_functions.items()
-        },
-    }
 
 
 # Whether every task finds a cluster that is large enough, and curves that speak of its number of nodes.

@@ -2,109 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
-
-from pydantic import BeforeValidator, ConfigDict
-from pydantic.dataclasses import dataclass as checked
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lpsched.errors import InstanceError
-from lpsched.model.fields import Count, FrozenDict, Name, WithPStates, check_p_states
+from lpsched.model.fields import FrozenDict, little_endian
 from lpsched.model.provenance import frozen_note
-from lpsched.online.cluster_rules import ClusterParts, broken_rules, hash_of
-from lpsched.online.day import DayTaskType
-from lpsched.online.period import WHOLE, Period
-from lpsched.online.tasks import ParallelTasks
-from lpsched.online.utility import UtilityLevels
+from lpsched.online.cluster_rules import ClusterParts, broken_rules
+from lpsched.online.parts import WHOLE, Cluster, DayTaskType, NodeCurves, Period
+from lpsched.online.tasks import Levels, ParallelTasks
+from lpsched.online.utility import UtilityLevels, interval_numbers
 
 if TYPE_CHECKING:
-    from lpsched.online.tasks import Levels
     from lpsched.online.utility import UtilityFunction, WaitingCost
-
-
-# The parts of clusters as users write them.
-
-CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
-
-
-@checked(frozen=True, slots=True, config=CONFIG)
-class Cluster(WithPStates):
-    """Identical nodes; a node runs one task at a time, with all its cores in one P-state.
-
-    >>> fat = Cluster("fat", nodes=12, cores_per_node=64)
-    >>> fat.cores, fat.nodes_for(65)
-    (768, 2)
-    """
-
-    name: Name
-    nodes: Count
-    cores_per_node: Count = 1
-    p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
-
-    @property
-    def cores(self) -> int:
-        """How many cores all nodes have."""
-        return self.nodes * self.cores_per_node
-
-    def nodes_for(self, cores: int) -> int:
-        """Return how many nodes a task of so many cores takes."""
-        return -(-cores // self.cores_per_node)
-
-
-# Seconds or watts by task type, cluster, P-state and number of nodes: a curve in each cell.
-#
-# A cell tells values for some numbers of nodes, rising. Between two of them the value is on the straight line
-# (the double nearest to it); outside them nobody knows, and nothing is guessed. A pair without a cell cannot
-# run.
-#
-# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-# Constrained Heterogeneous Environment" (2016), section II.B and figure 2.
-
-Points: TypeAlias = tuple[tuple[int, float], ...]  # (nodes, value), by rising nodes
-
-
-@dataclass(frozen=True, slots=True)
-class NodeCurves:
-    """Cells by task type i and column (cluster and P-state); `None` where a pair cannot run.
-
-    >>> curves = NodeCurves((((((1, 100.0), (2, 70.0), (4, 50.0))), None),))
-    >>> curves.at(0, 0, 3), curves.at(0, 0, 5), curves.at(0, 1, 1)
-    (60.0, None, None)
-    """
-
-    cells: tuple[tuple[Points | None, ...], ...]
-
-    def at(self, i: int, column: int, nodes: int) -> float | None:
-        """Return the value for a number of nodes; `None` where it is not known."""
-        points = self.cells[i][column]
-        if points is None or not points[0][0] <= nodes <= points[-1][0]:
-            return None
-        place = bisect_left(points, nodes, key=lambda point: point[0])
-        right, high = points[place]
-        if right == nodes:
-            return high
-        left, low = points[place - 1]
-        return _between(low, right - nodes, high, nodes - left)
-
-    def said(self) -> list[list[list[list[float]] | None]]:
-        """Return the cells as lists, for a hash: 8 and 8.0 are one, as are 0.0 and -0.0."""
-        return [
-            [None if cell is None else [[n, value + 0.0] for n, value in cell] for cell in row]
-            for row in self.cells
-        ]
-
-
-def _between(low: float, low_weight: int, high: float, high_weight: int) -> float:
-    """Return the weighted mean of two numbers: exact in whole numbers, whose quotient Python rounds once."""
-    low_top, low_bottom = low.as_integer_ratio()
-    high_top, high_bottom = high.as_integer_ratio()
-    top = low_top * high_bottom * low_weight + high_top * low_bottom * high_weight
-    return top / (low_bottom * high_bottom * (low_weight + high_weight))
 
 
 # Clusters: nodes, and tasks that arrive, take many nodes of one cluster, and are worth the less the later.
@@ -353,3 +270,46 @@ class Clusters:
         if self.watts is None and self.waiting is None:
             found.append("there are no watts: what the tasks take is not known, and counts as no energy")
         return tuple(found)
+
+
+# The hash of clusters: of everything that they say, whatever the form of their file.
+
+
+def hash_of(clusters: Clusters, format: str) -> str:  # noqa: A002 - what the key is called
+    """Return the SHA-256 of clusters, in hexadecimal.
+
+    A key added to the format one day leaves the hashes of today's clusters as they are.
+    """
+    digest = hashlib.sha256(format.encode())
+    digest.update(json.dumps(_said(clusters), sort_keys=True, separators=(",", ":")).encode())
+    tasks = clusters.arriving
+    for code, packed in (
+        ("d", tasks.arrivals),
+        ("q", tasks.types),
+        ("q", tasks.cores),
+        ("d", tasks.work),
+        ("d", tasks.requested),
+        ("q", tasks.utilities),
+        ("q", tasks.jobs or b""),
+    ):
+        digest.update(little_endian(code, packed))
+    return digest.hexdigest()
+
+
+def _said(clusters: Clusters) -> dict[str, Any]:
+    later: dict[str, Any] = {} if clusters.period.is_whole else {"period": asdict(clusters.period)}
+    if clusters.waiting is not None:
+        later["waiting"] = asdict(clusters.waiting)
+    return later | {
+        "name": clusters.name,
+        "clusters": [asdict(each) for each in clusters.clusters],
+        "task_types": [asdict(each) for each in clusters.task_types],
+        "seconds": clusters.seconds.said(),
+        "watts": None if clusters.watts is None else clusters.watts.said(),
+        "told": [list(each) if isinstance(each, Levels) else each for each in clusters.arriving.told],
+        "levels": asdict(clusters.levels),
+        "utility_functions": {
+            name: [interval_numbers(each) for each in function.intervals]
+            for name, function in clusters.utility_functions.items()
+        },
+    }

@@ -11,47 +11,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import BeforeValidator, ConfigDict
-from pydantic.dataclasses import dataclass as checked
+from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import InstanceError
-from lpsched.model.fields import Count, FrozenDict, Name, WithPStates, check_p_states, little_endian
+from lpsched.model.fields import FrozenDict, little_endian
 from lpsched.model.provenance import frozen_note
 from lpsched.online.day_rules import DayParts, broken_rules
-from lpsched.online.period import WHOLE, Period
+from lpsched.online.parts import WHOLE, DayMachineType, DayTaskType, Period
 from lpsched.online.tasks import ArrivingTasks, Levels
 from lpsched.online.utility import UtilityLevels, interval_numbers
 
 if TYPE_CHECKING:
     from lpsched.model.table import Table
     from lpsched.online.utility import UtilityFunction
-
-
-# The parts of a day as users write them: machine types and task types.
-
-CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
-
-
-@checked(frozen=True, slots=True, config=CONFIG)
-class DayMachineType(WithPStates):
-    """Identical machines, each running one task at a time; idle ones cost nothing.
-
-    >>> DayMachineType("gpu", 2, ("fast", "saving")).columns
-    ('gpu:fast', 'gpu:saving')
-    """
-
-    name: Name
-    count: Count
-    p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
-
-
-@checked(frozen=True, slots=True, config=CONFIG)
-class DayTaskType:
-    """Tasks that take equally long; how many there are, the list of tasks says."""
-
-    name: Name
 
 
 # A day: machines, and tasks that arrive and are worth the less the later they end.

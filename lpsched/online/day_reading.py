@@ -12,9 +12,9 @@ from lpsched.model.provenance import LARGEST_SEED, LONGEST_TEXT, MOST_ENTRIES, M
 from lpsched.model.reading import Reading, in_a_file, table_schema
 from lpsched.model.table import Axes
 from lpsched.online.arriving_rows import TOLD, arriving_tasks, day_rows
-from lpsched.online.day import FORMAT, Day, DayMachineType, DayTaskType
+from lpsched.online.day import FORMAT, Day
 from lpsched.online.day_rules import DayParts, broken_rules
-from lpsched.online.period import Period
+from lpsched.online.parts import DayMachineType, DayTaskType, Period
 from lpsched.online.reading import WrittenInterval, gather_tasks, read_functions, read_levels
 from lpsched.online.utility import MOST_INTERVALS, ClassInterval, Urgency
 

@@ -27,7 +27,7 @@ from lpsched.model.fields import (
 from lpsched.model.provenance import broken_note
 from lpsched.model.reading import too_many
 from lpsched.model.rules import repeats, unnamed, unsound
-from lpsched.online.period import WHOLE, Period, broken_period
+from lpsched.online.parts import WHOLE, Period, broken_period
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import broken_class, broken_function, check_utility
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Place
     from lpsched.model.table import Column, Table
-    from lpsched.online.day import DayMachineType, DayTaskType
+    from lpsched.online.parts import DayMachineType, DayTaskType
     from lpsched.online.tasks import ArrivingTasks, Told
     from lpsched.online.utility import UtilityFunction, UtilityLevels
 

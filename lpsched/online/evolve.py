@@ -11,15 +11,16 @@ import numpy as np
 from lpsched.errors import Fault
 from lpsched.evolve.breeding import pairs_of
 from lpsched.evolve.genes import Genes, first_machines
-from lpsched.evolve.sampled import GeneSamples, SampledScorer
+from lpsched.evolve.problem import GeneSamples
+from lpsched.evolve.sampled import SampledScorer
 from lpsched.jit import compiled, compiled_inside
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.evolve_sampled import day_samples, sampled_day
-from lpsched.online.period import require_whole
+from lpsched.online.parts import DayMachineType, DayTaskType, require_whole
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.utility import Interval, UtilityFunction
 

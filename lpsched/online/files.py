@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from lpsched.io.documents import Document
     from lpsched.online.arriving_rows import TaskRows
-    from lpsched.online.clusters import Cluster, NodeCurves, Points
-    from lpsched.online.day import DayMachineType
+    from lpsched.online.parts import Cluster, DayMachineType, NodeCurves, Points
     from lpsched.online.tasks import Told
     from lpsched.online.utility import UtilityFunction, UtilityLevels
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import DayArrays
-    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.simulate.state import State, System
 
 

@@ -15,8 +15,8 @@ from lpsched.model.reading import kind_of, table_file, too_many
 from lpsched.model.table import MOST_ADVISED
 from lpsched.online.arriving_rows import TaskRows
 from lpsched.online.cluster_rules import MOST_CURVE_POINTS
-from lpsched.online.clusters import NodeCurves
 from lpsched.online.day_rules import MOST_NAMES, bad_names
+from lpsched.online.parts import NodeCurves
 from lpsched.online.utility import (
     MOST_INTERVALS,
     ClassInterval,
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from lpsched.errors import Place
     from lpsched.model.reading import Reading
     from lpsched.model.table import Check
-    from lpsched.online.clusters import Cluster, Points
-    from lpsched.online.day import DayTaskType
+    from lpsched.online.parts import Cluster, DayTaskType, Points
 
 
 # Levels and utility functions as they stand in a day's file: mappings from names to what they stand for.

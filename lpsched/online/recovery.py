@@ -10,12 +10,12 @@ import numpy as np
 from lpsched.cancellation import Watch
 from lpsched.jit import compiled, compiled_inside, require_compiler
 from lpsched.online.arrays import day_arrays
-from lpsched.online.period import COMPLETED
+from lpsched.online.parts import COMPLETED
 from lpsched.online.schedule import DaySchedule, PlacedTask
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.day import Day
 
 

@@ -12,7 +12,7 @@ from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
 from lpsched.model.risk import Risk, told
 from lpsched.online.arrays import day_arrays, utility
-from lpsched.online.period import require_whole
+from lpsched.online.parts import require_whole
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers

@@ -10,6 +10,7 @@ from rich.text import Text
 from lpsched import auditing as audit
 from lpsched.bag import front_result as front
 from lpsched.bag.compare import result as front_comparison
+from lpsched.bag.pricing import what_if_result
 from lpsched.bag.pricing import worth as worths
 from lpsched.online.result import fronts as day_front
 from lpsched.report.tables import FoldingTable, table
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.result import FrontComparison, Validation
     from lpsched.bag.front_result import FrontResult
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.pricing.worth import WhatIf
+    from lpsched.bag.pricing.what_if_result import WhatIf
     from lpsched.bag.result import Result
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.risk import Risk
@@ -139,14 +140,14 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
     """Return two answers side by side, and the marginal values of machines and tasks in both."""
     name, unit = result.before.provenance.instance_name, result.before.unit
     heading = Text(f"{name}: {result.sentence()}")
-    tables: list[Table | Text] = [heading, table(worths.HEADERS, result.facts(), numbers=(1, 2, 3))]
+    tables: list[Table | Text] = [heading, table(what_if_result.HEADERS, result.facts(), numbers=(1, 2, 3))]
     headers: tuple[str, ...] = ("machine type", "machines before", "after")
     rows = result.machines()
     if result.before.worth is None and result.after.worth is None:
         return [*tables, table(headers, [row[:3] for row in rows], numbers=(1, 2))]
     headers = (*headers, f"{worths.machine_heading(unit)}: before", "after")
     prices = result.tasks()
-    tasks = (worths.task_heading(unit), *worths.HEADERS[1:])
+    tasks = (worths.task_heading(unit), *what_if_result.HEADERS[1:])
     shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
     return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *_cut(prices)]
 

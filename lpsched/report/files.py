@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from lpsched.model.provenance import written_note
-from lpsched.online.period import PRORATED
+from lpsched.online.parts import PRORATED
 from lpsched.online.utility import BOUNDED, TASK
 from lpsched.report.tables import table
 from lpsched.units import number, percent, upper_text
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.overview import Heterogeneity, Spread
-    from lpsched.online.clusters import Cluster, Clusters, Kind
+    from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Cluster, Period
     from lpsched.online.utility import WaitingCost
 
 
@@ -176,7 +176,7 @@ def day_facts(day: Day) -> DayFacts:
 def period_words(period: Period) -> str:
     """Say what counts of a day.
 
-    >>> from lpsched.online.period import Period
+    >>> from lpsched.online.parts import Period
     >>> period_words(Period(7200.0, 86400.0, "completed", 1.5e9))
     '7,200 to 93,600 s, tasks that end within; at most 1,500 MJ'
     >>> period_words(Period(energy_constraint_joules=0.0))

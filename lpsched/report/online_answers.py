@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
     from rich.table import Table
 
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.simulation import Simulation

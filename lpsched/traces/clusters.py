@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.online.clusters import Cluster, Clusters, NodeCurves
-from lpsched.online.day import DayTaskType
+from lpsched.online.clusters import Clusters
+from lpsched.online.parts import Cluster, DayTaskType, NodeCurves
 from lpsched.online.tasks import ParallelTasks
 from lpsched.traces.jobs import ONLY_TYPE, distinct, numbered_labels, require_few_groups, require_jobs
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.online.clusters import Points
+    from lpsched.online.parts import Points
     from lpsched.online.utility import WaitingCost
     from lpsched.traces.jobs import Account, Jobs
 

@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.model.fields import FrozenDict
 from lpsched.online.certificate.claim import DayCertificate, check
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying, simple_day
 
 # Two tasks of 10 s and 100 J, worth 8 if they end before 11 s; one machine; 100 J. At 0.08 a joule neither gains

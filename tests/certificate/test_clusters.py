@@ -10,7 +10,7 @@ from lpsched.model.fixed_point import ONE, fixed
 from lpsched.online.certificate import claim as arrival_gains
 from lpsched.online.certificate.claim import ClustersCertificate, DayCertificate, check
 from lpsched.online.certificate.runs import Rising
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.utility import MEASURES, WEIGHTS, WaitingCost
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters

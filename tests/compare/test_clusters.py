@@ -9,7 +9,7 @@ from rich.console import Console
 
 from lpsched.errors import InvalidScheduleError
 from lpsched.online.compare.clusters import validate_clusters
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
 from lpsched.report.online_answers import clusters_validation_tables

@@ -11,8 +11,8 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraError
 from lpsched.generate.trials import another_day
-from lpsched.online.bound.prices import ArrivalPrices
 from lpsched.online.bound.solve import ArrivalBound
+from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.compare import day_stage, simulations
 from lpsched.online.compare.day_stage import DayStage, policy_names
 from lpsched.online.compare.simulations import simulate

@@ -15,7 +15,7 @@ from lpsched.model.risk import RiskOptions
 from lpsched.online.compare.day_fronts import compare_day_fronts
 from lpsched.online.compare.days import validate_day, within_period
 from lpsched.online.evolve import DayProblem, SampledDayScorer
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.verify.day import measure, violations
 from tests.days import decaying, simple_day

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.policies import BATCH, IMMEDIATE, KNOBS, POLICIES, policy
 from lpsched.online.simulate.engine import simulate_day
 from lpsched.online.simulate.options import SimulationOptions

@@ -19,9 +19,9 @@ from lpsched.errors import InstanceError, LpschedWarning
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import CLUSTERS
 from lpsched.online.cluster_reading import KEYS, clusters_from_dict
-from lpsched.online.clusters import Cluster, Clusters, ParallelTasks
+from lpsched.online.clusters import Clusters, ParallelTasks
 from lpsched.online.files import clusters_as_dict, read_clusters, write_clusters
-from lpsched.online.period import Period
+from lpsched.online.parts import Cluster, Period
 from lpsched.online.utility import WaitingCost
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters

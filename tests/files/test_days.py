@@ -20,10 +20,10 @@ from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, Out
 from lpsched.io import content as arrow
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import DAY
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType
+from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.day_reading import KEYS, day_from_dict
 from lpsched.online.files import day_as_dict, read_day, write_day
-from lpsched.online.period import Period
+from lpsched.online.parts import DayMachineType, Period
 from tests.days import SOUND, sound_day
 from tests.property.days import days, periods
 

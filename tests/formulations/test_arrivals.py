@@ -15,7 +15,6 @@ from lpsched.online.bound import prices as arrival_softening
 from lpsched.online.bound.no_waiting import naive_utility
 from lpsched.online.bound.offers import offers_of
 from lpsched.online.bound.prices import (
-    ArrivalPrices,
     Looker,
     NearList,
     SoftBound,
@@ -25,7 +24,8 @@ from lpsched.online.bound.prices import (
     on_slots,
     proved_by,
 )
-from lpsched.online.period import Period
+from lpsched.online.bound.tables import ArrivalPrices
+from lpsched.online.parts import Period
 from lpsched.online.utility import Interval, UtilityFunction
 from models.arrivals import most_utility
 from tests.days import decaying, simple_day

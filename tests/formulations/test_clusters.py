@@ -14,7 +14,6 @@ from lpsched.online.bound import prices as arrival_softening
 from lpsched.online.bound.no_waiting import naive_of
 from lpsched.online.bound.offers import offers_of_clusters
 from lpsched.online.bound.prices import (
-    ArrivalPrices,
     Looker,
     NearList,
     SoftBound,
@@ -23,7 +22,8 @@ from lpsched.online.bound.prices import (
     even_slots,
     proved_by,
 )
-from lpsched.online.period import WHOLE, Period
+from lpsched.online.bound.tables import ArrivalPrices
+from lpsched.online.parts import WHOLE, Period
 from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned
 from tests.days import decaying

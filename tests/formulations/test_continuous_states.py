@@ -9,8 +9,13 @@ import pytest
 
 from lpsched.facility.air import crac_inlets, heat_map, inlets, total_watts
 from lpsched.facility.arrays import facility_arrays
-from lpsched.facility.continuous_states import compile_program, read_solution, reward_rate
-from lpsched.facility.nlp import core_states, count_variables
+from lpsched.facility.continuous_states import (
+    compile_program,
+    core_states,
+    count_variables,
+    read_solution,
+    reward_rate,
+)
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
 from lpsched.facility.verify import measure
 from lpsched.lp.smooth import SmoothSolution, SmoothStatus

@@ -10,10 +10,9 @@ import pytest
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import heat_map, heat_removed
 from lpsched.facility.arrays import facility_arrays
-from lpsched.facility.outlets.box import Goal
+from lpsched.facility.outlets.box import BoxSolver, Goal
 from lpsched.facility.outlets.envelope import Ranges
 from lpsched.facility.outlets.fixed import best_at, node_watts
-from lpsched.facility.outlets.search import BoxSolver
 from lpsched.facility.patterns import KILO, NodeMarket
 from lpsched.lp.highs import HighsSolver
 from tests.property.tiny_facilities import some_outlets, tiny_facility

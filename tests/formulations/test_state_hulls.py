@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.facility.arrays import facility_arrays
-from lpsched.facility.nlp import core_states, corners
+from lpsched.facility.continuous_states import core_states, corners
 from tests.verify.small_facility import SMALL
 
 

@@ -15,7 +15,7 @@ from lpsched.generate.clusters import (
     seconds_curves,
     watts_curves,
 )
-from lpsched.online.clusters import Cluster
+from lpsched.online.parts import Cluster
 
 MANY = MachovecOptions(general_task_types=2_400, special_task_types=800)
 

@@ -10,7 +10,7 @@ from lpsched.generate.arrivals import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES, 
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters, work_hours
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 
 HOUR = 3_600.0
 DAY = 86_400.0

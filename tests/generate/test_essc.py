@@ -11,7 +11,7 @@ from lpsched.generate import day as essc
 from lpsched.generate.arrivals import Bursts, Waves
 from lpsched.generate.day import EsscOptions, essc_day, mean_numbers
 from lpsched.online.arrays import day_arrays
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.naive import naive_utility
 
 pytestmark = pytest.mark.rotate_tests(8)

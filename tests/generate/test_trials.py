@@ -9,8 +9,8 @@ from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.generate.trials import another_day
-from lpsched.online.day import DayTaskType
 from lpsched.online.files import read_clusters, read_day, write_clusters, write_day
+from lpsched.online.parts import DayTaskType
 from tests.days import decaying, simple_day
 
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from lpsched.errors import InstanceError
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.cluster_reading import clusters_from_dict
-from lpsched.online.clusters import Cluster, Clusters, DayTaskType, Kind, NodeCurves, ParallelTasks, Run
-from lpsched.online.period import Period
+from lpsched.online.clusters import Clusters, DayTaskType, Kind, ParallelTasks, Run
+from lpsched.online.parts import Cluster, NodeCurves, Period
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import UtilityLevels, WaitingCost
 from tests.days import decaying

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from lpsched.errors import InstanceError
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
+from lpsched.online.day import ArrivingTasks, Day, Levels
 from lpsched.online.day_reading import day_from_dict
+from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction, UtilityLevels
 from tests.days import SOUND, decaying, simple_day, sound_day
 from tests.property.days import days

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lpsched.model.fields import check_seconds
 from lpsched.online.cluster_rules import broken_cell
-from lpsched.online.clusters import NodeCurves
+from lpsched.online.parts import NodeCurves
 
 FIGURE_2 = ((1, 100.0), (2, 70.0), (4, 50.0), (16, 25.0), (32, 30.0))  # the paper's first task type
 

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.online.day_reading import day_from_dict
-from lpsched.online.period import Period, require_whole
+from lpsched.online.parts import Period, require_whole
 from tests.days import SOUND, sound_day
 
 NOTE = {"generator": "essc", "seed": 3}

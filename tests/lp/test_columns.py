@@ -12,8 +12,8 @@ from lpsched.cancellation import Watch
 from lpsched.errors import SolverError
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.highs import HighsSolver
-from lpsched.lp.master import ColdMaster, Columns, Master, Rows, with_columns, with_rows
-from lpsched.lp.program import LinearProgram, LpStatus
+from lpsched.lp.master import ColdMaster, with_columns, with_rows
+from lpsched.lp.program import Columns, LinearProgram, LpStatus, Master, Rows
 
 WIDTHS = np.array([3.0, 5.0, 7.0])
 DEMANDS = np.array([25.0, 20.0, 18.0])

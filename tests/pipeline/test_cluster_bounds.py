@@ -12,7 +12,7 @@ from lpsched.online.bound.offers import offers_of_clusters
 from lpsched.online.bound.prices import crowded_slots, proved_by
 from lpsched.online.bound.solve import certificate_of, certify_clusters, cluster_bound
 from lpsched.online.certificate.claim import check
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.utility import WaitingCost
 from models.clusters import most_earned
 from tests.days import decaying

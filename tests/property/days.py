@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from lpsched.model.table import Table
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType, Levels
-from lpsched.online.period import EDGES, PRORATED, Period
+from lpsched.online.day import ArrivingTasks, Day, Levels
+from lpsched.online.parts import EDGES, PRORATED, DayMachineType, DayTaskType, Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction, UtilityLevels
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from lpsched.online.clusters import NO_LEVELS, Cluster, Clusters, DayTaskType, NodeCurves, ParallelTasks
-from lpsched.online.period import WHOLE
+from lpsched.online.clusters import NO_LEVELS, Clusters, DayTaskType, ParallelTasks
+from lpsched.online.parts import WHOLE, Cluster, NodeCurves
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import BOUNDED, MEASURES, POINTS, WEIGHTS, WaitingCost
 from tests.property.days import GAPS, SECONDS, WATTS, periods, utility_functions, utility_levels
 
 if TYPE_CHECKING:
-    from lpsched.online.clusters import Points
+    from lpsched.online.parts import Points
 
 UTILITY = "utility"
 WAITING = "waiting"

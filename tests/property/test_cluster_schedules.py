@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.period import EDGES, PRORATED, Period
+from lpsched.online.parts import EDGES, PRORATED, Period
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.verify.clusters import ClustersAccount
 from models.cluster_schedule import look

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lpsched.facility.arrays import facility_arrays
-from lpsched.facility.nlp import core_states, one_state_each
+from lpsched.facility.continuous_states import core_states
+from lpsched.facility.nlp import one_state_each
 from lpsched.model.table import Table
 from tests.property.odd_facilities import odd_facility
 from tests.property.tiny_facilities import tiny_facility

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from lpsched.io.pictures import picture_bytes
-from lpsched.online.clusters import Cluster
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.options import ClusterOptions
-from lpsched.online.period import Period
+from lpsched.online.parts import Cluster, Period
 from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun, headers_of
 from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes

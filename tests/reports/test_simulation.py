@@ -13,8 +13,8 @@ from rich.console import Console
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.table import Table
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.online.period import Period
+from lpsched.online.day import ArrivingTasks, Day
+from lpsched.online.parts import DayMachineType, DayTaskType, Period
 from lpsched.online.result.policy import Earned, Judged, PolicyEntry, PolicyRun, headers_of
 from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import DaySchedule, PlacedTask

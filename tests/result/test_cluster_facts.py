@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lpsched.online.clusters import Cluster
+from lpsched.online.parts import Cluster
 from lpsched.online.result.policy import busy_of, facts_of
+from lpsched.online.verify.accounts import Waits
 from lpsched.online.verify.clusters import ClustersMeasurement
-from lpsched.online.verify.times import Waits
 
 CLUSTERS = (Cluster("thin", 3), Cluster("fat", 2))
 WAITS = Waits(5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)

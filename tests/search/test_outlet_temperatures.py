@@ -13,8 +13,9 @@ from lpsched.errors import InfeasibleError
 from lpsched.facility.air import even_outlets, heat_map, heat_removed
 from lpsched.facility.arrays import facility_arrays
 from lpsched.facility.outlets.ascent import Ascent, RecordedBox, Tightening
+from lpsched.facility.outlets.box import BoxSolver
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
-from lpsched.facility.outlets.search import BoxSolver, best_outlets
+from lpsched.facility.outlets.search import best_outlets
 from lpsched.facility.patterns import KILO, NodeMarket
 from lpsched.generate.facility import generate_facility
 from lpsched.lp.highs import HighsSolver

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lpsched.online.period import WHOLE
+from lpsched.online.parts import WHOLE
 from lpsched.online.simulate import filters as dropping
 from lpsched.online.simulate import filters as permuting
 from lpsched.online.simulate import machines

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.simulate.engine import Fate
 from lpsched.online.simulate.machines import accounts_of
 from lpsched.online.verify.day import examine

@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InstanceError, MissingExtraError, PolicyError, StalledError
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.simulate.engine import Fate
 from lpsched.online.simulate.state import Assignment, Assignments
 from lpsched.online.verify.day import examine, measure

@@ -11,7 +11,7 @@ import pytest
 
 from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import day_arrays
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.simulate.engine import Fate
 from lpsched.online.simulate.filters import best_order, orders_of
 from lpsched.online.utility import Interval, UtilityFunction

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.simulate import engine as running_module
 from lpsched.online.simulate import filters as triggers_module
 from lpsched.online.simulate.filters import Triggers

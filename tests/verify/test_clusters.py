@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import ClusterRuns, ClustersAccount, examine, measure, violations

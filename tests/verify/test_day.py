@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lpsched.online.bound.no_waiting import naive_utility
 from lpsched.online.day import Levels
 from lpsched.online.day_reading import day_from_dict
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.verify.day import DayAccount, Runs, details, examine, measure, traces, violations
 from tests.days import decaying, simple_day, sound_day

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lpsched.bag.front_result import FrontResult
+    from lpsched.bag.model import Bag
+    from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
+    from lpsched.bag.result import Result
+
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.result import Effort
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
     from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import FrontEntry
+
 
 FORMAT: Final = "lpsched-validate/1"
 
@@ -268,3 +277,30 @@ def _facts(measured: Measurement) -> dict[str, float | None]:
         "energy": measured.energy_joules,
         "profit": measured.profit_per_hour,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is known of a bag under its terms.
+
+    Attributes
+    ----------
+    bag
+        Under the terms asked for: with their price, power cap and deadline.
+    price
+        What the bag sells for; `None` where nobody says.
+    result
+        The answer at that price, if one was asked for.
+    front, curve, stretches
+        The stretches are the schedules along the curve. A sentence in place of one says why there is none.
+    sensitivity
+        What the answer depends on, if that was asked for.
+    """
+
+    bag: Bag
+    price: float | None
+    result: Result | None
+    front: FrontResult | FrontComparison | str
+    curve: PriceCurve | str
+    stretches: tuple[PriceStretch, ...] | str
+    sensitivity: Sensitivity | None = None

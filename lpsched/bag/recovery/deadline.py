@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Scales
     from lpsched.bag.schedule import Schedule
-    from lpsched.lp.master import Master
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats, Mask
 
 

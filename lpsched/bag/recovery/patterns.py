@@ -23,16 +23,15 @@ import numpy as np
 from lpsched.bag.recovery.plans import Plan, plan_of
 from lpsched.lp.highs import whole_point
 from lpsched.lp.knapsack import Grid, good_fillings
-from lpsched.lp.master import Columns, with_columns, with_limits
-from lpsched.lp.program import LpBuilder
+from lpsched.lp.master import with_columns, with_limits
+from lpsched.lp.program import Columns, LpBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.bag.arrays import Items, Pattern
     from lpsched.cancellation import Watch
-    from lpsched.lp.master import Master
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
 WHOLE: Final = 1e-6

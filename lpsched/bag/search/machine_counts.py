@@ -12,8 +12,8 @@ from lpsched.bag import profit
 from lpsched.bag.relaxation import SLACK, scales_of
 from lpsched.bag.search.corners import Corner, corners
 from lpsched.errors import InfeasibleProgramError
-from lpsched.lp.master import CheckedSweep, Columns, Rows, with_columns, with_limits, with_rows
-from lpsched.lp.program import require_optimal
+from lpsched.lp.master import CheckedSweep, with_columns, with_limits, with_rows
+from lpsched.lp.program import Columns, Rows, require_optimal
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag, MachineType

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lpsched.bag.arrays import Items, Pattern
-    from lpsched.lp.master import Master
-    from lpsched.lp.program import Solver
+    from lpsched.lp.program import Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
 WIDE: Final = 1.01  # times the start: wider intervals are bounded by the plain program only

@@ -18,9 +18,8 @@ from lpsched.lp.program import LpStatus
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.facility.air import HeatMap
-    from lpsched.facility.outlets.box import BoxPrices
+    from lpsched.facility.outlets.box import BoxPrices, BoxSolver
     from lpsched.facility.outlets.fixed import Pool
-    from lpsched.facility.outlets.search import BoxSolver
     from lpsched.facility.patterns import FacilityRelaxation, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LpSolution, Solver

@@ -11,16 +11,14 @@ from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
 from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK, FacilityRelaxation, NodeMarket
 from lpsched.lp.columns import ColumnGeneration, Priced
-from lpsched.lp.master import Rows
-from lpsched.lp.program import LpBuilder, LpStatus, require_optimal
+from lpsched.lp.program import LpBuilder, LpStatus, Rows, require_optimal
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.facility.arrays import FacilityArrays
     from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
     from lpsched.lp.columns import Generated
-    from lpsched.lp.master import Master
-    from lpsched.lp.program import LinearProgram, LpSolution, Solver
+    from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lpsched.online.bound.offers import Offers
     from lpsched.online.day import Day
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.utility import UtilityFunction
 
 
@@ -98,7 +98,7 @@ def _whole_up(number: float) -> int:
 #
 #     (0, 0)     or     (e_ijk a_ijk, U(e_ijk))  or less utility                    for some j, k
 #
-# Of a task that a period cuts (`online/period.py`) a share s counts: of the energy s e a, of the utility at
+# Of a task that a period cuts (`online/parts.py`) a share s counts: of the energy s e a, of the utility at
 # most s U(e). That point lies on the line from (0, 0) to the task's whole one, so it is one of the mixtures
 # below, and the bound holds for any period; an energy constraint only takes schedules away.
 #
@@ -231,7 +231,7 @@ def naive_utility(day: Day) -> float:
 
     >>> from lpsched.model.table import Table
     >>> from lpsched.online.day import ArrivingTasks, DayMachineType, DayTaskType, Day
-    >>> from lpsched.online.period import Period
+    >>> from lpsched.online.parts import Period
     >>> from lpsched.online.utility import Interval, UtilityFunction
     >>> steady = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0),))
     >>> tasks = ArrivingTasks.of([0.0, 30.0], [0, 0], ["steady", "steady"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.online.arrays import cluster_arrays, day_arrays
-from lpsched.online.period import COMPLETED
+from lpsched.online.parts import COMPLETED
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask

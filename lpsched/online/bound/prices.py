@@ -14,7 +14,14 @@ from lpsched.jit import compiled
 from lpsched.lp.projected_descent import descend
 from lpsched.online.bound.choices import look
 from lpsched.online.bound.offers import offers_of
-from lpsched.online.bound.tables import NO_COLUMN, grid_of, room_for_choices, room_for_corners, tables_of
+from lpsched.online.bound.tables import (
+    NO_COLUMN,
+    ArrivalPrices,
+    grid_of,
+    room_for_choices,
+    room_for_corners,
+    tables_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,22 +30,6 @@ if TYPE_CHECKING:
     from lpsched.online.bound.offers import Offers
     from lpsched.online.bound.tables import Found
     from lpsched.online.day import Day
-
-
-# Prices of machine time and energy over a day of arriving tasks.
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivalPrices:
-    """Prices of a day: what a second on each machine type costs in each slot of time, and what a joule costs.
-
-    Any prices that are not negative prove a bound (`online/bound/prices.py`), and tell a policy which tasks
-    are worth their time and energy. Outside the slots machine time is free.
-    """
-
-    edges: Floats  # S + 1 rising times in seconds; slot s is from edges[s] to edges[s + 1]
-    per_second: Floats  # M x S, utility for a second of one machine of type j in slot s
-    per_joule: float  # utility
 
 
 # Into which slots is time cut? Any prove a bound; these are where prices matter.
@@ -322,7 +313,7 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
 # Data       tasks n     arrival, utility function U_n, type i            m_j   machines of type j
 #            e, J, q     seconds, joules and machines of a task on a column (machine type j and P-state)
 #            B, T, E     begin and end of the period that counts, and the joules that may be taken in it
-#            share       which part of a run from tau to tau + e counts (`online/period.py`)
+#            share       which part of a run from tau to tau + e counts (`online/parts.py`)
 # Prices     w_j(t) >= 0    of a second on a machine of type j at time t, the same within each slot; 0
 # elsewhere
 #            lambda >= 0    of a joule; 0 if energy is free

@@ -16,7 +16,8 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_up
 from lpsched.online.bound.no_waiting import naive_of
 from lpsched.online.bound.offers import offers_of, offers_of_clusters
-from lpsched.online.bound.prices import ArrivalPrices, arrival_prices, crowded_slots, even_slots, proved_by
+from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slots, proved_by
+from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import (
     DayCertificate,
     machines_of,

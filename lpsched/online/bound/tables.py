@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lpsched.model.arrays import Floats
+
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -9,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.bound.offers import Offers
-    from lpsched.online.bound.prices import ArrivalPrices
+
 
 MARGIN: Final = 2.0**-40  # these three: see `choices.py`
 LATE: Final = 2.0**-49
@@ -156,3 +162,16 @@ def _floats(array: Floats) -> Floats:
 
 def _integers(array: Integers) -> Integers:
     return np.array(array, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalPrices:
+    """Prices of a day: what a second on each machine type costs in each slot of time, and what a joule costs.
+
+    Any prices that are not negative prove a bound (`online/bound/prices.py`), and tell a policy which tasks
+    are worth their time and energy. Outside the slots machine time is free.
+    """
+
+    edges: Floats  # S + 1 rising times in seconds; slot s is from edges[s] to edges[s + 1]
+    per_second: Floats  # M x S, utility for a second of one machine of type j in slot s
+    per_joule: float  # utility

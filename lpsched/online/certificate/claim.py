@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 from lpsched.model.fixed_point import ONE, PLACES, Verdict, fixed
 from lpsched.online.certificate.runs import Column, Falling, Rising, Run, Slots, Span, joule_price
 from lpsched.online.clusters import Clusters
-from lpsched.online.period import COMPLETED
+from lpsched.online.parts import COMPLETED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.model.fields import FrozenDict
     from lpsched.online.day import Day
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
 
 
 # What does every task gain at most at some prices? Tasks that run equally long are looked at together.

@@ -12,7 +12,7 @@ import numpy as np
 from lpsched.errors import InvalidScheduleError, LpschedError
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
-from lpsched.online.clusters import Cluster, Clusters, DayTaskType, NodeCurves, ParallelTasks
+from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.compare.stage import (
     FoundBound,
     Given,
@@ -25,7 +25,7 @@ from lpsched.online.compare.stage import (
 from lpsched.online.nodes.engine import simulate_clusters
 from lpsched.online.nodes.options import ClusterOptions
 from lpsched.online.nodes.state import ClusterPolicy
-from lpsched.online.period import Period
+from lpsched.online.parts import Cluster, NodeCurves, Period
 from lpsched.online.result.policy import Judged, PolicyRun
 from lpsched.online.schedule import ClustersSchedule
 from lpsched.online.utility import Interval, UtilityFunction
@@ -34,7 +34,7 @@ from lpsched.online.verify.clusters import ClustersAccount
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.errors import InstanceError
-    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.nodes.engine import SimulatedClusters
     from lpsched.online.schedule import DaySchedule
     from lpsched.online.utility import WaitingCost

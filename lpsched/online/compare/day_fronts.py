@@ -21,7 +21,7 @@ from lpsched.online.bound.no_waiting import no_waiting_front
 from lpsched.online.compare.days import DayRan, run_on_day
 from lpsched.online.evolve import DayProblem
 from lpsched.online.heuristics import heuristic_for_days, names_for_days
-from lpsched.online.period import require_whole
+from lpsched.online.parts import require_whole
 from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
 from lpsched.online.schedule import DaySchedule
 from lpsched.online.schedule_files import read_day_schedule
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.evolve.problem import Scorer
-    from lpsched.evolve.sampled import GeneSamples
+    from lpsched.evolve.problem import GeneSamples, Scorer
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront

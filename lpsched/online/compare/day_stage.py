@@ -14,8 +14,8 @@ from lpsched.model.table import Table
 from lpsched.online import policies as registry
 from lpsched.online.arrays import day_arrays
 from lpsched.online.bound.flows import Flows, flow_prices
-from lpsched.online.bound.prices import ArrivalPrices
 from lpsched.online.bound.solve import arrival_bound
+from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.compare.stage import (
     FoundBound,
     Given,
@@ -27,8 +27,8 @@ from lpsched.online.compare.stage import (
     refusal,
     traces_of,
 )
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
-from lpsched.online.period import COMPLETED
+from lpsched.online.day import ArrivingTasks, Day
+from lpsched.online.parts import COMPLETED, DayMachineType, DayTaskType
 from lpsched.online.policies import POLICIES
 from lpsched.online.price_policy import NAME, prices_policy
 from lpsched.online.recovery import schedule_from_prices

@@ -20,7 +20,7 @@ from lpsched.model.provenance import provenance_of
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
 from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
-from lpsched.online.period import require_whole
+from lpsched.online.parts import require_whole
 from lpsched.online.result.day_validation import DayEntry, DayValidation
 from lpsched.online.risk import day_risk
 from lpsched.online.schedule import DaySchedule, PlacedTask

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.bound.prices import ArrivalPrices
+    from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.nodes.options import ClusterOptions
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.result.policy import Judged, PolicyRun
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.simulate.options import SimulationOptions

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.nodes.book import Book
     from lpsched.online.nodes.options import ClusterOptions
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
 
 
 def resources(arrays: ClusterArrays) -> Floats:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.book import Profile
+    from lpsched.online.nodes.profile import Profile
 
 
 # What a policy for clusters sees at a mapping event. Never the future.

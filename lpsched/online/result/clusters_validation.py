@@ -15,8 +15,7 @@ from lpsched.units import bound_text, html_table, number, percent, share_text
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
     from lpsched.model.violation import Violation
-    from lpsched.online.clusters import Cluster
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Cluster, Period
     from lpsched.online.schedule import ClustersSchedule
     from lpsched.online.utility import WaitingCost
     from lpsched.online.verify.clusters import ClustersMeasurement

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
     from lpsched.model.risk import Risk
     from lpsched.model.violation import Violation
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.schedule import DaySchedule
     from lpsched.online.verify.day import DayMeasurement
 

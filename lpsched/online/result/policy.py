@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lpsched.model.status import Estimate
-    from lpsched.online.clusters import Cluster
+    from lpsched.online.parts import Cluster
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.verify.day import DayMeasurement
 
@@ -52,7 +52,7 @@ def busy_of(measured: ClustersMeasurement | None, clusters: Sequence[Cluster]) -
 
 # One policy on the day of one trial: what the verifier measured of it, or why there is nothing to measure.
 #
-# utility, energy     counted in the period, by share (`online/period.py`); energy is not known without watts
+# utility, energy     counted in the period, by share (`online/parts.py`); energy is not known without watts
 # completed           tasks that end within the period
 # dropped             tasks that were given up for good within the period
 # waiting             tasks that had arrived, and neither begun nor been dropped, when the period ended

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.arrays import DayArrays
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.simulate.machines import Accounts, LinedUp
     from lpsched.online.simulate.options import SimulationOptions
     from lpsched.online.simulate.state import System

@@ -11,11 +11,11 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.period import PRORATED
+from lpsched.online.parts import PRORATED
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
     from lpsched.online.simulate.state import Assignments, System
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #                shorter than a day, which has none. 48 hours with 24 of warm-up are two days, each with its
 #                own E; 26 hours with two of warm-up are one day and two hours that are free.
 #    used        joules of a piece that are taken, or that executing and pending tasks will take: each task by
-#                its share of the piece, prorated, or wholly where it ends (see `online/period.py`)
+#                its share of the piece, prorated, or wholly where it ends (see `online/parts.py`)
 #    energy left E - used
 #
 # At a mapping event in a whole day nothing is mapped that would start in the next one. The first hours,
@@ -74,7 +74,7 @@ def accounts_of(period: Period) -> Accounts:
 
     Examples
     --------
-    >>> from lpsched.online.period import Period
+    >>> from lpsched.online.parts import Period
     >>> accounts_of(Period(26.0, 12.0, energy_constraint_joules=5.0)).edges.tolist()
     [0.0, 2.0, 14.0, 26.0, 38.0]
     """

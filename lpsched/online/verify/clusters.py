@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.schedule import written_nodes
-from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
-from lpsched.online.verify.times import (
-    MOST,
+from lpsched.online.verify.accounts import (
     TaskAccount,
     Waits,
-    broken_start,
-    clearly_before,
     if_none_waits,
-    seconds_of,
     task_accounts,
     utility_by_told,
     waits_of,
-    whole,
 )
+from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
+from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +27,8 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.schedule import ClustersSchedule, Nodes, PlacedOnNodes
     from lpsched.online.utility import CostPiece
+    from lpsched.online.verify.accounts import ToldUtility
     from lpsched.online.verify.counting import Counted
-    from lpsched.online.verify.times import ToldUtility
 
 
 # Who held each node of a cluster last? By pieces of nodes that one holder took, never node by node.

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.period import Period
+    from lpsched.online.parts import Period
 
 
 # What counts of the runs of a day or of clusters, exactly.
 #
 # Of a task that arrives at a and runs from s to f on machines that take w watts meanwhile, the part from s'
-# to f' counts (`online/period.py`):
+# to f' counts (`online/parts.py`):
 #
 #     prorated    s' = max(s, begin), f' = min(f, end)      nothing, if that is no time at all
 #     completed   s' = s, f' = f                            nothing, unless begin < f <= end

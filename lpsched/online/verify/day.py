@@ -8,19 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
-from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
-from lpsched.online.verify.times import (
-    MOST,
+from lpsched.online.verify.accounts import (
     TaskAccount,
     ToldUtility,
-    broken_start,
-    clearly_before,
     if_none_waits,
-    seconds_of,
     task_accounts,
     utility_by_told,
-    whole,
 )
+from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
+from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from lpsched.units import number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.bag.result import Overview
+    from lpsched.bag.compare.result import Overview
     from lpsched.model.provenance import Provenance
     from lpsched.report.html.page import Section
 

@@ -20,10 +20,11 @@ from lpsched.units import ROUNDING, gap_text, lower_text, number, percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.bag.compare.result import Overview
     from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import Overview, Result
+    from lpsched.bag.result import Result
     from lpsched.bag.schedule import Schedule
     from lpsched.model.risk import Risk
     from lpsched.report.html.page import Part

@@ -21,8 +21,8 @@ from lpsched.report.html.price_slider import CURVE, FRONT, point_of, price_slide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lpsched.bag.compare.result import Overview
     from lpsched.bag.pricing.result import PriceStretch
-    from lpsched.bag.result import Overview
     from lpsched.report.html.page import Part, Slider
 
 NEAR: Final = 1.2  # times the most of the front

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lpsched.model.table import Table
-from lpsched.online.day import ArrivingTasks, Day, DayMachineType, DayTaskType
+from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.heuristics import heuristic_for_days
+from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.utility import Interval, UtilityFunction
 from lpsched.online.verify.day import measure
 from tests.days import decaying, simple_day

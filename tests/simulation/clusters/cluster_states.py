@@ -14,7 +14,7 @@ from lpsched.online.nodes import greedy as board
 from lpsched.online.nodes import greedy as present
 from lpsched.online.nodes import openings as choosing
 from lpsched.online.nodes import openings as heaps
-from lpsched.online.nodes.book import Profile
+from lpsched.online.nodes.profile import Profile
 from lpsched.online.nodes.state import ClusterState
 from tests.simulation.states import drawn_system, read_only
 

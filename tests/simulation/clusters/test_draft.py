@@ -7,7 +7,7 @@ import math
 import pytest
 
 from lpsched.online.nodes.state import Draft
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import flat, run, times

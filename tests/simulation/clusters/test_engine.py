@@ -12,7 +12,7 @@ from lpsched.errors import InstanceError, PolicyError, StalledError
 from lpsched.online.nodes import engine as running
 from lpsched.online.nodes.engine import Fate
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import examine
 from tests.days import decaying

@@ -14,7 +14,7 @@ from lpsched.online.nodes.filters import (
     tasks_left,
 )
 from lpsched.online.nodes.state import Placement
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import Seen, first_come, flat, run

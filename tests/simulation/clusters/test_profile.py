@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lpsched.online.nodes.book import Profile
+from lpsched.online.nodes.profile import Profile
 from tests.selection import PLAIN
 from tests.simulation.clusters.cluster_states import run_plainly
 

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.online.cluster_policies import max_upe, max_upr, max_upt, max_util
 from lpsched.online.nodes.state import Placement
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.selection import PLAIN

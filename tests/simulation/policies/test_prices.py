@@ -13,7 +13,7 @@ from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.online.arrays import day_arrays
 from lpsched.online.compare.day_stage import find_policy, planned, policy_names
 from lpsched.online.day import ArrivingTasks
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from lpsched.online.price_policy import prices_policy
 from lpsched.online.simulate.engine import simulate_day
 from lpsched.online.simulate.options import SimulationOptions

@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.cluster_policies import FirstStates, cluster_policy, queues_of_kinds
-from lpsched.online.period import Period
+from lpsched.online.parts import Period
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 from tests.simulation.clusters.small import flat, run, starts, times
