@@ -80,12 +80,6 @@ def forget_the_unreadable(made: Any) -> None:  # noqa: ANN401 - Numba ships no t
 
 
 def require_compiler(purpose: str = "the genetic algorithm", extra: str = "evolve") -> None:
-    """Refuse to begin without Numba: the plain loops would take a thousand times as long.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
-    """
+    """Refuse to begin without Numba: the plain loops would take a thousand times as long."""
     if numba is None:
         raise MissingExtraError(purpose, extra)

@@ -68,11 +68,6 @@ class Named(Generic[Function]):
         Registering the same function again, or a new version of it from the same module, is no mistake:
         notebooks do.
 
-        Raises
-        ------
-        InstanceError
-            If the name is taken, or not lower-case letters, digits and hyphens; or if it is no function.
-
         Examples
         --------
         >>> rules = Named("bag", "nobodys.entry_points", {})
@@ -107,14 +102,7 @@ class Named(Generic[Function]):
         return tuple(dict.fromkeys((*self.built_in, *self.registered, *self.announced)))
 
     def get(self, name: str) -> Function:
-        """Return the function of a name.
-
-        Raises
-        ------
-        InstanceError
-            If there is none, if it is for another kind of instance, or if the package that announces it
-            cannot be loaded.
-        """
+        """Return the function of a name."""
         found = self.built_in.get(name) or self.registered.get(name)
         if found is not None:
             return found

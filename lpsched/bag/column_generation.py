@@ -324,13 +324,7 @@ def is_huge(bag: Bag) -> bool:
 def least_by_columns(
     bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
 ) -> Chosen | None:
-    """Return the least weighted sum of energy and makespan; `None` where a second costs nothing.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Return the least weighted sum of energy and makespan; `None` where a second costs nothing."""
     scales = front.scales_for(bag, weights, whole=whole)
     costs, budget = front.costs_of(scales, weights)
     if budget <= 0 or _has_no_headroom(scales):
@@ -342,13 +336,7 @@ def least_by_columns(
 
 
 def rate_by_columns(bag: Bag, solver: Solver, watch: Watch | None = None) -> Chosen | None:
-    """Return the best profit rate; `None` where the bag brings no more than its tasks cost.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Return the best profit rate; `None` where the bag brings no more than its tasks cost."""
     scales = scales_of(bag)
     money = profit.money_of(scales)
     cheapest = scales.to_least(money.costs)

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
     """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
 
-    Raises
-    ------
-    ValueError
-        If it is no schedule of this bag; the message says why.
-
     Examples
     --------
     >>> from lpsched.bag.model import Bag, MachineType, TaskType
@@ -178,13 +173,7 @@ def bag_scores(tables: BagTables, machines: Numbers, columns: Numbers) -> Floats
 
 
 class BagScorer:
-    """Energy and makespan of a bag's chromosomes; deadline and power cap are not looked at.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts.
-    """
+    """Energy and makespan of a bag's chromosomes; deadline and power cap are not looked at."""
 
     name = "energy and makespan"
 
@@ -314,13 +303,7 @@ class BagProblem:
         )
 
     def scorer(self) -> BagScorer:
-        """Return energy and makespan.
-
-        Raises
-        ------
-        InstanceError
-            If the bag has no watts.
-        """
+        """Return energy and makespan."""
         return BagScorer(self.bag)
 
     def sampled(self, options: RiskOptions, seed: int) -> SampledBagScorer:

@@ -44,13 +44,6 @@ def read_bag(path: Path | str) -> Bag:
     """Read a bag from a YAML or JSON file, and the tables that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MissingExtraError
-        If a table is a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
     return bag_of(read_document(path), path)
@@ -70,13 +63,6 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     form
         How to write the tables: by name or as a matrix inside the file, or in files beside it. If not
         given, by name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`.
-
-    Raises
-    ------
-    InstanceError
-        If the file's ending is neither YAML's nor JSON's.
-    OutputError
-        If a file cannot be written; then none is.
     """
     path = Path(path)
     require_suffix(path)
@@ -171,13 +157,7 @@ def read_schedule(path: Path | str) -> Schedule:
 
 
 def schedule_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()) -> Schedule:
-    """Make a schedule of what a file says.
-
-    Raises
-    ------
-    InstanceError
-        If it is not one.
-    """
+    """Make a schedule of what a file says."""
     found = list(faults)
     schedule = _schedule(content, found)
     if found:
@@ -250,15 +230,7 @@ LEAST_BYTES: Final = 24  # of a row that is written, roughly
 
 
 def read_rows(path: Path | str) -> Iterator[TaskRow]:
-    """Yield the rows of a file, one by one.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not such a table, or is too long.
-    MissingExtraError
-        If it is a Parquet file and PyArrow is not installed.
-    """
+    """Yield the rows of a file, one by one."""
     path = Path(path)
     faults: list[Fault] = []
     pieces = read_pieces(path, COLUMNS, NEEDED)
@@ -277,15 +249,7 @@ def read_rows(path: Path | str) -> Iterator[TaskRow]:
 
 
 def write_rows(rows: Iterator[TaskRow], count: int, path: Path | str) -> None:
-    """Write rows as they come; `count` is how many there will be.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or would fill the disk.
-    MissingExtraError
-        If it is to be a Parquet file and PyArrow is not installed.
-    """
+    """Write rows as they come; `count` is how many there will be."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")

@@ -140,24 +140,12 @@ class Steps:
     tasks: int = 0
 
     def expect(self, at_least: int) -> None:
-        """Refuse to begin if so many steps are needed at least.
-
-        Raises
-        ------
-        InstanceError
-            If that is more than `MOST_STEPS`.
-        """
+        """Refuse to begin if so many steps are needed at least."""
         if at_least > MOST_STEPS:
             raise self._refusal(f"at least {at_least:,}")
 
     def step(self, tasks: int) -> None:
-        """Count a step that handed out so many tasks.
-
-        Raises
-        ------
-        InstanceError
-            If it takes too many, or surely will.
-        """
+        """Count a step that handed out so many tasks."""
         self.steps += 1
         self.tasks += tasks
         if self.steps % BETWEEN_LOOKS:
@@ -296,13 +284,7 @@ class _Phases:
 
 
 def max_min(bag: Bag, _rng: np.random.Generator) -> Schedule:
-    """Hand out the task whose earliest end is the latest, until none is left.
-
-    Raises
-    ------
-    InstanceError
-        If that takes too many steps.
-    """
+    """Hand out the task whose earliest end is the latest, until none is left."""
     state, steps = _State(bag), Steps(bag, "max-min")
     while state.unused.any():
         steps.step(state.step())
@@ -378,13 +360,7 @@ class _State:
 
 
 def sufferage(bag: Bag, _rng: np.random.Generator) -> Schedule:
-    """Hand out the task that would suffer most, until none is left.
-
-    Raises
-    ------
-    InstanceError
-        If that takes too many steps.
-    """
+    """Hand out the task that would suffer most, until none is left."""
     times, machines, steps = PairTimes.of(bag), ReadyMachines(bag), Steps(bag, "sufferage")
     left = [task.count for task in bag.task_types]
     steps.expect((bag.tasks - max(left)) // max(machine.count for machine in bag.machine_types))
@@ -429,13 +405,7 @@ def _change(ends: Floats, times: PairTimes, machines: ReadyMachines, unused: Int
 
 
 def min_energy(bag: Bag, _rng: np.random.Generator) -> Schedule:
-    """Hand every task to the machine type and P-state that need the fewest joules for it.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts.
-    """
+    """Hand every task to the machine type and P-state that need the fewest joules for it."""
     arrays = arrays_of(bag)
     if arrays.watts is None:
         needed = "the watts of every pair that can run, since min-energy counts joules"
@@ -461,13 +431,7 @@ MOST_DRAWS: Final = 2_000_000  # a few seconds, and as many runs in the schedule
 
 
 def random_mapping(bag: Bag, rng: np.random.Generator) -> Schedule:
-    """Hand out the tasks at random.
-
-    Raises
-    ------
-    InstanceError
-        If more than `MOST_DRAWS` numbers would have to be drawn.
-    """
+    """Hand out the tasks at random."""
     arrays = arrays_of(bag)
     places = (arrays.can_run * arrays.machine_counts[arrays.machine_of]).sum(axis=1)
     draws = int(np.minimum(arrays.task_counts, places).sum())

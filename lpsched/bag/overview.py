@@ -182,11 +182,6 @@ def overview(  # noqa: PLR0913 - options are keyword-only
         Found here if they are not known already; the schedules along the curve always are.
     effort, seed
         Of what is found here, as in `solve`: by default the effort of the result, so that all parts agree.
-
-    Raises
-    ------
-    InstanceError
-        If an option is not sound.
     """
     solver = solver if solver is not None else default_solver()
     if profit_ratio is not None:

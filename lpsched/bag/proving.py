@@ -120,17 +120,7 @@ def prove(
     watch: Watch | None = None,
     timings: dict[str, float] | None = None,
 ) -> Proved:
-    """Relax the question, and prove its bound.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no schedule.
-    NotFoundError
-        If a deadline is too close to the least makespan for the solver to tell.
-    SolverError
-        If the solver fails.
-    """
+    """Relax the question, and prove its bound."""
     timings = {} if timings is None else timings
     with timed(timings, "relax"):
         prover = prover_of(question.bag)
@@ -171,11 +161,6 @@ def require_power(prover: Prover) -> None:
     """Refuse a cap that leaves nothing above the idle floor, unless tasks draw less than idle.
 
     With H = P - I: if H < 0, some D(x) must be negative; if H = 0, none may be positive.
-
-    Raises
-    ------
-    InfeasibleError
-        If no schedule keeps the cap.
     """
     headroom = prover.headroom
     if headroom is None or headroom > 0:
@@ -197,13 +182,7 @@ def require_power(prover: Prover) -> None:
 
 
 def require_time(prover: Prover, solver: Solver, watch: Watch | None = None) -> Relaxed | None:
-    """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met.
-
-    Raises
-    ------
-    InfeasibleError
-        If the proved makespan is longer than the deadline.
-    """
+    """Refuse a deadline that no schedule meets; return the relaxation that shows one might be met."""
     deadline = prover.bag.site.deadline_seconds
     if deadline is None and (prover.headroom is None or prover.headroom > 0):
         return None

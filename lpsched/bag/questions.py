@@ -47,13 +47,7 @@ def ask(  # noqa: PLR0913 - the options of `solve`
     power_cap: float | None = None,
     deadline: float | None = None,
 ) -> Question:
-    """Settle the objective and the terms.
-
-    Raises
-    ------
-    InstanceError
-        If an option is not sound, or the bag lacks what the objective needs.
-    """
+    """Settle the objective and the terms."""
     if objective is not None and objective not in OBJECTIVES:
         raise ValueError(f"objective is {objective!r}, needs one of {', '.join(OBJECTIVES)}")
     if price is not None and profit_ratio is not None:
@@ -99,11 +93,6 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
     """Return c PUE E_min: what the least energy of the bag costs, without the cap and the deadline.
 
     The profit ratio is that of the papers: their E_min is the one of split tasks.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts or no price of electricity, or the energy costs nothing.
     """
     prices = bag.prices
     faults = list(missing_data(bag, "energy"))
@@ -125,13 +114,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
 
 
 def price_at_ratio(bag: Bag, ratio: float, solver: Solver) -> float:
-    """Return the price that is `ratio` times the cost of the least energy.
-
-    Raises
-    ------
-    InstanceError
-        If the ratio is not sound, or the bag lacks what it is a ratio of.
-    """
+    """Return the price that is `ratio` times the cost of the least energy."""
     sound = checked("profit_ratio", ratio, check_ratio)
     assert sound is not None
     return sound * energy_cost(bag, solver)
@@ -175,13 +158,7 @@ class Objective(Protocol):
         """Return what value and bound are told in."""
 
     def relax(self, bag: Bag, solver: Solver, watch: Watch | None = None) -> Relaxed:
-        """Solve the linear program.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails.
-        """
+        """Solve the linear program."""
 
     def prove(self, prover: Prover, prices: Multipliers) -> float:
         """Return the bound that these prices prove."""
@@ -265,13 +242,7 @@ OBJECTIVES: Final[dict[str, Objective]] = {
 def relaxed_front(
     bag: Bag, weights: front.Weights, solver: Solver, watch: Watch | None = None, *, whole: bool = True
 ) -> Relaxed:
-    """Relax a weighted sum of energy and makespan, for `whole` tasks or split ones.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Relax a weighted sum of energy and makespan, for `whole` tasks or split ones."""
     chosen = least_by_columns(bag, weights, solver, watch, whole=whole) if is_huge(bag) else None
     if chosen is not None:
         return Relaxed(chosen.relaxation, chosen.optimal)

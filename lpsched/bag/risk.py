@@ -77,13 +77,7 @@ class _Crew:
 
 
 def sample_bag(bag: Bag, schedule: Schedule, spread: Spread, *, samples: int, seed: int) -> BagSamples:
-    """Draw what a valid schedule takes, `samples` times.
-
-    Raises
-    ------
-    InstanceError
-        If that were too many draws.
-    """
+    """Draw what a valid schedule takes, `samples` times."""
     arrays, crews = arrays_of(bag), list(_crews(bag, schedule))
     _require_few_draws(crews, spread, samples)
     tally = _Tally(arrays, spread, samples, seed)
@@ -229,13 +223,7 @@ ROUNDING: Final = 1e-9  # of the cap: a schedule that is planned to keep it exac
 
 
 def bag_risk(bag: Bag, schedule: Schedule, planned: Measurement, options: RiskOptions, seed: int) -> Risk:
-    """Sample a schedule that is known to be valid, and what it was measured to take.
-
-    Raises
-    ------
-    InstanceError
-        If there were too much to draw.
-    """
+    """Sample a schedule that is known to be valid, and what it was measured to take."""
     shape = (len(bag.task_types), len(bag.modes))
     spread = spread_of(shape, options, np.random.default_rng((seed, SPREADS)))
     drawn = sample_bag(bag, schedule, spread, samples=options.samples, seed=seed)

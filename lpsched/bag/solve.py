@@ -71,13 +71,7 @@ WORTHWHILE: Final = 1e-3  # a gap above this, and above the one asked for
 
 
 def effort_named(name: str) -> Effort:
-    """Return the effort of a name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such effort.
-    """
+    """Return the effort of a name."""
     if name not in {each.value for each in Effort}:
         raise ValueError(f"effort is {name!r}, needs one of {', '.join(Effort)}")
     return Effort(name)
@@ -112,11 +106,6 @@ def try_harder(  # noqa: PLR0913, PLR0917 - what is known already, and the optio
     """Return a bound and a verified schedule, both at least as good as those given.
 
     `watch` says how much work to count.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a schedule breaks a rule, which is a bug of ours.
     """
     bag, asked = question.bag, question.objective
     for relaxation in _neighbours(question, solver, watch):
@@ -279,13 +268,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     risk: RiskOptions | None = None,
     start: Recovered | None = None,
 ) -> Result:
-    """Run the stages for a question that is settled.
-
-    Raises
-    ------
-    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
-        As `solve` does.
-    """
+    """Run the stages for a question that is settled."""
     bag, asked, watch = question.bag, question.objective, watch or Watch()
     timings: dict[str, float] = {}
     best = find(
@@ -356,11 +339,6 @@ def find(  # noqa: PLR0913 - the options of `solve`
 
     `work` is how many seconds of search `auto` may count, in place of its own; `start` is a schedule to go on
     from, where no other is found.
-
-    Raises
-    ------
-    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
-        As `solve` does.
     """
     bag, asked, timings = question.bag, question.objective, {} if timings is None else timings
     proved = prove(question, solver, watch=watch, timings=timings)
@@ -393,15 +371,7 @@ def find(  # noqa: PLR0913 - the options of `solve`
 
 
 def _in_time(bag: Bag, soonest: Best) -> Recovered:
-    """Return the schedule of the least makespan found, if it ends by the deadline of the bag.
-
-    Raises
-    ------
-    InfeasibleError
-        If the bound proves that none does.
-    NotFoundError
-        If one may.
-    """
+    """Return the schedule of the least makespan found, if it ends by the deadline of the bag."""
     found = examined_schedule(bag, soonest.found.schedule)
     if isinstance(found, str):
         shortest = soonest.found.measured.makespan_seconds

@@ -70,13 +70,7 @@ class Terms:
 
 
 def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
-    """Return a number that a user gave beside the file, if it is sound.
-
-    Raises
-    ------
-    InstanceError
-        If it is not.
-    """
+    """Return a number that a user gave beside the file, if it is sound."""
     if value is None:
         return None
     try:
@@ -90,11 +84,6 @@ def checked(name: str, value: float | None, check: Callable[[object], float]) ->
 
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     """Return the bag with other counts of some machine types; a type of which there are none is dropped.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such type, a count is not sound, or a task type can run nowhere then.
 
     Examples
     --------

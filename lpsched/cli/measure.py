@@ -27,13 +27,7 @@ OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 
 
 def holds_measurements(path: Path) -> bool:
-    """Tell whether a file says that it holds measurements.
-
-    Raises
-    ------
-    InstanceError
-        If it cannot be read.
-    """
+    """Tell whether a file says that it holds measurements."""
     from lpsched.io.documents import read_document
     from lpsched.measure.measurements import MEASUREMENTS_FORMAT
     from lpsched.model.reading import kind_of
@@ -44,13 +38,7 @@ def holds_measurements(path: Path) -> bool:
 
 
 def named(told: OfMachine, machine_type: str | None) -> OfMachine:
-    """Return a bench or measurements of a machine type of this name; the same without one.
-
-    Raises
-    ------
-    typer.BadParameter
-        If it is no name.
-    """
+    """Return a bench or measurements of a machine type of this name; the same without one."""
     from pydantic_core import PydanticCustomError
 
     from lpsched.model.fields import check_name
@@ -79,15 +67,7 @@ class Made:
     report: Path | None
 
     def require_places(self, file: Path, output: Path | None) -> None:
-        """Refuse, before anything is run, what could not be written in the end.
-
-        Raises
-        ------
-        OutputError
-            If a file cannot be written, or two are one.
-        MissingExtraError
-            If Matplotlib is not installed, and something is to be drawn.
-        """
+        """Refuse, before anything is run, what could not be written in the end."""
         asked: tuple[tuple[Path | None, tuple[str, ...]], ...] = (
             (output, ENDINGS),
             (self.bag, ENDINGS),
@@ -109,15 +89,7 @@ class Made:
             require_pictures()
 
     def write(self, measurements: Measurements) -> list[str]:
-        """Write what is asked for; return the files.
-
-        Raises
-        ------
-        InstanceError
-            If measurements do not tell what a bag or a facility needs.
-        OutputError
-            If a file cannot be written.
-        """
+        """Write what is asked for; return the files."""
         files = [*self._instances(measurements)]
         if self.figure is not None:
             from lpsched.io.pictures import write_picture

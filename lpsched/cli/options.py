@@ -146,26 +146,14 @@ def words_of(given: list[str] | None) -> tuple[str, ...]:
 
 
 def refuse(options: Mapping[str, object], why: str) -> None:
-    """Refuse options that were given, and do not go with the rest.
-
-    Raises
-    ------
-    typer.BadParameter
-        If one was.
-    """
+    """Refuse options that were given, and do not go with the rest."""
     for name, value in options.items():
         if value is not None:
             raise typer.BadParameter(why, param_hint=name)
 
 
 def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> None:
-    """Refuse an output of another ending, one that would overwrite what is read, or that cannot be written.
-
-    Raises
-    ------
-    OutputError
-        If it is refused.
-    """
+    """Refuse an output of another ending, one that would overwrite what is read, or that cannot be written."""
     from lpsched.errors import OutputError
     from lpsched.io.content import require_place
 
@@ -178,13 +166,7 @@ def require_output(output: Path, endings: tuple[str, ...], *inputs: Path) -> Non
 
 
 def require_pictures() -> None:
-    """Refuse to begin long work whose picture could not be drawn in the end.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Refuse to begin long work whose picture could not be drawn in the end."""
     from lpsched.io.pictures import load_matplotlib
 
     load_matplotlib()
@@ -204,13 +186,7 @@ RiskOption = Annotated[
 
 
 def risk_asked(text: str | None, *, ranks: bool = False) -> RiskOptions | None:
-    """Read the option; `ranks` says whether the command may rank by a percentile.
-
-    Raises
-    ------
-    InstanceError
-        If it does not say what to sample.
-    """
+    """Read the option; `ranks` says whether the command may rank by a percentile."""
     from lpsched.model.risk import RiskOptions
 
     return None if text is None else RiskOptions.read(text, ranks=ranks)

@@ -156,15 +156,7 @@ class Asked:
 
 
 def options_of(instance: Day | Clusters, asked: Asked) -> SimulationOptions | ClusterOptions:
-    """Read how to run the instance.
-
-    Raises
-    ------
-    typer.BadParameter
-        If something has no meaning for such an instance.
-    InstanceError
-        If a number is not possible.
-    """
+    """Read how to run the instance."""
     from lpsched.online.day import Day
 
     return _of_day(asked) if isinstance(instance, Day) else _of_clusters(instance, asked)
@@ -262,13 +254,7 @@ class Changes:
 
 
 def read_arriving(path: Path, changes: Changes) -> Day | Clusters:
-    """Read a day or clusters, and change what is asked.
-
-    Raises
-    ------
-    typer.BadParameter
-        If the file holds something else, or the changes have no meaning for it.
-    """
+    """Read a day or clusters, and change what is asked."""
     from lpsched.instances import read_instance
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
@@ -318,17 +304,7 @@ class Outputs:
     report: Path | None
 
     def require(self, names: tuple[str, ...], path: Path) -> None:
-        """Refuse what could not be written in the end.
-
-        Raises
-        ------
-        typer.BadParameter
-            If a schedule is asked for, and not of one policy.
-        OutputError
-            If a file cannot be written.
-        MissingExtraError
-            If Matplotlib is not installed, and something is to be drawn.
-        """
+        """Refuse what could not be written in the end."""
         if self.schedule is not None:
             if len(names) > 1 or names == ("all",):
                 raise typer.BadParameter("goes with one policy", param_hint="--output")
@@ -365,13 +341,7 @@ class Outputs:
 
 
 def require_ending(output: Path, endings: tuple[str, ...]) -> None:
-    """Refuse a file whose name ends otherwise.
-
-    Raises
-    ------
-    OutputError
-        If it does.
-    """
+    """Refuse a file whose name ends otherwise."""
     from lpsched.errors import OutputError
 
     if not output.name.lower().endswith(endings):

@@ -209,15 +209,7 @@ class Asked:
 
 
 def require_looks(*inputs: Path, figure: Path | None, report: Path | None) -> None:
-    """Refuse a picture or a page that could not be written in the end.
-
-    Raises
-    ------
-    OutputError
-        If the ending is another, the place cannot be written, or it is what is read.
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Refuse a picture or a page that could not be written in the end."""
     if figure is not None:
         require_output(figure, PICTURES, *inputs)
     if report is not None:

@@ -148,13 +148,7 @@ def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator)
 
 
 def require_same(population: TaskPopulation, *, content_hash: str, objectives: str, pairs: Pairs) -> None:
-    """Refuse a population of another instance, with another aim, or with genes that cannot be.
-
-    Raises
-    ------
-    InstanceError
-        If it is one of these.
-    """
+    """Refuse a population of another instance, with another aim, or with genes that cannot be."""
     if population.instance_hash != content_hash:
         found = f"the hash {population.instance_hash[:12]}..."
         raise _refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")

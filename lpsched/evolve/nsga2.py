@@ -42,13 +42,7 @@ MOST_MACHINES: Final = 10_000_000  # of those that may work: at most as many of 
 
 
 def require_sound(problem: Problem, size: int, seeds: int, generations: int | None, mutation: float) -> None:
-    """Refuse what cannot be run.
-
-    Raises
-    ------
-    InstanceError
-        With all that is wrong.
-    """
+    """Refuse what cannot be run."""
     of_problem = [*problem.faults()]
     faults = [*_of_size(problem, size)]
     if not size >= 2 or seeds > size:  # noqa: PLR2004 - two parents
@@ -100,13 +94,7 @@ except ImportError:  # an optional package; whoever asks for the algorithm is to
 
 
 def require_pymoo() -> None:
-    """Refuse to begin without pymoo.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """Refuse to begin without pymoo."""
     if NSGA2 is None:
         raise MissingExtraError("NSGA-II", "evolve")
 
@@ -348,14 +336,6 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
         Is given the population once a minute and at the end, to save it.
     judge
         Is given the scores of the front, by rising energy, and tells its gap for those who watch.
-
-    Raises
-    ------
-    MissingExtraError
-        If pymoo or Numba is not installed.
-    InstanceError
-        If an option is not sound, there are too many tasks, a bag has no watts, or seeds or population are
-        not of this instance.
     """
     require_pymoo()
     require_compiler("NSGA-II")
@@ -468,11 +448,5 @@ def _joined(first: Genes, second: Genes) -> Genes:
 
 
 def warm_up(problem: Problem) -> None:
-    """Compile what NSGA-II runs, by two generations of a problem of one task: seconds at the first use.
-
-    Raises
-    ------
-    MissingExtraError
-        If pymoo or Numba is not installed.
-    """
+    """Compile what NSGA-II runs, by two generations of a problem of one task: seconds at the first use."""
     evolve_front(problem, rng=np.random.default_rng(0), size=2, generations=1).schedules()

@@ -31,13 +31,7 @@ def state_of(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def generator_of(population: Resumable) -> np.random.Generator:
-    """Return a generator that goes on where the population's was.
-
-    Raises
-    ------
-    InstanceError
-        If its state is not one of NumPy's.
-    """
+    """Return a generator that goes on where the population's was."""
     state = population.random_state
     try:
         bits = BIT_GENERATORS[state["bit_generator"]]()

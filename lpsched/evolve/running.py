@@ -69,25 +69,13 @@ def limits(generations: int | None, watch: Watch) -> tuple[int | None, Watch]:
 
 
 def prepare(watch: Watch, one_task: Problem) -> None:
-    """Compile what there is to compile, before the clock starts, on a problem of one task.
-
-    Raises
-    ------
-    MissingExtraError
-        If a package that this needs is not installed.
-    """
+    """Compile what there is to compile, before the clock starts, on a problem of one task."""
     require_evolution()
     watch.tell("compiling")
     warm_up(one_task)
 
 
 def require_evolution() -> None:
-    """Refuse to begin without the packages that this needs.
-
-    Raises
-    ------
-    MissingExtraError
-        If one is not installed.
-    """
+    """Refuse to begin without the packages that this needs."""
     require_pymoo()
     require_compiler("NSGA-II")

@@ -42,13 +42,6 @@ class SampledScorer(ABC):
         What to sample, and which percentile to rank by; the mean of the samples, if it names none.
     name
         What the two numbers are, so that a population is resumed only with the same.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
-    InstanceError
-        If there were too much to draw or to hold, or a bag has no watts.
     """
 
     def __init__(self, problem: Problem, options: RiskOptions, name: str) -> None:

@@ -265,15 +265,7 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
 
 
 def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
-    """Check that some step allows idle nodes.
-
-    Raises
-    ------
-    InfeasibleError
-        If no outlet temperatures at all do.
-    NotFoundError
-        If it is only known that no step does.
-    """
+    """Check that some step allows idle nodes."""
     if not _step_allows(arrays, heat, steps, arrays.overhead_watts[arrays.node_type]):
         raise no_room(arrays, heat, steps)
 

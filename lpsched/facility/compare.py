@@ -244,13 +244,7 @@ def limited(watch: Watch, seconds: float | None) -> Watch:
 
 
 def check_name(what: str, name: str, known: tuple[str, ...]) -> None:
-    """Refuse a name that is none of those known.
-
-    Raises
-    ------
-    InstanceError
-        If it is refused.
-    """
+    """Refuse a name that is none of those known."""
     if name not in known:
         needed = f"one of {', '.join(known)}"
         raise InstanceError("facility", (Fault((what,), repr(name), needed, "choose one"),))
@@ -373,13 +367,7 @@ def _judged(instance: Facility, name: str, allocation: Allocation, seconds: floa
 
 
 def _against(best: FacilityResult, entry: Judged) -> Judged:
-    """Tell the distance from the bound.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a valid allocation earns more than the bound: one of them is wrong.
-    """
+    """Tell the distance from the bound."""
     if entry.measured is None:
         return entry
     value, bound = entry.measured.reward_rate, best.bound

@@ -44,13 +44,6 @@ def read_facility(path: Path | str) -> Facility:
     """Read a facility from a YAML or JSON file, and the tables and matrix that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MissingExtraError
-        If a table is a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
     return facility_of(read_document(path), path)
@@ -79,13 +72,6 @@ def write_facility(
         How to write tables and matrix: inside the file, by name or as rows; or in files beside it. A Parquet
         file holds tables only, so the matrix then goes into an `.npz`. If not given, tables by name up to
         10,000 pairs, else in an `.npz`; the matrix inside up to 20 nodes and units, else in an `.npz`.
-
-    Raises
-    ------
-    InstanceError
-        If the file's ending is neither YAML's nor JSON's.
-    OutputError
-        If a file cannot be written; then none is.
     """
     path = Path(path)
     require_suffix(path)
@@ -229,13 +215,7 @@ def read_allocation(path: Path | str) -> GangAllocation | CoreAllocation:
 def allocation_from_dict(
     content: object, source: str, faults: tuple[Fault, ...] = ()
 ) -> GangAllocation | CoreAllocation:
-    """Make an allocation of what a file says.
-
-    Raises
-    ------
-    InstanceError
-        If it is not one; the error lists every fault.
-    """
+    """Make an allocation of what a file says."""
     found = list(faults)
     allocation = _allocation(content, found)
     if found or allocation is None:

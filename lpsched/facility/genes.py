@@ -151,13 +151,7 @@ def to_allocation(facility: Facility, fractions: Floats, states: States, outlets
 
 
 def from_allocation(facility: Facility, genes: Genes, allocation: CoreAllocation) -> tuple[Floats, States]:
-    """Return the genes of an allocation; whether it keeps cap and redlines is not asked here.
-
-    Raises
-    ------
-    InstanceError
-        If it is not for this facility, or a core does what it cannot do.
-    """
+    """Return the genes of an allocation; whether it keeps cap and redlines is not asked here."""
     cores = [core for node in allocation.nodes for core in node]
     wanted = [facility.node_types[j].cores for j in facility.nodes]
     if [len(node) for node in allocation.nodes] != wanted:
@@ -253,13 +247,7 @@ _CHECKS: Final[Checks] = {"colocation": (lambda value: isinstance(value, bool), 
 
 
 def write_population(population: Population, facility: Facility, path: Path | str) -> None:
-    """Write a population; the file is replaced when all of it is written, or not at all.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a population; the file is replaced when all of it is written, or not at all."""
     about = {
         "format": FORMAT,
         "instance": {"name": facility.name, "hash": population.instance_hash},
@@ -279,13 +267,7 @@ def write_population(population: Population, facility: Facility, path: Path | st
 
 
 def read_population(path: Path | str, facility: Facility, *, colocation: bool | None = None) -> Population:
-    """Read a population of a facility; whether its chromosomes keep all limits is for the algorithm to say.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not one, is of another facility, or is ranked by another reward than `colocation` says.
-    """
+    """Read a population of a facility; whether its chromosomes keep all limits is for the algorithm to say."""
     with opened(path, FORMAT) as archive:
         about = archive.about(FORMAT, _CHECKS, facility.name, facility.content_hash)
         if colocation is not None and about["colocation"] != colocation:

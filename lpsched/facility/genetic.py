@@ -86,15 +86,7 @@ ROUNDING: Final = 5e-10
 
 
 class Breeder:
-    """Makes chromosomes; all its chances come from one generator.
-
-    Raises
-    ------
-    InfeasibleError
-        If idle nodes alone break a limit at all outlet temperatures.
-    NotFoundError
-        If they do at all temperatures that this algorithm tries.
-    """
+    """Makes chromosomes; all its chances come from one generator."""
 
     def __init__(self, facility: Facility, rng: np.random.Generator, *, colocation: bool) -> None:
         self.facility, self.rng, self.colocation = facility, rng, colocation
@@ -119,13 +111,7 @@ class Breeder:
         return self._child(fractions[0], states[0]), self._child(fractions[1], states[1])
 
     def start(self, allocation: CoreAllocation) -> Chromosome:
-        """Return an allocation as it is, if it keeps all limits; else repaired.
-
-        Raises
-        ------
-        InstanceError
-            If it is not for this facility.
-        """
+        """Return an allocation as it is, if it keeps all limits; else repaired."""
         fractions, states = from_allocation(self.facility, self.genes, allocation)
         outlets = np.array(allocation.outlets_celsius)
         if self.keeps_limits(fractions, states, outlets):
@@ -181,13 +167,7 @@ class Breeder:
 
 
 def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
-    """Return the chromosomes of a population, scored again.
-
-    Raises
-    ------
-    InstanceError
-        If they are not of this facility, are ranked by the other reward, or break a limit.
-    """
+    """Return the chromosomes of a population, scored again."""
     _require_same(population, breeder)
     members = []
     for place, (fractions, states, outlets) in enumerate(
@@ -261,13 +241,7 @@ class Generations:
             self.history.append((self.seconds, self.count, self.ranking.best.score))
 
     def resume(self, population: Population) -> None:
-        """Go on where a population was left.
-
-        Raises
-        ------
-        InstanceError
-            If it is not of this facility, or was changed.
-        """
+        """Go on where a population was left."""
         self.count, self.history = population.generations, list(population.history)
         self.began = time.monotonic() - population.seconds
         self.join(members_of(population, self.breeder))
@@ -354,17 +328,6 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
         A population to go on from, as if it had never stopped; it needs no starts.
     keep
         Is given the population once a minute and at the end, to save it.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
-    InstanceError
-        If starts or population are not of this facility, or generations are below 0.
-    InfeasibleError
-        If idle nodes alone break the power cap or a redline at all outlet temperatures.
-    NotFoundError
-        If they do at all outlet temperatures that this algorithm tries.
     """
     require_compiler()
     if generations is not None and generations < 0:
@@ -414,13 +377,7 @@ def _run(
 
 
 def warm_up() -> None:
-    """Compile everything that the genetic algorithm runs, by breeding two children of one core.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
-    """
+    """Compile everything that the genetic algorithm runs, by breeding two children of one core."""
     require_compiler()
     breeder = Breeder(_smallest(), np.random.default_rng(0), colocation=True)
     breeder.children(breeder.at_random(), breeder.at_random())

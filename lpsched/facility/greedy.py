@@ -35,15 +35,7 @@ Pair = tuple[int, int, int]  # task type, node type, column of the tables
 
 
 def greedy(instance: Facility) -> CoreAllocation:
-    """Return the greedy allocation of a facility; it keeps the cap and every redline.
-
-    Raises
-    ------
-    InfeasibleError
-        If idle nodes alone break a limit at all outlet temperatures.
-    NotFoundError
-        If they do at all temperatures that this rule tries.
-    """
+    """Return the greedy allocation of a facility; it keeps the cap and every redline."""
     arrays, heat = facility_arrays(instance), heat_map(instance)
     room = _Room(arrays, heat)
     idle = [  # the node of each idle core, the last of the file first

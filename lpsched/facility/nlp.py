@@ -229,17 +229,6 @@ def three_stages(
         600 seconds.
     solver
         Solves the linear programs; HiGHS if not given.
-
-    Raises
-    ------
-    InstanceError
-        If stage 1 would be too large.
-    MissingExtraError
-        If CasADi is not installed.
-    NotFoundError
-        If no temperatures were found at which even idle nodes are allowed.
-    SolverError
-        If a solver fails.
     """
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(), dict[str, float]()

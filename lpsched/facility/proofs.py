@@ -41,13 +41,7 @@ IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; th
 def proof_of(
     facility: Facility, arrays: FacilityArrays, heat: HeatMap, answer: OutletAnswer, *, colocation: bool
 ) -> FacilityCertificate:
-    """Return the certificate of the best bound that the record proves, in exact arithmetic.
-
-    Raises
-    ------
-    SolverError
-        If it proves none.
-    """
+    """Return the certificate of the best bound that the record proves, in exact arithmetic."""
     translator = _Translator.of(facility, arrays, heat)
     boxes, floor = tuple(translator.box(each) for each in answer.record), answer.cutoff
     return _certified(facility, boxes, floor, None, colocation=colocation)
@@ -65,11 +59,6 @@ def proof_at(
 
     A watt of heat costs what its cooling takes from the cap, less what more heat is worth where a unit would
     have to heat.
-
-    Raises
-    ------
-    SolverError
-        If the prices prove nothing.
     """
     prices = found.prices
     theta = prices.cap / cop(arrays, found.outlets) - prices.cooling

@@ -313,13 +313,7 @@ def facility_from_dict(
 
 
 def facility_of(parts: FacilityParts) -> Facility:
-    """Make a facility of parts that are all there.
-
-    Raises
-    ------
-    InstanceError
-        If they do not fit together.
-    """
+    """Make a facility of parts that are all there."""
     given = {each: getattr(parts, each) for each in FacilityParts.__dataclass_fields__}
     assert all(given[key] is not None for key in given if key not in {"name", "degradation", "air"})
     return Facility(**given | {"air": parts.air or PLAIN_AIR})

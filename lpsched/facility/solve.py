@@ -140,13 +140,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
 
 
 def verified(instance: Facility, allocation: GangAllocation | CoreAllocation) -> Measurement:
-    """Return what an allocation brings and takes, if it keeps every rule.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it does not.
-    """
+    """Return what an allocation brings and takes, if it keeps every rule."""
     examined = examine(instance, allocation)
     if examined.measured is None:
         why = examined.violations[0].sentence

@@ -74,13 +74,7 @@ MAY_BE_ZERO: Final = ("warm_up_hours", "energy_gigajoules", "general_task_types"
 
 @dataclass(frozen=True, slots=True)
 class MachovecOptions:
-    """What to generate; the defaults are the paper's with 5,000 tasks a day.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range; the error lists every one that is.
-    """
+    """What to generate; the defaults are the paper's with 5,000 tasks a day."""
 
     tasks: int = 5_000  # that arrive in 24 hours on average
     hours: float = 24.0  # of the period that counts

@@ -84,13 +84,7 @@ class Special(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CovOptions:
-    """What to generate; the defaults are the thesis's, with 11,000 tasks.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range; the error lists every one that is.
-    """
+    """What to generate; the defaults are the thesis's, with 11,000 tasks."""
 
     task_types: int = 100
     machines: tuple[int, ...] = (5, 5, 5, 10, 10, 10, 10, 15, 20)  # of each general-purpose type

@@ -50,13 +50,7 @@ MOST_MINUTES: Final = 1e9
 
 
 def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes: float) -> Day:
-    """Make a day of a bag; the same generator state gives the same day.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts, or a number is out of its range.
-    """
+    """Make a day of a bag; the same generator state gives the same day."""
     faults = []
     if not 1 <= tasks <= MOST_TASKS:
         faults.append(Fault(("tasks",), str(tasks), f"1 to {MOST_TASKS:,}", "change the option"))
@@ -184,13 +178,7 @@ WORDS: Final = {"affinity": tuple(each.value for each in Affinity), "edge": (COM
 
 @dataclass(frozen=True, slots=True)
 class EsscOptions:
-    """What to generate; the defaults are the day of chapter 2 with 33,000 tasks.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range; the error lists every one that is.
-    """
+    """What to generate; the defaults are the day of chapter 2 with 33,000 tasks."""
 
     tasks: int = 33_000  # that arrive in the period on average; those of the warm-up come on top
     hours: float = 24.0  # of the period that counts

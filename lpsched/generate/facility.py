@@ -129,13 +129,7 @@ DESCRIPTION: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FacilityOptions:
-    """What to generate; `PLATFORMS` has the paper's three.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range; the error lists every one that is.
-    """
+    """What to generate; `PLATFORMS` has the paper's three."""
 
     nodes: int
     crac_units: int
@@ -172,13 +166,7 @@ PLATFORMS: Final = {
 def generate_facility(
     platform: str, rng: np.random.Generator, *, recirculation: float = 0.2, cap_share: float = 0.6
 ) -> Facility:
-    """Generate one of the paper's platforms; the same generator state gives the same facility.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such platform, or an option is out of its range.
-    """
+    """Generate one of the paper's platforms; the same generator state gives the same facility."""
     if platform not in PLATFORMS:
         fault = Fault(("platform",), repr(platform), "one of " + ", ".join(PLATFORMS), "choose one")
         raise InstanceError("options of the generator", (fault,))
@@ -187,13 +175,7 @@ def generate_facility(
 
 
 def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -> Facility:
-    """Generate a facility of any size; the same generator state gives the same facility.
-
-    Raises
-    ------
-    InstanceError
-        If the cap does not even cover idle nodes.
-    """
+    """Generate a facility of any size; the same generator state gives the same facility."""
     servers, tasks = SERVERS[: options.node_types], BENCHMARKS[: options.task_types]
     types = tuple(map(_node_type, servers))
     of_node = rng.integers(len(types), size=options.nodes)

@@ -64,13 +64,7 @@ class GrowOptions:
 
 
 def require_options(small: Bag, options: GrowOptions) -> None:
-    """Refuse what cannot be grown.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range or does not fit the small bag; the error lists every one.
-    """
+    """Refuse what cannot be grown."""
     faults = [
         Fault((key,), repr(value), f"{least:g} to {most:g}", "change the option")
         for key, (least, most) in RANGES.items()
@@ -161,13 +155,7 @@ class Growth:
 
 
 def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions | None = None) -> Growth:
-    """Grow a bag; the same generator state gives the same bag.
-
-    Raises
-    ------
-    InstanceError
-        If an option is out of its range or does not fit the small bag; the error lists every one.
-    """
+    """Grow a bag; the same generator state gives the same bag."""
     options = options if options is not None else GrowOptions()
     require_options(small, options)
     arrays = arrays_of(small)
@@ -322,11 +310,6 @@ def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
 
 def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     """Return a bag of so many tasks whose types are drawn from a bag's mix.
-
-    Raises
-    ------
-    InstanceError
-        If no such number of tasks can be in a bag.
 
     Examples
     --------

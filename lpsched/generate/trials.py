@@ -60,13 +60,7 @@ OF_CLUSTERS: Final = Maker(clusters.NAME, "clusters", MachovecOptions, clusters.
 
 
 def another_day(given: Arriving, trial: int) -> Arriving:
-    """Return trial number `trial` of a day or of clusters.
-
-    Raises
-    ------
-    InstanceError
-        If the instance does not say how it was made, or was changed since.
-    """
+    """Return trial number `trial` of a day or of clusters."""
     if trial == 0:
         return given
     maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS

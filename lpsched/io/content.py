@@ -27,13 +27,7 @@ def one_fault(path: Path, found: str, needed: str, do: str, line: int | None = N
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file of at most `most` bytes.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such file, it is something else, or it is too large.
-    """
+    """Return the bytes of a regular file of at most `most` bytes."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -55,13 +49,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the text of a UTF-8 file that is not empty.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, is empty, or is not UTF-8 text.
-    """
+    """Return the text of a UTF-8 file that is not empty."""
     return as_text(path, read_bytes(path, most))
 
 
@@ -89,13 +77,7 @@ def as_text(path: Path, content: bytes) -> str:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing piece by piece; it appears under its name when all is written, or never.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Open a file for writing piece by piece; it appears under its name when all is written, or never."""
     temporary = path.resolve().parent / f".lpsched-{secrets.token_hex(8)}"
     try:
         require_place(path)
@@ -115,11 +97,6 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
     """Write files: each is complete beside its place before any is moved there.
 
     If one cannot be written, none is. The last one is moved last, so let it be the one that names the others.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written, or exists and `replace` is false.
     """
     waiting: list[tuple[Path, Path]] = []
     try:
@@ -138,13 +115,7 @@ def write_files(contents: Mapping[Path, bytes], *, replace: bool = True) -> None
 
 
 def require_place(path: Path, *, replace: bool = True) -> None:
-    """Refuse a place that cannot be written to; better before long work than after it.
-
-    Raises
-    ------
-    OutputError
-        If it is no place for a file, or exists and `replace` is false.
-    """
+    """Refuse a place that cannot be written to; better before long work than after it."""
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "a device or pipe"
         raise OutputError(f"cannot write {path}: it is {kind}; name a file")
@@ -185,13 +156,7 @@ def _complete(path: Path, content: bytes) -> Path:
 
 
 def load_arrow(purpose: str) -> tuple[Any, Any]:
-    """Return PyArrow and its Parquet module.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyArrow is not installed.
-    """
+    """Return PyArrow and its Parquet module."""
     try:
         import pyarrow as pa  # noqa: PLC0415 - optional
         import pyarrow.parquet as pq  # noqa: PLC0415

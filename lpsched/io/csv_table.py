@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 
 def read(contract: TableContract) -> Table:
-    """Read the table.
-
-    Raises
-    ------
-    InstanceError
-        If it is not CSV, or does not fit the contract.
-    """
+    """Read the table."""
     try:
         text = as_text(contract.path, contract.content(MOST_TEXT_BYTES))
         lines = lines_of(text)
@@ -57,13 +51,7 @@ def read(contract: TableContract) -> Table:
 
 
 def lines_of(text: str) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV that are not empty, each with its line in the file.
-
-    Raises
-    ------
-    csv.Error
-        If it is not CSV.
-    """
+    """Return the rows of a CSV that are not empty, each with its line in the file."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     return [(reader.line_num, row) for row in reader if row]
 

@@ -89,13 +89,7 @@ class _Repeated(dict[str, Any]):
 
 
 def read_json(path: Path, text: str) -> Document:
-    """Read JSON text.
-
-    Raises
-    ------
-    InstanceError
-        If it is not JSON, or nested too deeply.
-    """
+    """Read JSON text."""
     repeated: list[_Repeated] = []
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -145,13 +139,7 @@ LINES_KEPT: Final = 100_000
 
 
 def read_yaml(path: Path, text: str) -> Document:
-    """Read YAML text.
-
-    Raises
-    ------
-    InstanceError
-        If it is not YAML, or uses what is refused.
-    """
+    """Read YAML text."""
     builder = _Builder(path)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -270,13 +258,7 @@ SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML or JSON file.
-
-    Raises
-    ------
-    InstanceError
-        If it is not a readable file, not text, too large, or not well formed.
-    """
+    """Read a YAML or JSON file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise one_fault(

@@ -39,15 +39,7 @@ _READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": par
 
 
 def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
-    """Read the table `key` between these lists.
-
-    Raises
-    ------
-    InstanceError
-        If the file is unreadable, or does not fit the types, or has a cell that is refused.
-    MissingExtraError
-        If it is a Parquet file and PyArrow is not installed.
-    """
+    """Read the table `key` between these lists."""
     contract = TableContract(path, key, check, axes)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -76,13 +68,7 @@ Instance = TypeVar("Instance", bound=_Instance)
 
 
 def made_of(document: Document, path: Path, make: Callable[[object], Instance]) -> Instance:
-    """Make an instance of what a file says; its remarks come as warnings.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order, with its line.
-    """
+    """Make an instance of what a file says; its remarks come as warnings."""
     found: tuple[Fault, ...] = ()
     try:
         instance = make(document.value)
@@ -101,13 +87,7 @@ def made_of(document: Document, path: Path, make: Callable[[object], Instance]) 
 
 
 def require_suffix(path: Path) -> None:
-    """Refuse to write a file of another ending than YAML's or JSON's.
-
-    Raises
-    ------
-    InstanceError
-        If it has another.
-    """
+    """Refuse to write a file of another ending than YAML's or JSON's."""
     if path.suffix.lower() not in SUFFIXES:
         fault = Fault((), f"the ending {path.suffix!r}", " or ".join(SUFFIXES), "name the output accordingly")
         raise InstanceError(str(path), (fault,))
@@ -122,11 +102,6 @@ def document_bytes(
     ----------
     as_yaml
         Writes it as YAML, in place of `yaml_text`.
-
-    Raises
-    ------
-    OutputError
-        If they would be too many, or name a file whose name is not text.
     """
     is_json = path.suffix.lower() == ".json"
     text = json.dumps(raw, indent=1, ensure_ascii=False) + "\n" if is_json else (as_yaml or yaml_text)(raw)
@@ -300,35 +275,15 @@ class Beside:
         self.kind = kind
 
     def table(self, file: str, key: str, check: Amount, axes: Axes) -> Table:
-        """Read a table.
-
-        Raises
-        ------
-        InstanceError
-            If it is elsewhere, unreadable, or does not fit.
-        MissingExtraError
-            If it is a Parquet file and PyArrow is not installed.
-        """
+        """Read a table."""
         return read_table_file(self.inside(file, (key, "file"), "table"), key, check, axes)
 
     def matrix(self, file: str, path: Place, check: Amount, size: int) -> SparseMatrix:
-        """Read a square matrix.
-
-        Raises
-        ------
-        InstanceError
-            If it is elsewhere, unreadable, or does not fit.
-        """
+        """Read a square matrix."""
         return read_matrix_file(self.inside(file, (*path, "file"), "matrix"), path, check, size)
 
     def inside(self, file: str, place: Place, word: str) -> Path:
-        """Return the path of a file that is named at a place; `word` is what it holds, for messages.
-
-        Raises
-        ------
-        InstanceError
-            If it is elsewhere.
-        """
+        """Return the path of a file that is named at a place; `word` is what it holds, for messages."""
         path = self.folder / file
         try:
             inside = path.resolve().is_relative_to(self.folder.resolve())

@@ -51,13 +51,7 @@ class LineKind:
 
 
 def read_lines(path: Path, kind: LineKind, make: Callable[[Told], Made]) -> Iterator[Made]:
-    """Yield what the lines of a file tell, one after another; a last line that was cut is left out.
-
-    Raises
-    ------
-    InstanceError
-        If it cannot be read, or a line is of another kind.
-    """
+    """Yield what the lines of a file tell, one after another; a last line that was cut is left out."""
     try:
         with path.open("rb") as file:
             for number, line in _whole_lines(path, file):
@@ -110,14 +104,7 @@ def _line(told: Mapping[str, Any]) -> bytes:
 
 
 class AddedLines:
-    """A file of lines that is open for more; a context manager.
-
-    Raises
-    ------
-    OutputError
-        If the file is there and is not to be gone on with, another process adds to it, or it cannot be
-        written.
-    """
+    """A file of lines that is open for more; a context manager."""
 
     def __init__(self, path: Path, kind: LineKind, *, resume: bool) -> None:
         require_place(path)
@@ -148,13 +135,7 @@ class AddedLines:
         self._file.close()
 
     def add_line(self, told: Mapping[str, Any]) -> None:
-        """Write a line; it is on the disk when this returns.
-
-        Raises
-        ------
-        OutputError
-            If the disk is full or gone; what was written before stays.
-        """
+        """Write a line; it is on the disk when this returns."""
         content = memoryview(_line(told))
         before = self._file.tell()
         try:

@@ -54,13 +54,7 @@ class _Contract:
 
 
 def read_matrix_file(path: Path, at: Place, check: Amount, size: int) -> SparseMatrix:
-    """Read the matrix that an instance has at the place `at`.
-
-    Raises
-    ------
-    InstanceError
-        If the file is unreadable or of another kind, the matrix of another size, or an entry refused.
-    """
+    """Read the matrix that an instance has at the place `at`."""
     contract = _Contract(path, at, check, size)
     readers = {".npz": _read_npz, ".csv": _read_csv}
     reader = readers.get(path.suffix.lower())

@@ -31,13 +31,7 @@ LONGEST_HEADER: Final = 10_000  # bytes; NumPy's own limit, but NumPy reads it a
 
 
 def read(contract: TableContract) -> Table:
-    """Read the table.
-
-    Raises
-    ------
-    InstanceError
-        If it is not such an archive, or does not fit the contract.
-    """
+    """Read the table."""
     try:
         with zipfile.ZipFile(io.BytesIO(contract.content())) as archive, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of NumPy, about what we refuse or round anyway
@@ -92,13 +86,7 @@ def _member(
 def header_of(
     archive: zipfile.ZipFile, member: str, refusal: Callable[[str, str, str], InstanceError]
 ) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and type of an array without unpacking it.
-
-    Raises
-    ------
-    InstanceError
-        If its header alone is huge.
-    """
+    """Return the shape and type of an array without unpacking it."""
     with archive.open(f"{member}.npy") as file:
         start = file.read(12)  # magic, version, and the length of the header in two or four bytes
         if int.from_bytes(start[8:10] if start[6:7] == b"\x01" else start[8:12], "little") > LONGEST_HEADER:

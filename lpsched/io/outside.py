@@ -27,13 +27,7 @@ def is_path(method: str, path: Path, names: Sequence[str]) -> bool:
 
 
 def files_at(path: Path) -> list[Path]:
-    """Return a file, or all schedule files in a folder, by name.
-
-    Raises
-    ------
-    InstanceError
-        If there is none in the folder.
-    """
+    """Return a file, or all schedule files in a folder, by name."""
     if not path.is_dir():
         return [path]
     files = sorted(each for each in path.iterdir() if each.suffix.lower() in ENDINGS)

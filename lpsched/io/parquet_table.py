@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 
 def read(contract: TableContract) -> Table:
-    """Read the table.
-
-    Raises
-    ------
-    InstanceError
-        If it is not Parquet, or does not fit the contract.
-    MissingExtraError
-        If PyArrow is not installed.
-    """
+    """Read the table."""
     pa, pq = load_arrow(f"reading {contract.path.name}")
     content = contract.content()
     try:
@@ -81,13 +73,7 @@ def _check_size(contract: TableContract, metadata: Any) -> None:  # noqa: ANN401
 
 
 def write(table: Table, names: Sequence[str], labels: Sequence[str]) -> bytes:
-    """Return the table as Parquet.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyArrow is not installed.
-    """
+    """Return the table as Parquet."""
     pa, pq = load_arrow("writing Parquet")
     cells = np.frombuffer(table.packed).reshape(table.rows, table.columns)
     columns = [pa.array(cells[:, column], from_pandas=True) for column in range(table.columns)]

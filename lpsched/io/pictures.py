@@ -51,13 +51,7 @@ NO_DATES: Final[dict[str, dict[str, None]]] = {  # what Matplotlib would note in
 
 
 def load_matplotlib() -> ModuleType:
-    """Return Matplotlib.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """Return Matplotlib."""
     try:
         return importlib.import_module("matplotlib")
     except ImportError as error:
@@ -66,13 +60,7 @@ def load_matplotlib() -> ModuleType:
 
 @contextlib.contextmanager
 def drawing_style() -> Iterator[None]:
-    """Draw in our style, whatever the user's settings are; afterwards they are as before.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw in our style, whatever the user's settings are; afterwards they are as before."""
     matplotlib = load_matplotlib()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -81,13 +69,7 @@ def drawing_style() -> Iterator[None]:
 
 
 def picture_bytes(figure: Figure, ending: str) -> bytes:
-    """Return the picture as a file with that ending would hold it.
-
-    Raises
-    ------
-    OutputError
-        If it is no ending of a picture.
-    """
+    """Return the picture as a file with that ending would hold it."""
     if ending not in ENDINGS:
         raise OutputError(f"cannot write a picture as {ending!r}: needs {' or '.join(ENDINGS)}; choose one")
     out = io.BytesIO()
@@ -108,13 +90,7 @@ def _with_counted_clips(svg: bytes) -> bytes:
 
 
 def write_picture(figure: Figure, path: Path) -> None:
-    """Write a picture as PNG, SVG or PDF, whole or not at all.
-
-    Raises
-    ------
-    OutputError
-        If the file has another ending, or cannot be written.
-    """
+    """Write a picture as PNG, SVG or PDF, whole or not at all."""
     if path.suffix.lower() not in ENDINGS:
         raise OutputError(f"cannot write {path}: needs the ending {' or '.join(ENDINGS)}; choose one")
     write_files({path: picture_bytes(figure, path.suffix.lower())})

@@ -54,13 +54,7 @@ ALWAYS: Final[Checks] = {
 
 
 def write_archive(path: Path | str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a population; the file is replaced when all of it is written, or not at all.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a population; the file is replaced when all of it is written, or not at all."""
     with whole_file(Path(path)) as file:
         text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
         np.savez(file, allow_pickle=False, about=text, **arrays)
@@ -68,13 +62,7 @@ def write_archive(path: Path | str, about: Mapping[str, Any], arrays: Mapping[st
 
 @contextmanager
 def opened(path: Path | str, form: str) -> Iterator[PopulationArchive]:
-    """Open a population file; whatever goes wrong within is told as a fault of the file.
-
-    Raises
-    ------
-    InstanceError
-        If it is not a file, or broken.
-    """
+    """Open a population file; whatever goes wrong within is told as a fault of the file."""
     path = Path(path)
     if not path.is_file():
         raise one_fault(path, "no file to read", "a population file", "check its name")
@@ -167,13 +155,7 @@ _CHECKS: Final[Checks] = {
 
 
 def write_task_population(population: TaskPopulation, instance: Identified, path: Path | str) -> None:
-    """Write a population; the file is replaced when all of it is written, or not at all.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a population; the file is replaced when all of it is written, or not at all."""
     about = {
         "format": FORMAT,
         "instance": {"name": instance.name, "hash": population.instance_hash},
@@ -196,13 +178,7 @@ def write_task_population(population: TaskPopulation, instance: Identified, path
 def read_task_population(
     path: Path | str, instance: Identified, *, objectives: str | None = None
 ) -> TaskPopulation:
-    """Read a population of a bag or a day; whether its machines can run their tasks, the algorithm will say.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not one, is of another instance, or is ranked by other objectives than are named.
-    """
+    """Read a population of a bag or a day; whether its machines can run their tasks, the algorithm will say."""
     with opened(path, FORMAT) as archive:
         about = archive.about(FORMAT, _CHECKS, instance.name, instance.content_hash)
         if objectives is not None and about["objectives"] != objectives:

@@ -41,15 +41,7 @@ class Rows:
 
 
 def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:
-    """Yield the rows of a file, piece by piece; of columns all that are known, and no others.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not such a table.
-    MissingExtraError
-        If it is a Parquet file and PyArrow is not installed.
-    """
+    """Yield the rows of a file, piece by piece; of columns all that are known, and no others."""
     if path.suffix.lower() not in SUFFIXES:
         found = f"the ending {quote(path.suffix)}"
         raise one_fault(path, found, " or ".join(SUFFIXES), "rename or convert the file")
@@ -171,15 +163,7 @@ class PlacedTable(Generic[Placed]):
 
 
 def read_placed(table: PlacedTable[Placed], path: Path, most: int, whose: str) -> tuple[Placed, ...]:
-    """Read all rows of a schedule of at most so many tasks.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not such a table, or has more rows than there are tasks.
-    MissingExtraError
-        If it is a Parquet file and PyArrow is not installed.
-    """
+    """Read all rows of a schedule of at most so many tasks."""
     placed: list[Placed] = []
     faults: list[Fault] = []
     needed = [key for key in table.columns if key not in table.optional]
@@ -211,15 +195,7 @@ def _tasks(table: PlacedTable[Placed], rows: Rows, before: int, faults: list[Fau
 
 
 def write_placed(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]], path: Path) -> None:
-    """Write rows of cells in the order of the columns.
-
-    Raises
-    ------
-    OutputError
-        If they cannot be written.
-    MissingExtraError
-        If it is to be a Parquet file and PyArrow is not installed.
-    """
+    """Write rows of cells in the order of the columns."""
     if path.suffix.lower() not in SUFFIXES:
         raise OutputError(f"cannot write {path}: needs the ending {' or '.join(SUFFIXES)}; choose one")
     make = _csv if path.suffix.lower() == ".csv" else _parquet

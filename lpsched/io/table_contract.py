@@ -50,13 +50,7 @@ class TableContract:
         return len(self.names), len(self.labels)
 
     def content(self, most: int = MOST_BYTES) -> bytes:
-        """Return the file's bytes, if there are no more than `most`.
-
-        Raises
-        ------
-        InstanceError
-            If they cannot be had.
-        """
+        """Return the file's bytes, if there are no more than `most`."""
         try:
             return read_bytes(self.path, most)
         except InstanceError as error:
@@ -104,14 +98,7 @@ class TableContract:
         return faults[:MOST_FAULTS]
 
     def pack(self, cells: Floats) -> Table:
-        """Return the table of an array in which NaN is absent.
-
-        Raises
-        ------
-        InstanceError
-            If a cell is refused: the same check as for a table inside the file, but only where NumPy
-            has found something to refuse.
-        """
+        """Return the table of an array in which NaN is absent."""
         absent = np.isnan(cells)
         sound = absent | (cells >= max(self.check.least, SMALLEST)) & (cells <= self.check.most)
         if self.check.least == 0.0:

@@ -51,11 +51,6 @@ def bag_of(
         Tasks of each application; those of the file where it is not said.
     per
         What a machine is.
-
-    Raises
-    ------
-    InstanceError
-        If files are of the same machine type, nothing has a time, or something unknown is counted.
     """
     require_machine_types(name, measurements)
     applications, remarks = timed_applications(name, measurements)

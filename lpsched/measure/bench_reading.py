@@ -342,13 +342,7 @@ PAIR: Final = 2
 
 
 def bench_from(raw: object, source: str = "bench") -> Bench:
-    """Return the bench that a mapping asks for.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    """
+    """Return the bench that a mapping asks for."""
     reading = Reading.begin(raw, FORMAT, KEYS, source)
     whole = Entry(reading, reading.raw)
     name = whole.needed("name", check_name, "a name") or "bench"

@@ -174,13 +174,7 @@ class Tail:
 
 
 def start(what: Start) -> tuple[int, Tail]:
-    """Start a program; return its process and its stderr.
-
-    Raises
-    ------
-    NotStartedError
-        If it could not be started; nothing is left of it.
-    """
+    """Start a program; return its process and its stderr."""
     errors_read, errors_write = os.pipe()
     told_read, told_write = os.pipe()
     process = os.fork()

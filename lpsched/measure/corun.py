@@ -265,11 +265,6 @@ def corun(  # noqa: PLR0913 - what runs, where, how, and who is told
     -------
     Ended
         Also of a failed run; `None` if the watch was over first.
-
-    Raises
-    ------
-    MeasureError
-        If this is not Linux, if there are too few places, or if something could not be ended.
     """
     if sys.platform != "linux":
         raise MeasureError(f"applications can be measured on Linux only, and this is {sys.platform}")

@@ -63,13 +63,7 @@ def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
     power_cap_watts: float | None = None,
     degradation: Form | None = None,
 ) -> Joined[Facility]:
-    """Return a facility of what was measured, in the room that a file tells; see `facility_of`.
-
-    Raises
-    ------
-    InstanceError
-        If measurements or room lack something, or do not fit together; faults have lines of the room file.
-    """
+    """Return a facility of what was measured, in the room that a file tells; see `facility_of`."""
     told = measured_facility(measurements, name=name or "measurements")
     path = Path(room)
     beside = Beside(path, "facility")
@@ -283,11 +277,6 @@ def facility_of(
         Of nodes and cooling together; `None`: what they draw at full power.
     degradation
         By memory class or in full; `None`: by class where all classes are known.
-
-    Raises
-    ------
-    InstanceError
-        If powers or pairs are missing, files are of the same machine type, or something unknown is counted.
     """
     told = measured_facility(measurements, name=name)
     joined = joined_degradation(
@@ -349,13 +338,7 @@ def facility_of(
 
 
 def measured_facility(measurements: Sequence[Measurements], *, name: str) -> MeasuredFacility:
-    """Return what measurements alone tell of a facility, but for degradation.
-
-    Raises
-    ------
-    InstanceError
-        If powers are missing, or files are of the same machine type.
-    """
+    """Return what measurements alone tell of a facility, but for degradation."""
     require_machine_types(name, measurements)
     applications, remarks = timed_applications(name, measurements)
     _require_powers(name, measurements)

@@ -23,11 +23,6 @@ def read_bench(path: Path | str) -> Bench:
     """Read a bench from a YAML or JSON file.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
     """
     path = Path(path)
     return bench_of(read_document(path), path)
@@ -59,11 +54,6 @@ def read_measurements(path: Path | str) -> Measurements:
     """Read what a bench found out from a YAML or JSON file.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
     """
     path = Path(path)
     return measurements_of(read_document(path), path)
@@ -75,15 +65,7 @@ def measurements_of(document: Document, path: Path) -> Measurements:
 
 
 def write_measurements(measurements: Measurements, path: Path | str) -> None:
-    """Write measurements, without loss.
-
-    Raises
-    ------
-    InstanceError
-        If the file's ending is neither YAML's nor JSON's.
-    OutputError
-        If the file cannot be written.
-    """
+    """Write measurements, without loss."""
     path = Path(path)
     require_suffix(path)
     write_files({path: document_bytes(as_dict(measurements), path, as_yaml=_yaml)})

@@ -43,13 +43,7 @@ def refused(name: str, key: str, found: str, needed: str, do: str) -> InstanceEr
 
 
 def sound_part(name: str, key: str, make: Callable[[], Part]) -> Part:
-    """Make a part of an instance.
-
-    Raises
-    ------
-    InstanceError
-        If a number is beyond what such an instance takes.
-    """
+    """Make a part of an instance."""
     try:
         return make()
     except ValidationError as error:
@@ -63,13 +57,7 @@ def sound_part(name: str, key: str, make: Callable[[], Part]) -> Part:
 
 
 def require_machine_types(name: str, measurements: Sequence[Measurements]) -> None:
-    """Refuse no file at all, and two of the same machine type, since nobody knows whose times count.
-
-    Raises
-    ------
-    InstanceError
-        If there are such.
-    """
+    """Refuse no file at all, and two of the same machine type, since nobody knows whose times count."""
     if not measurements:
         raise refused(name, "measurements", "nothing", "at least one file", "measure something first")
     counts = Counter(each.machine_type for each in measurements)
@@ -90,13 +78,7 @@ def require_machine_types(name: str, measurements: Sequence[Measurements]) -> No
 def counts_for(
     name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str
 ) -> dict[str, int]:
-    """Return how many there are of each, as given or else as usual.
-
-    Raises
-    ------
-    InstanceError
-        If one is given of which nothing was measured.
-    """
+    """Return how many there are of each, as given or else as usual."""
     faults = [
         Fault(
             (option,),
@@ -115,13 +97,7 @@ def counts_for(
 def timed_applications(
     name: str, measurements: Sequence[Measurements]
 ) -> tuple[dict[str, MeasuredApplication], list[str]]:
-    """Return every application that has a time, as the first file says it; and what to say about them.
-
-    Raises
-    ------
-    InstanceError
-        If none has.
-    """
+    """Return every application that has a time, as the first file says it; and what to say about them."""
     known: dict[str, MeasuredApplication] = {}
     source: dict[str, str] = {}
     remarks: list[str] = []
@@ -239,11 +215,6 @@ def joined_degradation(
         Of a node of each machine type.
     form
         `None`: by class where that can be, else in full, which is said.
-
-    Raises
-    ------
-    InstanceError
-        If pairs that can meet were not measured, or classes are asked for and not known.
     """
     names = tuple(applications)
     plain = dict.fromkeys(names)

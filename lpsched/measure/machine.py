@@ -138,13 +138,7 @@ def faults_here(bench: Bench, folder: Path) -> Iterator[Fault]:
 
 
 def require_linux() -> None:
-    """Refuse other systems.
-
-    Raises
-    ------
-    MeasureError
-        If this is not Linux.
-    """
+    """Refuse other systems."""
     if not IS_LINUX:
         raise MeasureError(f"applications can be measured on Linux only, and this is {system_name()}")
 
@@ -158,11 +152,6 @@ class MachineStage:
         That of the bench file: commands run there.
     chosen
         The meters; by default those that the bench asks for and the machine has.
-
-    Raises
-    ------
-    MeasureError
-        If this is not Linux.
     """
 
     def __init__(self, bench: Bench, folder: Path, *, chosen: Chosen | None = None) -> None:

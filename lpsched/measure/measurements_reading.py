@@ -422,13 +422,7 @@ Part = TypeVar("Part")
 
 
 def measurements_from(raw: object, source: str = "measurements") -> Measurements:
-    """Return the measurements that a mapping with the keys of a file tells.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in the order of `raw`.
-    """
+    """Return the measurements that a mapping with the keys of a file tells."""
     reading = Reading.begin(raw, MEASUREMENTS_FORMAT, KEYS, source)
     told = _measurements(reading)
     faulty = frozenset(str(fault.path[0]) for fault in reading.faults if fault.path)

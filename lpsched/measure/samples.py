@@ -126,13 +126,7 @@ def _application(application: Application) -> FrozenDict[str, Any]:
 
 
 def head_from(told: Mapping[str, Any]) -> BenchHead:
-    """Return the head that a line tells.
-
-    Raises
-    ------
-    AttributeError, KeyError, TypeError, ValueError
-        If something is missing, or of another kind.
-    """
+    """Return the head that a line tells."""
     machine = dict(told["machine"])
     cores = tuple(tuple(int(number) for number in place) for place in machine.pop("cores"))
     return BenchHead(
@@ -220,13 +214,7 @@ def samples_beside(output: Path | str) -> Path:
 
 
 def read_samples(path: Path | str) -> SamplesOnFile:
-    """Read the samples of a file; a last line that was cut is left out.
-
-    Raises
-    ------
-    InstanceError
-        If it cannot be read, a line is no sample, or the first does not say what they rest on.
-    """
+    """Read the samples of a file; a last line that was cut is left out."""
     path = Path(path)
     head: BenchHead | None = None
     samples: list[Sample] = []
@@ -257,14 +245,6 @@ class SampleLines(AddedLines):
         Those that were on file.
     idle_watts_before
         Of the session that began; `None` if it was not measured.
-
-    Raises
-    ------
-    OutputError
-        If the file is there and is not to be gone on with, rests on something else, another process adds to
-        it, or it cannot be written.
-    InstanceError
-        If a line of it is no sample.
     """
 
     def __init__(self, path: Path, head: BenchHead, *, resume: bool) -> None:
@@ -298,23 +278,11 @@ class SampleLines(AddedLines):
         raise OutputError(f"cannot go on with {self.path}: its samples rest on something else: {told}; {do}")
 
     def add(self, sample: Sample) -> None:
-        """Write a sample; it is on the disk when this returns.
-
-        Raises
-        ------
-        OutputError
-            If the disk is full or gone; what was written before stays.
-        """
+        """Write a sample; it is on the disk when this returns."""
         self.add_line(_to_line(sample))
 
     def add_idle_before(self, watts: float) -> None:
-        """Write the power of the idle machine before all runs.
-
-        Raises
-        ------
-        OutputError
-            If the disk is full or gone.
-        """
+        """Write the power of the idle machine before all runs."""
         self.add_line({"format": IDLE_FORMAT, "watts": watts})
         self.idle_watts_before = watts
 

@@ -29,15 +29,7 @@ MOST_NAMED: Final = 3  # failures in one message
 
 
 def read_bench_here(path: Path) -> Bench:
-    """Read a bench, and see that this machine has the places and the programs that it names.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MeasureError
-        If this is not Linux.
-    """
+    """Read a bench, and see that this machine has the places and the programs that it names."""
     require_linux()
 
     def make(raw: object) -> Bench:
@@ -70,13 +62,7 @@ class Found:
     remarks: tuple[str, ...]
 
     def require_something(self) -> None:
-        """Refuse to go on with nothing.
-
-        Raises
-        ------
-        MeasureError
-            If no application has a time.
-        """
+        """Refuse to go on with nothing."""
         if self.measurements.seconds:
             return
         failed = [f"{each.setting} {each.reason}" for each in self.measurements.failed[:MOST_NAMED]]
@@ -127,13 +113,6 @@ class Session:
             When it is over, what runs is ended at once, and what was measured by then counts.
         resume
             Whether to go on with a file of samples that is there.
-
-        Raises
-        ------
-        OutputError
-            If samples cannot be written, are there already, or are of something else.
-        MeasureError
-            If what an application started could not be ended.
         """
         machine, meters, ours = self.stage.machine, self.stage.meters, version("lpsched")
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

@@ -155,13 +155,7 @@ class TaskDraws:
 
 
 def task_draws(tasks: int, seconds: Floats, watts: Floats, options: RiskOptions, seed: int) -> TaskDraws:
-    """Draw for all tasks of a bag or a day whose tables, T x C, are these.
-
-    Raises
-    ------
-    InstanceError
-        If that were too much to hold.
-    """
+    """Draw for all tasks of a bag or a day whose tables, T x C, are these."""
     most = MOST_DRAWS // max(1, tasks)
     if options.samples > most:
         found = f"{options.samples:,} samples of {tasks:,} tasks"

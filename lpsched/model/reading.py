@@ -51,13 +51,7 @@ class Reading:
 
     @classmethod
     def begin(cls, raw: object, format: str, keys: tuple[str, ...], source: str) -> Reading:  # noqa: A002 - as `kind_of`
-        """Look at the format and at the keys of the whole.
-
-        Raises
-        ------
-        InstanceError
-            If it is no mapping, or of another format: its other faults would mean nothing.
-        """
+        """Look at the format and at the keys of the whole."""
         if not isinstance(raw, Mapping):
             needed = f"a mapping that begins with 'format: {format}'"
             do = f"see 'lpsched new {kind_of(format)}'"

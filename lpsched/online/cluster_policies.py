@@ -388,12 +388,6 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
     placeholders
         Whether those four use place-holders where their name does not say.
 
-    Raises
-    ------
-    InstanceError
-        If there is none, if what is behind the colon is something else, or if the package that announces it
-        cannot be loaded.
-
     Examples
     --------
     >>> cluster_policy("easy").drops

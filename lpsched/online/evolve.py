@@ -43,11 +43,6 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     """Return the chromosome of N genes that runs tasks where a schedule does, in the order of their starts.
 
     Tasks that are not placed come last, each where it takes the least energy: a chromosome leaves none out.
-
-    Raises
-    ------
-    ValueError
-        If it is no schedule of this day; the message says why.
     """
     arrays = day_arrays(day)
     tasks = len(arrays.arrivals)
@@ -243,13 +238,7 @@ class DayProblem:
         self.machine_counts = [machine.count for machine in day.machine_types]
 
     def faults(self) -> Iterator[Fault]:
-        """Return what keeps NSGA-II from running on it.
-
-        Raises
-        ------
-        InstanceError
-            If the day does not count as a whole.
-        """
+        """Return what keeps NSGA-II from running on it."""
         require_whole(self.name, self.day.period, "NSGA-II")
         below = self.drop_below
         if below is not None and not (math.isfinite(below) and below >= 0.0):
@@ -288,13 +277,7 @@ class DayProblem:
 
 
 class SampledDayScorer(SampledScorer):
-    """Energy and minus utility by samples; tasks that are expected to earn less than `drop_below` do not run.
-
-    Raises
-    ------
-    InstanceError
-        If the day does not count as a whole; and see `SampledScorer`.
-    """
+    """Energy and minus utility by samples; tasks that are expected to earn less than `drop_below` do not run."""
 
     def __init__(self, day: Day, options: RiskOptions, *, seed: int, drop_below: float | None = None) -> None:
         dropped = "" if drop_below is None else f", below {drop_below:g} dropped"

@@ -52,15 +52,7 @@ if TYPE_CHECKING:
 
 
 def read_task_file(path: Path, rows: TaskRows) -> None:
-    """Gather the rows of a file.
-
-    Raises
-    ------
-    InstanceError
-        If the file is not such a table; what is wrong with single tasks is for `rows` to tell.
-    MissingExtraError
-        If it is a Parquet file and PyArrow is not installed.
-    """
+    """Gather the rows of a file."""
     try:
         for piece in read_pieces(path, rows.columns, rows.needed):
             columns = dict(piece.columns)
@@ -123,13 +115,7 @@ def csv_bytes(columns: Mapping[str, list[Any]]) -> bytes:
 
 
 def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
-    """Return tasks as Parquet.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyArrow is not installed.
-    """
+    """Return tasks as Parquet."""
     pa, pq = load_arrow("writing Parquet")
     numbers = {"d": pa.float64(), "q": pa.int64()}
     kinds = {each.key: numbers[each.code] for each in NUMBERS}
@@ -149,13 +135,6 @@ def read_day(path: Path | str) -> Day:
     """Read a day from a YAML or JSON file, and the tables and tasks that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MissingExtraError
-        If a table or the tasks are in a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
     return day_of(read_document(path), path)
@@ -187,13 +166,6 @@ def write_day(day: Day, path: Path | str, *, form: TableForm | None = None) -> t
         by name up to 1,000 pairs, as a matrix up to 100,000, else in an `.npz`. More than 1,000 tasks, and
         all tasks where tables are beside the file, are in a `.csv` beside it, or in a `.parquet` if the
         tables are.
-
-    Raises
-    ------
-    InstanceError
-        If the file's ending is neither YAML's nor JSON's.
-    OutputError
-        If a file cannot be written; then none is.
     """
     path = Path(path)
     require_suffix(path)
@@ -298,13 +270,6 @@ def read_clusters(path: Path | str) -> Clusters:
     """Read clusters from a YAML or JSON file, and the tasks that it names.
 
     What is legal but suspect comes as an `LpschedWarning`.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in file order.
-    MissingExtraError
-        If the tasks are in a Parquet file and PyArrow is not installed.
     """
     path = Path(path)
     return clusters_of(read_document(path), path)
@@ -332,13 +297,6 @@ def write_clusters(
     form
         Curves are always inside the file. More than 1,000 tasks, and all where `form` is one of files beside
         it, are in a `.csv`, or in a `.parquet` if the form is.
-
-    Raises
-    ------
-    InstanceError
-        If the file's ending is neither YAML's nor JSON's.
-    OutputError
-        If a file cannot be written; then none is.
     """
     path = Path(path)
     require_suffix(path)

@@ -120,13 +120,7 @@ WHOLE: Final = Period()
 
 
 def require_whole(name: str, period: Period, what: str) -> None:
-    """Refuse a day of which only a part counts, for something that knows of no such thing.
-
-    Raises
-    ------
-    InstanceError
-        If not everything counts.
-    """
+    """Refuse a day of which only a part counts, for something that knows of no such thing."""
     if not period.is_whole:
         needed = f"a day that counts as a whole: {what} can do no other"
         do = "remove the key 'period', or see 'lpsched simulate'"

@@ -487,12 +487,6 @@ names = POLICIES.names
 def policy(name: str) -> Policy:
     """Return the policy of a name, which may have a number behind a colon.
 
-    Raises
-    ------
-    InstanceError
-        If there is none, if the number is none that it takes, or if the package that announces it cannot be
-        loaded.
-
     Examples
     --------
     >>> policy("weighted-util:0.4").name, policy("max-util").immediate

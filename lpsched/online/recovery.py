@@ -343,11 +343,6 @@ def schedule_from_prices(
     start
         A valid schedule to begin with, instead of an empty one. What is returned is worth no
         less, its energy paid.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
     """
     require_compiler("the schedule that knows the whole day", "simulate")
     watch = watch if watch is not None else Watch()

@@ -127,13 +127,7 @@ def day_risk(  # noqa: PLR0913 - what was asked
     *,
     drop_below: float | None = None,
 ) -> Risk:
-    """Sample a schedule of a day that is known to be valid, and what it was measured to take.
-
-    Raises
-    ------
-    InstanceError
-        If there were too much to draw, or the day does not count as a whole.
-    """
+    """Sample a schedule of a day that is known to be valid, and what it was measured to take."""
     require_whole(day.name, day.period, "sampling")
     arrays = day_arrays(day)
     draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, seed)

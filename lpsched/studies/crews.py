@@ -135,13 +135,7 @@ def installed() -> Packages:
 
 
 def require_same(needed: Packages, where: str) -> None:
-    """Refuse to make runs here if something is not as where the study was begun.
-
-    Raises
-    ------
-    WorkersError
-        If a version differs, one of them lacks a package that the other has, or there are more threads.
-    """
+    """Refuse to make runs here if something is not as where the study was begun."""
     if os.environ.get(THREADS) != ONE_THREAD[THREADS]:
         raise WorkersError(
             f"the worker {where} computes with many threads: its runs might come out otherwise; "

@@ -40,13 +40,7 @@ LOGGERS: Final = ("distributed", "distributed.client", "distributed.core", "dist
 
 
 def require_dask() -> None:
-    """Refuse to begin without Dask.
-
-    Raises
-    ------
-    MissingExtraError
-        If `distributed` is not installed.
-    """
+    """Refuse to begin without Dask."""
     if distributed is None:
         raise MissingExtraError("running on a cluster", "cluster")
 
@@ -63,13 +57,7 @@ def worker_here() -> str:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Talk to the scheduler, without the talk of its library.
-
-    Raises
-    ------
-    WorkersError
-        If no scheduler answers.
-    """
+    """Talk to the scheduler, without the talk of its library."""
     with _silence():
         try:
             with warnings.catch_warnings():
@@ -103,13 +91,7 @@ def _silence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def telling(address: str) -> Iterator[None]:
-    """Say it in words when the scheduler is lost.
-
-    Raises
-    ------
-    WorkersError
-        If it is.
-    """
+    """Say it in words when the scheduler is lost."""
     try:
         yield
     except LpschedError:
@@ -141,11 +123,6 @@ class DaskCrew:
     ----------
     address
         Where the scheduler listens, as it says when it starts: `tcp://HOST:PORT`.
-
-    Raises
-    ------
-    MissingExtraError
-        If `distributed` is not installed.
     """
 
     address: str
@@ -157,13 +134,7 @@ class DaskCrew:
     def work_off(
         self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
     ) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, wait only for those that workers have.
-
-        Raises
-        ------
-        WorkersError
-            If the scheduler does not answer or is lost, or a worker has other packages than we have.
-        """
+        """Yield every run as it ends; when the watch is over, wait only for those that workers have."""
         if not tasks:
             return
         with connected(self.address) as client:
@@ -284,13 +255,7 @@ def _large_is_fine() -> Iterator[None]:
 
 
 def _given_up(task: Task, error: Exception) -> StudyRun:
-    """Return the failed run of a task that outlived no worker.
-
-    Raises
-    ------
-    WorkersError
-        If it is no fault of the task.
-    """
+    """Return the failed run of a task that outlived no worker."""
     if isinstance(error, WorkersError):
         raise error
     if (died := deaths_behind(error)) is not None:
@@ -306,13 +271,7 @@ _ONE_BY_ONE = threading.Lock()  # a worker may have many threads, but warnings a
 
 
 def _do(task: Task, instance: Any, *, make: Callable[[Task], StudyRun], needed: Packages) -> StudyRun:  # noqa: ANN401
-    """Make a run at a worker.
-
-    Raises
-    ------
-    WorkersError
-        If the worker has other packages than it should have.
-    """
+    """Make a run at a worker."""
     require_same(needed, worker_here())
     with _ONE_BY_ONE:
         try:

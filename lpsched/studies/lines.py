@@ -103,13 +103,7 @@ class StudyRun:
 
 
 def run_from(told: Mapping[str, Any]) -> StudyRun:
-    """Return the run that a line tells.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        If something is missing, or of another kind.
-    """
+    """Return the run that a line tells."""
     instance, outcome, reason = told["instance"], told["outcome"], told["reason"]
     if outcome is None and reason is None:
         reason = "none was written"
@@ -227,24 +221,11 @@ def read_runs(path: Path | str) -> Iterator[StudyRun]:
 
 
 class RunLines(AddedLines):
-    """The file of a study that is open for more runs; a context manager.
-
-    Raises
-    ------
-    OutputError
-        If the file is there and is not to be gone on with, another process adds to it, or it cannot be
-        written.
-    """
+    """The file of a study that is open for more runs; a context manager."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         super().__init__(path, RUNS, resume=resume)
 
     def add(self, run: StudyRun) -> None:
-        """Write a run; it is on the disk when this returns.
-
-        Raises
-        ------
-        OutputError
-            If the disk is full or gone; what was written before stays.
-        """
+        """Write a run; it is on the disk when this returns."""
         self.add_line(run.to_dict())

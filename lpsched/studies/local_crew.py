@@ -49,11 +49,6 @@ class LocalCrew:
     ----------
     jobs
         How many.
-
-    Raises
-    ------
-    MissingExtraError
-        If joblib is not installed.
     """
 
     jobs: int
@@ -66,13 +61,7 @@ class LocalCrew:
     def work_off(
         self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
     ) -> Generator[StudyRun]:
-        """Yield every run as it ends; when the watch is over, wait only for those under way.
-
-        Raises
-        ------
-        WorkersError
-            If processes die before they can do anything.
-        """
+        """Yield every run as it ends; when the watch is over, wait only for those under way."""
         waiting, deaths = deque(tasks), Counter[str]()
         ended: SimpleQueue[_Hand] = SimpleQueue()
         hands = [_Hand(make, ended) for _ in range(min(self.jobs, len(tasks)))]

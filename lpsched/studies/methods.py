@@ -194,13 +194,7 @@ def _price(bag: Bag, order: Order) -> Answer:
 
 
 def _scheduler(name: str) -> Callable[[Bag, Order], Answer]:
-    """Return what runs one scheduler against the bound.
-
-    Raises
-    ------
-    NotFoundError
-        When run, if it hands back no valid schedule.
-    """
+    """Return what runs one scheduler against the bound."""
 
     def run(bag: Bag, order: Order) -> Answer:
         found = validate(
@@ -307,13 +301,7 @@ KEPT: Final = (
 
 
 def policy_method(name: str, kind: str) -> Method:
-    """Return the method that runs a policy on days or on clusters.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such policy.
-    """
+    """Return the method that runs a policy on days or on clusters."""
     takes: dict[str, Check] = {"bound": yes_or_no}
     if kind == "day":
         policy(name)

@@ -108,13 +108,7 @@ class _Block:
 
 
 def plan(study: Study, gathered: Gathered) -> tuple[Task, ...]:
-    """Return every run of a study once, in the order of its instances.
-
-    Raises
-    ------
-    InstanceError
-        If a name or a value is not known, or there are too many runs; the error lists every fault.
-    """
+    """Return every run of a study once, in the order of its instances."""
     faults = tuple(faults_of(study, gathered))
     if faults:
         raise InstanceError(study.name, faults)

@@ -328,13 +328,7 @@ def _numbers(run: StudyRun) -> dict[str, float]:
 
 
 def _chosen(what: str, asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names asked for.
-
-    Raises
-    ------
-    InstanceError
-        If there is none of that name.
-    """
+    """Return the names asked for."""
     faults = []
     for name in asked or ():
         if name not in known:

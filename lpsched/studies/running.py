@@ -95,13 +95,7 @@ def _generated(task: Task, seed: int) -> Instance:
 
 
 def _answered(instance: Instance, task: Task) -> Answer:
-    """Run the method; what it answers must be what JSON can say.
-
-    Raises
-    ------
-    ValueError
-        If a number is none.
-    """
+    """Run the method; what it answers must be what JSON can say."""
     method = find_method(task.method, kind_of_instance(instance))
     assert method is not None, f"{task.method} was planned and is not there"
     answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
@@ -192,13 +186,7 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
 
 
 def declare(study: Study | Path | str) -> tuple[Study, Gathered]:
-    """Return a study and what its files say, when all that it declares is known to be sound.
-
-    Raises
-    ------
-    InstanceError
-        If anything is not; the error lists every fault.
-    """
+    """Return a study and what its files say, when all that it declares is known to be sound."""
     if isinstance(study, Study):
         return study, gather(study, Path())
     folder, gathered = Path(study).parent, list[Gathered]()

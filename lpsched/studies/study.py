@@ -101,13 +101,7 @@ check_limit: Final = Amount("seconds", least=1e-3, most=1e9)
 
 
 def study_from(raw: object, source: str = "study") -> Study:
-    """Return the study that a mapping declares.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong with its shape; the error lists every fault in file order.
-    """
+    """Return the study that a mapping declares."""
     reading = Reading.begin(raw, FORMAT, KEYS, source)
     door = _Door(reading)
     name = door.checked(reading.raw.get("name"), check_name, ("name",))

@@ -211,11 +211,6 @@ def bag_of(
         Estimate what no job tells.
     watts
         Write powers, if any job tells its energy.
-
-    Raises
-    ------
-    InstanceError
-        If some pairs have times but no powers, and these are neither estimated nor left out as a whole.
     """
     require_few_groups(name, jobs.groups)
     total = float(jobs.width.astype(np.float64).sum())

@@ -40,13 +40,7 @@ class Machines:
 def clusters_of(
     name: str, jobs: Jobs, machines: Machines, account: Account, *, waiting: WaitingCost
 ) -> Clusters:
-    """Return jobs as clusters and tasks; what is too wide for its part is left out and counted.
-
-    Raises
-    ------
-    InstanceError
-        If nothing is left, or there are too many task types.
-    """
+    """Return jobs as clusters and tasks; what is too wide for its part is left out and counted."""
     sizes = np.array(machines.nodes, np.int64)
     kept = np.ones(len(jobs), bool)
     needed = -(-jobs.width // machines.cores_per_node)

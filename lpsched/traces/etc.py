@@ -75,11 +75,6 @@ def read_etc(  # noqa: PLR0913 - all but the first are options, given by name
         header is empty or speaks of tasks, or when none of its cells is a number.
     tasks_each, machines_each
         The count of every task type and of every machine type.
-
-    Raises
-    ------
-    InstanceError
-        If a file is neither of the two forms, or does not make a sound bag.
     """
     times = _read_matrix(path, first_column)
     watts = None if power is None else _read_matrix(power, first_column)

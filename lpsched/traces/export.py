@@ -121,13 +121,7 @@ def told_tasks_of_clusters(
 
 
 def require_valid(violations: Sequence[Violation], what: str) -> None:
-    """Refuse a schedule that is none.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it breaks a rule.
-    """
+    """Refuse a schedule that is none."""
     if violations:
         sentences = "".join(f"\n  {each.sentence}" for each in violations[:MOST_TOLD])
         raise InvalidScheduleError(f"{what}:{sentences}")
@@ -136,17 +130,7 @@ def require_valid(violations: Sequence[Violation], what: str) -> None:
 def export_schedule(
     instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path | str
 ) -> None:
-    """Write a schedule task by task, in the form that the file's ending says (`traces/export.py`).
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it is no schedule of the instance.
-    OutputError
-        If the file cannot be written.
-    MissingExtraError
-        If it is to be a Parquet file and PyArrow is not installed.
-    """
+    """Write a schedule task by task, in the form that the file's ending says (`traces/export.py`)."""
     if isinstance(instance, Day):
         assert isinstance(schedule, DaySchedule), "a day has schedules of days"
         day_account = DayAccount(instance, schedule)
@@ -203,15 +187,7 @@ PIECE: Final = 65_536  # rows of Parquet that are written at once
 
 
 def write_tasks(system: ToldSystem, tasks: Iterable[ToldTask], path: Path | str) -> None:
-    """Write tasks as they come, in the form that the file's ending says.
-
-    Raises
-    ------
-    OutputError
-        If the ending is none of those, or the file cannot be written.
-    MissingExtraError
-        If it is to be a Parquet file and PyArrow is not installed.
-    """
+    """Write tasks as they come, in the form that the file's ending says."""
     path = Path(path)
     name = path.name.lower()
     if not name.endswith(ENDINGS):

@@ -163,13 +163,7 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_jobs(source: str, account: Account) -> None:
-    """Refuse a log of which nothing is left.
-
-    Raises
-    ------
-    InstanceError
-        If no job is kept.
-    """
+    """Refuse a log of which nothing is left."""
     if not account.kept:
         reasons = "; ".join(f"{count:,} left out: {reason}" for reason, count in account.left_out.items())
         found = f"no job that can be used, of {account.read:,}" + (f" ({reasons})" if reasons else "")
@@ -177,13 +171,7 @@ def require_jobs(source: str, account: Account) -> None:
 
 
 def require_few_groups(source: str, groups: Sequence[object]) -> None:
-    """Refuse more task types than anybody can use.
-
-    Raises
-    ------
-    InstanceError
-        If there are more.
-    """
+    """Refuse more task types than anybody can use."""
     if len(groups) > MOST_GROUPS:
         do = "group by fewer columns (--group-by)"
         raise refused(source, f"{len(groups):,} task types", f"at most {MOST_GROUPS:,}", do)

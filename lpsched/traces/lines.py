@@ -27,11 +27,6 @@ def line_blocks(path: Path, *, most_bytes: int, do: str) -> Iterator[bytes]:
         Of text, unpacked: more is refused, after as many have been yielded.
     do
         The advice to whoever brings more.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such file, its gzip is broken, it is too long, or a line is longer than a block.
     """
     try:
         _require_file(path)

@@ -127,13 +127,7 @@ def state_of(cell: str) -> str:
 
 
 def require_nothing(cell: str) -> None:
-    """Refuse a cell that says something, and cannot be read.
-
-    Raises
-    ------
-    ValueError
-        If it does.
-    """
+    """Refuse a cell that says something, and cannot be read."""
     if cell.lower() not in NOTHING:
         raise ValueError(cell)
 
@@ -213,11 +207,6 @@ def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
     ----------
     skip_dirty
         Leave dirty lines out and count them, rather than refuse the file.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, lacks a column, is too long, or has dirty lines; all are told by number.
     """
     path = Path(path)
     texts = _texts(path)
@@ -245,13 +234,7 @@ def read_sacct(path: Path | str, *, skip_dirty: bool = False) -> SacctLog:
 
 
 def write_sacct(log: SacctLog, path: Path | str) -> None:
-    """Write a log as `sacct -P` would.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a log as `sacct -P` would."""
     texts = [SEPARATOR.join(log.header), *(text for _, text in log.lines)]
     write_files({Path(path): "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")})
 

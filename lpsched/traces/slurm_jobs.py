@@ -154,13 +154,7 @@ class _Row:
 
 
 def slurm_jobs(log: SacctLog, choice: SlurmChoice, source: str) -> tuple[Jobs, Jobs, Account]:
-    """Return the jobs that count, all that took nodes (whatever became of them), and the account.
-
-    Raises
-    ------
-    InstanceError
-        If none counts, or a column is not there.
-    """
+    """Return the jobs that count, all that took nodes (whatever became of them), and the account."""
     rows, orphans = _job_rows(log)
     account = Account(len(rows))
     account.note("steps without their job's line: left out", orphans)
@@ -325,11 +319,6 @@ def bag_of_slurm(  # noqa: PLR0913 - all but the first two are options, given by
         Estimate times and powers that no job tells.
     watts
         Write powers, if any job tells its energy.
-
-    Raises
-    ------
-    InstanceError
-        If no job counts, nobody says how many nodes there are, or times are there without powers.
     """
     jobs, ran, account = slurm_jobs(log, choice, name)
     machines = _counts(name, jobs, ran, counts or {})
@@ -345,13 +334,7 @@ def clusters_of_slurm(  # noqa: PLR0913 - all but the first two are options, giv
     watts_per_node: float | None = None,
     waiting: WaitingCost = USUAL_COST,
 ) -> tuple[Clusters, Account]:
-    """Return a log as clusters and tasks that arrive, and the account of its jobs; limits are the requests.
-
-    Raises
-    ------
-    InstanceError
-        If no job counts, jobs have no submit time, or nobody says how many nodes there are.
-    """
+    """Return a log as clusters and tasks that arrive, and the account of its jobs; limits are the requests."""
     jobs, ran, account = slurm_jobs(log, choice, name)
     unknown = np.isnan(jobs.submit_seconds)
     if unknown.any():

@@ -264,11 +264,6 @@ def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = 
         Leave dirty lines out and count them, rather than refuse the file.
     first
         Read no more than so many jobs.
-
-    Raises
-    ------
-    InstanceError
-        If the file cannot be read, is too long, or has dirty lines; each is told with its line.
     """
     path = Path(path)
     pieces: list[Lines] = []
@@ -313,13 +308,7 @@ def _column(pieces: list[Numbers], *, whole: bool) -> Numbers:
 
 
 def write_swf(trace: SwfTrace, path: Path | str) -> None:
-    """Write a log, compressed if the name ends with `.gz`; a number has all its digits.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Write a log, compressed if the name ends with `.gz`; a number has all its digits."""
     path = Path(path)
     with whole_file(path) as file:
         if path.suffix.lower() == ".gz":

@@ -88,13 +88,7 @@ class _Seen:
 
 
 def swf_jobs(trace: SwfTrace, choice: SwfChoice, source: str) -> tuple[Jobs, Account]:
-    """Return the jobs that count, and the account of all.
-
-    Raises
-    ------
-    InstanceError
-        If none does, or they cannot be grouped so.
-    """
+    """Return the jobs that count, and the account of all."""
     for name in choice.group_by:
         if name not in GROUPS:
             found, needed = f"grouping by {quote(name)}", f"some of {', '.join(GROUPS)}"
@@ -214,13 +208,7 @@ def clusters_of_swf(
     machines: SystemSize = AS_TOLD,
     waiting: WaitingCost = USUAL_COST,
 ) -> tuple[Clusters, Account]:
-    """Return a log as clusters and tasks that arrive, and the account of its jobs.
-
-    Raises
-    ------
-    InstanceError
-        If nobody says how large the system is, no job is left, or there are too many task types.
-    """
+    """Return a log as clusters and tasks that arrive, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
     sized = Machines(
         nodes=_sizes(name, trace, choice, machines),
@@ -237,13 +225,7 @@ def bag_of_swf(
     choice: SwfChoice = EVERYTHING,
     machines: SystemSize = AS_TOLD,
 ) -> tuple[LoggedBag, Account]:
-    """Return a log as a bag of tasks, and the account of its jobs.
-
-    Raises
-    ------
-    InstanceError
-        If nobody says how large the system is, no job is left, or there are too many task types.
-    """
+    """Return a log as a bag of tasks, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)
     jobs = account.close(replace(jobs, width=-(-jobs.width // machines.cores_per_node)))
     logged = bag_of(name, jobs, _sizes(name, trace, choice, machines))

@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 
 def evolved_schedules(bag: Bag, *, seed: int, generations: int | None, watch: Watch) -> list[Schedule]:
-    """Let schedules evolve, and return those that nothing beats in energy and makespan.
-
-    Raises
-    ------
-    InstanceError
-        If the bag has no watts, or too many tasks.
-    """
+    """Let schedules evolve, and return those that nothing beats in energy and makespan."""
     rng = np.random.default_rng(seed)
     generations, watch = limits(generations, watch)
     seeds = () if bag.watts is None else (min_min(bag, rng), min_energy(bag, rng))

@@ -123,13 +123,7 @@ def pair_of(point: Point) -> Pair:
 
 
 def entry_of(front: FrontResult, name: str, brought: Iterable[Ran]) -> FrontEntry[Point, Schedule]:
-    """Return a method's undominated points and their distances; areas come when all methods are there.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a valid schedule is below the exact front, which is a bug of ours.
-    """
+    """Return a method's undominated points and their distances; areas come when all methods are there."""
     points: list[Point] = []
     schedules: list[Schedule] = []
     broken: list[tuple[Violation, ...]] = []
@@ -164,13 +158,7 @@ def distances(chain: Chain, pairs: Sequence[Pair]) -> tuple[float | None, float 
 
 
 def require_above(proofs: Sequence[HalfPlane], point: Point, what: str) -> None:
-    """Hold a measured point against all proofs, in exact numbers: both are rounded to the side that is true.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it is below one of them.
-    """
+    """Hold a measured point against all proofs, in exact numbers: both are rounded to the side that is true."""
     joules, seconds = Fraction(point.energy_joules), Fraction(point.makespan_seconds)
     for proof in proofs:
         cost = Fraction(proof.joules_weight) * joules + Fraction(proof.seconds_weight) * seconds

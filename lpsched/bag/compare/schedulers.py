@@ -89,13 +89,7 @@ def _waiting(bag: Bag, schedule: Schedule) -> Schedule:
 
 
 def _plain(found: object, tasks: int) -> Schedule | list[TaskRow]:
-    """Return what was handed back with Python's own numbers (NumPy's overflow); no more rows than needed.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Return what was handed back with Python's own numbers (NumPy's overflow); no more rows than needed."""
     if isinstance(found, Schedule):
         groups = tuple(
             MachineGroup(

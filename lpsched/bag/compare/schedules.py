@@ -177,15 +177,7 @@ class _Judged:
 
 
 def _scheduler(each: str | Heuristic) -> _Scheduler:
-    """Find a scheduler before anything is run.
-
-    Raises
-    ------
-    InstanceError
-        If there is none of that name.
-    MissingExtraError
-        If a package that `nsga2` needs is not installed.
-    """
+    """Find a scheduler before anything is run."""
     if not isinstance(each, str):
         return _Scheduler(getattr(each, "__name__", type(each).__name__), "function", each)
     if each == NSGA2:
@@ -233,13 +225,7 @@ def _of_scheduler(asked: _Asked, scheduler: _Scheduler, ours: Ran) -> _Judged:
 
 
 def _solved(asked: _Asked, effort: Effort) -> tuple[float, Ran]:
-    """Return bound and schedule of our own `solve`; where it fails, the bound of the linear program.
-
-    Raises
-    ------
-    InstanceError, InfeasibleError, SolverError
-        If there is no bound either.
-    """
+    """Return bound and schedule of our own `solve`; where it fails, the bound of the linear program."""
     question, solver, watch = asked.question, asked.solver, asked.limited()
     began = time.perf_counter()
     try:
@@ -287,13 +273,7 @@ def _measured(ran: Ran) -> Measurement:
 
 
 def _entry(question: Question, judged: _Judged, bound: float) -> Entry:
-    """Tell the distance from the bound.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a valid schedule is better than the proved bound: one of them is wrong.
-    """
+    """Tell the distance from the bound."""
     name, kind, ran = judged.name, judged.kind, judged.ran
     if ran.examined.measured is None:
         return Entry(name, None, None, None, ran.examined.violations, kind, ran.seconds, ran.schedule)

@@ -79,13 +79,6 @@ def machine_needs(
 
     `lifetime_hours` is how long machines last whose type does not say; `marginals`, of which types one whole
     machine more is looked at.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
     """
     bag, found, search = question.bag, [], None
     if present.makespan_seconds is not None:

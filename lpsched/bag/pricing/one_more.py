@@ -90,13 +90,7 @@ class Marginals(StrEnum):
 
 
 def marginals_named(name: str) -> Marginals:
-    """Return the marginals of a name.
-
-    Raises
-    ------
-    ValueError
-        If there are none of that name.
-    """
+    """Return the marginals of a name."""
     if name not in {each.value for each in Marginals}:
         raise ValueError(f"marginals is {name!r}, needs one of {', '.join(Marginals)}")
     return Marginals(name)
@@ -113,13 +107,7 @@ class Trying:
     rounds: int = 0
 
     def answered(self, question: Question) -> Result | None:
-        """Return the answer; `None` if there is no schedule, or none was found.
-
-        Raises
-        ------
-        SolverError, InvalidScheduleError
-            As `solve` does.
-        """
+        """Return the answer; `None` if there is no schedule, or none was found."""
         try:
             return answer(
                 question,
@@ -203,13 +191,7 @@ def one_more(  # noqa: PLR0913 - the options of `with_one_more`
     watch: Watch | None = None,
     seed: int = 0,
 ) -> OneMore | None:
-    """Return what is proved about one more of the types asked about; `None` if nothing is asked.
-
-    Raises
-    ------
-    SolverError, InvalidScheduleError
-        As `solve` does.
-    """
+    """Return what is proved about one more of the types asked about; `None` if nothing is asked."""
     earns = question.objective.maximise
     everything = marginals is Marginals.PROVED
     if marginals is Marginals.LP or not (everything or earns) or (earns and result.worth is None):
@@ -278,13 +260,7 @@ class _Steps:
 
 
 def machine_step(question: Question, before: Result, name: str, trying: Trying) -> Between:
-    """Return between what the best possible changes with one more machine of a type.
-
-    Raises
-    ------
-    SolverError, InvalidScheduleError
-        As `solve` does.
-    """
+    """Return between what the best possible changes with one more machine of a type."""
     bag = question.bag
     count = {machine.name: machine.count for machine in bag.machine_types}[name]
     if bag.machines >= MOST:
@@ -330,13 +306,7 @@ def _change(more: Question, before: Result, trying: Trying) -> Between:
 
 
 def task_step(question: Question, before: Result, i: int, trying: Trying) -> Between:
-    """Return between what the break-even price of one more task lies; for others than profit, the change.
-
-    Raises
-    ------
-    SolverError, InvalidScheduleError
-        As `solve` does.
-    """
+    """Return between what the break-even price of one more task lies; for others than profit, the change."""
     task = question.bag.task_types[i]
     tasks = list(question.bag.task_types)
     tasks[i] = task.model_copy(update={"count": task.count + 1})

@@ -61,15 +61,7 @@ SAME: Final = 1e-13  # relative: a step no longer than that is none
 
 
 def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
-    """Return which price the bag needs; `price` is what it has, if anything.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
-    """
+    """Return which price the bag needs; `price` is what it has, if anything."""
     overhead = Fraction(bag.prices.overhead_per_bag)
     cheapest = _cheapest_way(bag, solver)
     prices = Multipliers(cheapest.machine_prices, cheapest.cap_price)
@@ -150,15 +142,7 @@ HIGHEST: Final = 1e30  # money per kWh that a bag can say
 
 
 def electricity_need(bag: Bag, present: Schedule | None, solver: Solver) -> ElectricityNeed:
-    """Return what electricity may cost; `present` is the schedule that was found at its price now.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule found does not pass verification, which is a bug of ours.
-    """
+    """Return what electricity may cost; `present` is the schedule that was found at its price now."""
     answer = _Answer(bag, ElectricitySearch(bag, solver), prover_of(bag))
     for piece in answer.search.pieces():
         if piece.from_per_kwh < HIGHEST:

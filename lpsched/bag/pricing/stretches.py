@@ -74,11 +74,6 @@ def price_stretches(  # noqa: PLR0913 - options are keyword-only
         Where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
     power_cap, deadline, solver
         As for the curve.
-
-    Raises
-    ------
-    InstanceError, InfeasibleError, NotFoundError, SolverError, InvalidScheduleError
-        As `price_curve` does.
     """
     solver = solver if solver is not None else default_solver()
     asked = Terms(0.0, power_cap, deadline).applied_to(bag)

@@ -35,13 +35,7 @@ ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what ex
 
 
 def balance(question: Question, found: Recovered, bound: float, gap: float, watch: Watch) -> Recovered:
-    """Return a verified schedule that is at least as good as the one given.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a schedule breaks a rule other than a limit, which is a bug of ours.
-    """
+    """Return a verified schedule that is at least as good as the one given."""
     bag, asked = question.bag, question.objective
 
     def is_enough() -> bool:

@@ -143,15 +143,7 @@ def fits_counting(bag: Bag) -> bool:
 
 
 def recount(question: Question, found: Recovered, solver: Solver, watch: Watch) -> Recovered:
-    """Return a verified schedule that is at least as good as the one given.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    InvalidScheduleError
-        If a schedule breaks a rule other than a limit, which is a bug of ours.
-    """
+    """Return a verified schedule that is at least as good as the one given."""
     bag, items = question.bag, scoring_of(question).items
     if not found.schedule.groups:  # waiting is best
         return found

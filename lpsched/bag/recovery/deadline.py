@@ -90,13 +90,7 @@ class ShorterDeadlines:
         return shares[:-1] if cap is None else np.append(shares[:-1], cap.headroom * shares[-1])
 
     def cheapest(self, shares: Floats) -> Shortened | None:
-        """Return the cheapest way within these shares of deadline and cap; `None` if there is none.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails.
-        """
+        """Return the cheapest way within these shares of deadline and cap; `None` if there is none."""
         program = self.program
         if self._master is None:
             self._master = self.solver.master(program)
@@ -111,13 +105,7 @@ class ShorterDeadlines:
         return self._shortened(solution)
 
     def fastest(self) -> Shortened | None:
-        """Return the fastest way under the cap; `None` if none ends by the deadline.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails.
-        """
+        """Return the fastest way under the cap; `None` if none ends by the deadline."""
         size = float(np.abs(self.program.costs).max()) or 1.0
         costs = TIE / size * self.program.costs
         costs[-1] = 1.0

@@ -46,11 +46,6 @@ def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, i
     >>> import numpy as np
     >>> round_shares(np.array([[0.5, 0.25, 0.25]]), [10])
     [{0: 5, 1: 3, 2: 2}]
-
-    Raises
-    ------
-    SolverError
-        If a task type has no share at all.
     """
     return [
         _round_row(i, row, count)

@@ -93,17 +93,7 @@ class _Missed:
 
 
 def recover(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> Recovered:
-    """Return the best verified schedule that comes of the relaxation.
-
-    Raises
-    ------
-    InfeasibleError
-        If every assignment of whole tasks was searched, and none meets the deadline.
-    NotFoundError
-        If none was found that does.
-    InvalidScheduleError
-        If a schedule breaks any other rule, which is a bug of ours.
-    """
+    """Return the best verified schedule that comes of the relaxation."""
     found = _found(bag, objective, relaxation, solver)
     if isinstance(found, _Missed):
         raise _error(bag, found, solver)
@@ -154,13 +144,7 @@ class Memory:
 def verified_schedule(
     bag: Bag, relaxation: Point, *, late: bool = False, memory: Memory | None = None
 ) -> Recovered | str:
-    """Return the schedule of a relaxation, or the limit that it misses.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it breaks any other rule.
-    """
+    """Return the schedule of a relaxation, or the limit that it misses."""
     memory = memory if memory is not None else Memory(bag)
     counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
     schedule = ended(bag, counts, place(bag, counts, memory.placed), late=late)
@@ -171,11 +155,6 @@ def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> 
     """Return the schedule of a vertex of the energy/makespan front, or the limit that it misses.
 
     Where it misses a deadline, the one with the least energy of those that were found within it.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it breaks any other rule.
     """
     own = verified_schedule(bag, vertex, memory=memory)
     if isinstance(own, Recovered) or bag.site.deadline_seconds is None:
@@ -185,13 +164,7 @@ def vertex_schedule(bag: Bag, vertex: Point, solver: Solver, memory: Memory) -> 
 
 
 def examined_schedule(bag: Bag, schedule: Schedule, tables: Tables | None = None) -> Recovered | str:
-    """Return a schedule with its measurement, or the limit that it misses.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it breaks any other rule.
-    """
+    """Return a schedule with its measurement, or the limit that it misses."""
     examined = examine(bag, schedule, tables=tables)
     if examined.violations and {each.code for each in examined.violations} <= LIMITS:
         return examined.violations[0].sentence

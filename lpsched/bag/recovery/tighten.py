@@ -150,13 +150,7 @@ class Tightening:
         return better
 
     def _keep(self, plan: Plan) -> bool:
-        """Verify a plan, and keep its schedule if it is better than the best; tell whether it is.
-
-        Raises
-        ------
-        InvalidScheduleError
-            If it breaks a rule other than a limit, which is a bug of ours.
-        """
+        """Verify a plan, and keep its schedule if it is better than the best; tell whether it is."""
         bag, asked = self.question.bag, self.question.objective
         counts, schedule = plan.by_column(bag), plan.schedule(bag)
         better = False
@@ -198,13 +192,7 @@ def tighten(  # noqa: PLR0913, PLR0917 - what is known already, and the options 
     gap: float,
     rng: np.random.Generator,
 ) -> tuple[float, Recovered | None, IntervalSearch | None]:
-    """Return a bound and a verified schedule, both at least as good as those given, and the search.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a schedule breaks a rule other than a limit, which is a bug of ours.
-    """
+    """Return a bound and a verified schedule, both at least as good as those given, and the search."""
     if not fits_patterns(question.bag) or watch.is_over():
         return bound, found, None
     watch.count(READING * len(question.bag.task_types) * len(question.bag.modes))

@@ -55,11 +55,6 @@ def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
     """Return all corners of the front of a bag with watts, under its cap and deadline.
 
     Without `whole`, a task may be split, and run on several machines at a time.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
     """
     search = _FrontSearch(bag, solver, whole=whole)
     thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
@@ -78,13 +73,7 @@ def frontier(bag: Bag, solver: Solver, *, whole: bool = True) -> Frontier:
 
 
 def sampled(bag: Bag, solver: Solver, count: int) -> tuple[Point, ...]:
-    """Return what is best for so many evenly spaced weights: the usual way to a front, for comparison.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Return what is best for so many evenly spaced weights: the usual way to a front, for comparison."""
     search = _FrontSearch(bag, solver)
     thriftiest, fastest = search.minimise(1.0, 0.0), search.minimise(0.0, 1.0)
     width = abs(fastest.first - thriftiest.first) or 1.0
@@ -207,13 +196,7 @@ class Region:
 
 
 def region(bag: Bag, solver: Solver) -> Region:
-    """Return the feasible region of a bag with watts; its cap and its deadline play no part.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Return the feasible region of a bag with watts; its cap and its deadline play no part."""
     free = bag.without_limits()
     scales = scales_of(free, whole=False)
     down = _chain(scales, THRIFTY, solver)

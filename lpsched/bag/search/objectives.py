@@ -38,13 +38,7 @@ class Rated:
 
 
 def best_rate(bag: Bag, solver: Solver, *, income: float | None = None, watch: Watch | None = None) -> Rated:
-    """Return the relaxation at the bag's own income, or at another.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails; to run out of time is no failure.
-    """
+    """Return the relaxation at the bag's own income, or at another."""
     scales = scales_of(bag)
     money = profit.money_of(scales)
     if income is not None:
@@ -91,13 +85,7 @@ SHORT: Final = 1e-3  # as a share of T
 def least_cost(
     bag: Bag, weights: front.Weights, solver: Solver, *, watch: Watch | None = None, whole: bool = True
 ) -> tuple[Scales, LpSolution]:
-    """Return the solution for these weights, and the scales to read it in; for `whole` tasks, or split ones.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails; to run out of time is no failure.
-    """
+    """Return the solution for these weights, and the scales to read it in; for `whole` tasks, or split ones."""
     scales = front.scales_for(bag, weights, whole=whole)
     solution = solver.solve(front.compile_lp(scales.split(), weights), watch=watch)
     if scales.shortest and solution.status is LpStatus.OPTIMAL:

@@ -482,13 +482,7 @@ class BoxSolver:
         enough: float = np.inf,
         most: int = MOST_ROUNDS,
     ) -> Generated[Run]:
-        """Return the answer on a box, with its bound as a minimum: signs are turned.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails.
-        """
+        """Return the answer on a box, with its bound as a minimum: signs are turned."""
         program, master = self.program, self.columns.master
         program.box, program.goal, program.tangents = box, goal or Goal(), tangents
         costs = program.costs(master.program)

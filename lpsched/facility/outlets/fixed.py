@@ -252,17 +252,7 @@ def best_at(  # noqa: PLR0913 - a facility, its air, and how to solve it
     watch: Watch | None = None,
     pool: Pool | None = None,
 ) -> FacilityRelaxation:
-    """Return the best mix of patterns at these outlet temperatures, within the relative gap of its bound.
-
-    Raises
-    ------
-    InfeasibleError
-        If redlines, cap or cooling cannot be kept even by idle nodes, with the numbers.
-    NotFoundError
-        If the watch was over before there was any allocation, and nodes may not all be idle.
-    SolverError
-        If the solver fails.
-    """
+    """Return the best mix of patterns at these outlet temperatures, within the relative gap of its bound."""
     market = NodeMarket(arrays) if pool is None else pool.market
     _refuse_what_idling_breaks(arrays, heat, outlets)
     program = FixedOutlets(market, heat, outlets)

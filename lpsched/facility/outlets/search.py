@@ -71,17 +71,7 @@ class _Leaf:
 def best_outlets(
     arrays: FacilityArrays, heat: HeatMap, *, solver: Solver, gap: float = GAP, watch: Watch | None = None
 ) -> OutletAnswer:
-    """Return outlet temperatures whose best allocation is within the relative gap of the bound.
-
-    Raises
-    ------
-    InfeasibleError
-        If no outlet temperatures let even idle nodes keep redlines, cap and cooling.
-    NotFoundError
-        If the watch was over before any allocation was found.
-    SolverError
-        If the solver fails.
-    """
+    """Return outlet temperatures whose best allocation is within the relative gap of the bound."""
     search = BoxSearch(arrays, heat, solver, gap, watch or Watch())
     search.run()
     return search.answer()

@@ -94,11 +94,6 @@ def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | N
     """Find prices of machine time and energy, and prove with them how much utility the day can earn at most.
 
     The longer it may take, the closer the bound; whenever it is stopped, the bound holds.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
     """
     require_compiler("the bound of a day", "simulate")
     return _bound(day, offers_of(day), time_limit, watch)
@@ -111,11 +106,6 @@ def cluster_bound(
 
     It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
     are taken as one. Where tasks cost what they wait, it is minus what their waiting costs at least.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
     """
     require_compiler("the bound of clusters", "simulate")
     return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
@@ -235,13 +225,7 @@ def shortened(prices: ArrivalPrices) -> ArrivalPrices:
 
 
 def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
-    """Find a bound that no schedule of the day can pass, and the prices that prove it.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed; who checks the certificate needs none.
-    """
+    """Find a bound that no schedule of the day can pass, and the prices that prove it."""
     found = arrival_bound(day, time_limit=time_limit, watch=watch)
     return certificate_of(day, found.prices, found.bound)
 
@@ -249,12 +233,6 @@ def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | Non
 def certify_clusters(
     clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
 ) -> DayCertificate:
-    """Find a bound that no schedule of tasks on the clusters can pass, and the prices that prove it.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed; who checks the certificate needs none.
-    """
+    """Find a bound that no schedule of tasks on the clusters can pass, and the prices that prove it."""
     found = cluster_bound(clusters, time_limit=time_limit, watch=watch)
     return certificate_of(clusters, found.prices, found.bound)

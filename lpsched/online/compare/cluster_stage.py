@@ -109,13 +109,7 @@ class ClusterStage:
         return self.instance.waiting
 
     def another(self, trial: int) -> ClusterStage:
-        """Return the stage of another trial.
-
-        Raises
-        ------
-        InstanceError
-            If nobody knows how to draw clusters like those given.
-        """
+        """Return the stage of another trial."""
         return ClusterStage(drawn_again(self.instance, trial), self.options)
 
     def all_names(self) -> tuple[str, ...]:
@@ -129,13 +123,7 @@ class ClusterStage:
         return self.instance.waiting is None or not policy.needs_utility
 
     def find(self, policy: object) -> Given:
-        """Return a policy that can be run so.
-
-        Raises
-        ------
-        InstanceError
-            If there is none of that name, or it needs a utility that tasks do not have.
-        """
+        """Return a policy that can be run so."""
         given, found = self._given(policy)
         if not self._suits(found):
             shown = f"{given.name!r}, which looks at utility, for tasks that are judged by what they wait"
@@ -191,23 +179,11 @@ class ClusterStage:
         return FoundBound(found.bound, found.seconds, hours, per_kwh, found.prices)
 
     def offline(self, prices: ArrivalPrices, watch: Watch) -> ClustersSchedule:  # noqa: ARG002 - every stage is asked so
-        """Refuse: nobody has a way to one yet.
-
-        Raises
-        ------
-        InstanceError
-            Always.
-        """
+        """Refuse: nobody has a way to one yet."""
         raise no_offline_schedule()
 
     def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
-        """Check a schedule, and measure it.
-
-        Raises
-        ------
-        InvalidScheduleError
-            If it breaks a rule.
-        """
+        """Check a schedule, and measure it."""
         assert isinstance(schedule, ClustersSchedule), "of clusters"
         clusters = self.instance
         account = ClustersAccount(clusters, schedule)

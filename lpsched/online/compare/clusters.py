@@ -84,13 +84,7 @@ def _checked(clusters: Clusters, name: str, kind: str, schedule: ClustersSchedul
 
 
 def _require_below(bound: float, entry: ClustersEntry) -> None:
-    """Refuse a proof that a valid schedule passes.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If it does: one of them is wrong.
-    """
+    """Refuse a proof that a valid schedule passes."""
     if entry.measured is not None and entry.measured.utility > bound:
         earned = f"{entry.name} earns {entry.measured.utility!r}"
         raise InvalidScheduleError(f"{earned}, more than the bound of {bound!r}")

@@ -287,13 +287,6 @@ def fuzzy_front(
         What to call the front.
     by_percentile
         Whether it was ranked by the options' percentile, in place of expected values.
-
-    Raises
-    ------
-    MissingExtraError
-        If Numba is not installed.
-    InstanceError
-        If there were too much to draw.
     """
     scorer = front.problem.sampled(options, seed)
     drawn = scorer.samples(front.genes)

@@ -65,11 +65,6 @@ def find_policy(name: str, day: Day, *, forecast: Day | None = None) -> Policy:
     forecast
         A day that this one is expected to be like, for `prices`; without one, tasks are expected to keep
         coming as they have come.
-
-    Raises
-    ------
-    InstanceError
-        If there is no such policy, or the forecast has other task types.
     """
     if name != NAME:
         plain = name.partition(":")[0]
@@ -172,13 +167,7 @@ class DayStage:
         return None
 
     def another(self, trial: int) -> DayStage:
-        """Return the stage of another trial.
-
-        Raises
-        ------
-        InstanceError
-            If nobody knows how to draw another day like the one given.
-        """
+        """Return the stage of another trial."""
         return DayStage(drawn_again(self.instance, trial), self.options)
 
     def all_names(self) -> tuple[str, ...]:
@@ -188,13 +177,7 @@ class DayStage:
         return tuple(name for name in names if not (polled and find_policy(name, self.instance).immediate))
 
     def find(self, policy: object) -> Given:
-        """Return a policy that can be run so.
-
-        Raises
-        ------
-        InstanceError
-            If there is none of that name, or it cannot be run so.
-        """
+        """Return a policy that can be run so."""
         given = self._given(policy)
         is_immediate = (given.brought or find_policy(given.name, self.instance)).immediate
         if self.options.machines == POLLED and is_immediate:
@@ -242,13 +225,7 @@ class DayStage:
         return offline_schedule(self.instance, prices, watch=watch)
 
     def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
-        """Check a schedule, and measure it.
-
-        Raises
-        ------
-        InvalidScheduleError
-            If it breaks a rule.
-        """
+        """Check a schedule, and measure it."""
         assert isinstance(schedule, DaySchedule), "of a day"
         day = self.instance
         account = DayAccount(day, schedule)

@@ -95,13 +95,7 @@ def run_on_day(day: Day, function: DayHeuristic, *, seed: int, drop_below: float
 
 
 def _plain(found: object) -> DaySchedule:
-    """Return what a stranger handed back with Python's own numbers.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    """
+    """Return what a stranger handed back with Python's own numbers."""
     if not isinstance(found, DaySchedule):
         raise TypeError(f"it handed back {type(found).__name__}, where a DaySchedule is needed")
     return DaySchedule(
@@ -307,13 +301,7 @@ def _checked(day: Day, name: str, kind: str, schedule: DaySchedule, seconds: flo
 
 
 def _against(front: NoWaitingFront, entry: DayEntry) -> DayEntry:
-    """Tell the bound at the schedule's own energy.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a valid schedule earns more than the proved bound: one of them is wrong.
-    """
+    """Tell the bound at the schedule's own energy."""
     if entry.measured is None:
         return entry
     bound = front.most_utility(entry.measured.energy_joules)

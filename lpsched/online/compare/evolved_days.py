@@ -39,13 +39,6 @@ def evolved_day(  # noqa: PLR0913 - options are keyword-only
     """Let schedules evolve; return the one of most utility and the one of most utility per joule.
 
     Those who watch hear how far the front is below a bound on the utility at each energy, on average.
-
-    Raises
-    ------
-    MissingExtraError
-        If pymoo or Numba is not installed.
-    InstanceError
-        If the day has too many tasks.
     """
     rng = np.random.default_rng(seed)
     generations, watch = limits(generations, watch)

@@ -95,13 +95,7 @@ class Simulating:
         return self._ran(piece, stage, self.question.policies[piece.place], watch)
 
     def stage_of(self, trial: int) -> Stage:
-        """Return the stage of a trial.
-
-        Raises
-        ------
-        InstanceError
-            If nobody knows how to draw another day like the one given.
-        """
+        """Return the stage of a trial."""
         given = self.question.stage
         if trial == 0:
             return given
@@ -274,13 +268,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
 def _stage(
     instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool
 ) -> Stage:
-    """Return the stage that fits the instance.
-
-    Raises
-    ------
-    InstanceError
-        If the options are those of the other kind, or an offline schedule of clusters is asked for.
-    """
+    """Return the stage that fits the instance."""
     if isinstance(instance, Day):
         if not isinstance(options, SimulationOptions | None):
             raise refusal("options", type(options).__name__, "SimulationOptions, for a day", "bring them")
@@ -300,13 +288,7 @@ def _explicit(options: ClusterOptions) -> ClusterOptions:
 def _given(
     stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]
 ) -> tuple[Given, ...]:
-    """Find policies before anything is run, each name once.
-
-    Raises
-    ------
-    InstanceError
-        If there are none, or one is not known, or cannot be run so.
-    """
+    """Find policies before anything is run, each name once."""
     found: dict[str, Given] = {}
     for each in policies:
         for one in stage.all_names() if each == ALL else [each]:
@@ -319,13 +301,7 @@ def _given(
 
 
 def _require_counts(counts: Mapping[str, int]) -> None:
-    """Refuse less than one of anything.
-
-    Raises
-    ------
-    InstanceError
-        If so few are asked for.
-    """
+    """Refuse less than one of anything."""
     for name, count in counts.items():
         if count < 1:
             raise refusal(name, str(count), "a whole number from 1 up", "correct it")
@@ -353,13 +329,7 @@ def _entry(
 
 
 def _against(name: str, run: PolicyRun, bounds: Mapping[int, TrialBounds]) -> PolicyRun:
-    """Hold a run against the bound of its trial.
-
-    Raises
-    ------
-    InvalidScheduleError
-        If a verified schedule earns more than the proved bound: one of them is wrong.
-    """
+    """Hold a run against the bound of its trial."""
     found = bounds.get(run.trial)
     if found is None or found.bound is None or run.measured is None:
         return run

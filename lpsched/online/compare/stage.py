@@ -217,13 +217,7 @@ def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:
 
 
 def drawn_again(instance: Arriving, trial: int) -> Arriving:
-    """Return trial number `trial` of a day or of clusters, by the generator that made it.
-
-    Raises
-    ------
-    InstanceError
-        If the instance does not say how it was made, or was changed since.
-    """
+    """Return trial number `trial` of a day or of clusters, by the generator that made it."""
     made: Arriving = pkgutil.resolve_name(DRAW)(instance, trial)
     return made
 
@@ -253,13 +247,7 @@ class Worker(Protocol[Piece, Answer]):
 def work_off(
     worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: int, watch: Watch
 ) -> list[Answer]:
-    """Return the answers in the order of the pieces; pieces not begun when the watch is over have none.
-
-    Raises
-    ------
-    InstanceError
-        If the worker cannot be sent to another process, or one of them dies.
-    """
+    """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
     if min(jobs, len(pieces)) <= 1:
         return _one_by_one(worker, pieces, watch)
     try:

@@ -216,13 +216,7 @@ class Running:
         return True
 
     def raise_if_stalled(self) -> None:
-        """Refuse a day in which nothing was placed, or tasks were left that have to run.
-
-        Raises
-        ------
-        StalledError
-            If that is so.
-        """
+        """Refuse a day in which nothing was placed, or tasks were left that have to run."""
         left, events = int((self.record.fates == Fate.WAITING).sum()), len(self.record.event_at)
         do = "let it return placements of some of state.tasks"
         if not self.has_placed and self.could_place_at is not None:
@@ -371,18 +365,7 @@ def simulate_clusters(
     *,
     watch: Watch | None = None,
 ) -> SimulatedClusters:
-    """Run clusters under a policy.
-
-    Raises
-    ------
-    InstanceError
-        If the options or the policy do not fit the instance.
-    PolicyError
-        If the policy answers with something that cannot be; the error names the policy and the placement.
-    StalledError
-        If the policy places nothing all day, though there was something to place; or leaves tasks waiting
-        that all have to run.
-    """
+    """Run clusters under a policy."""
     faults = tuple(_misfits(clusters, policy, options))
     if faults:
         raise InstanceError("simulating clusters", faults)

@@ -120,13 +120,7 @@ class ClusterFilter:
 
 
 def filter_of(options: ClusterOptions, period: Period, arrays: ClusterArrays) -> ClusterFilter | None:
-    """Return the filter that the options ask for; none where there is no energy constraint.
-
-    Raises
-    ------
-    InstanceError
-        If the period has an energy constraint but no end.
-    """
+    """Return the filter that the options ask for; none where there is no energy constraint."""
     if options.energy_filter is None or period.energy_constraint_joules is None or not len(arrays.can_run):
         return None
     require_an_end(period)

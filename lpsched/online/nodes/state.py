@@ -199,13 +199,7 @@ class Draft:
 
 
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
-    """Ask a policy, and return its placements, each of whole numbers and a time.
-
-    Raises
-    ------
-    PolicyError
-        If it fails, or answers with something else.
-    """
+    """Ask a policy, and return its placements, each of whole numbers and a time."""
     answer = asked(policy.name, lambda: policy.place(state, rng), state.now)
     try:
         return [_plain(each) for each in answer]
@@ -238,13 +232,7 @@ class Checker:
         self.profiles: dict[int, Profile] = {}
 
     def check(self, placement: Placement) -> int:
-        """Return where in the state the task of a placement is, if it can be done.
-
-        Raises
-        ------
-        PolicyError
-            If it cannot; the error names the policy, the task and the cluster.
-        """
+        """Return where in the state the task of a placement is, if it can be done."""
         state, arrays = self.state, self.state.arrays
         place = int(np.searchsorted(state.tasks, placement.task))
         if place == len(state.tasks) or state.tasks[place] != placement.task:
@@ -263,13 +251,7 @@ class Checker:
         return place
 
     def insert(self, placement: Placement, planned_end: float) -> None:
-        """Take the nodes of a placement, if they are free.
-
-        Raises
-        ------
-        PolicyError
-            If they are not.
-        """
+        """Take the nodes of a placement, if they are free."""
         if not placement.start < planned_end:
             return
         cluster = int(self.state.arrays.column_cluster[placement.column])

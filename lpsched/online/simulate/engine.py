@@ -34,13 +34,7 @@ MOST_MACHINES: Final = 10_000_000  # each has its own queue
 
 
 def system_of(arrays: DayArrays) -> System:
-    """Return the system of a day.
-
-    Raises
-    ------
-    InstanceError
-        If there are more machines than can be followed one by one.
-    """
+    """Return the system of a day."""
     counts = arrays.machine_counts
     if int(counts.sum()) > MOST_MACHINES:
         found, needed = f"{int(counts.sum()):,} machines", f"at most {MOST_MACHINES:,} in all"
@@ -148,13 +142,7 @@ class RunningDay:
         self.happened.run(made)
 
     def refuse_too_many_events(self, now: float) -> None:
-        """Refuse to go on for ever.
-
-        Raises
-        ------
-        InstanceError
-            If there have been too many mapping events.
-        """
+        """Refuse to go on for ever."""
         if len(self.happened.event_at) >= MOST_EVENTS:
             found = f"{MOST_EVENTS:,} mapping events by {now!r} s, and no end"
             fault = Fault(("every_seconds",), found, "fewer", "map tasks less often")
@@ -167,13 +155,7 @@ class RunningDay:
             self.watch.tell(f"{self.policy.name}: {now / 3600:.1f} h, {events:,} mapping events")
 
     def raise_if_stalled(self) -> None:
-        """Refuse a day in which nothing was mapped, though something could have been.
-
-        Raises
-        ------
-        StalledError
-            If that is so.
-        """
+        """Refuse a day in which nothing was mapped, though something could have been."""
         if self.has_mapped or self.could_map_at is None:
             return
         tasks, events = int((self.happened.fates == Fate.WAITING).sum()), len(self.happened.event_at)
@@ -398,17 +380,7 @@ def simulate_day(
     *,
     watch: Watch | None = None,
 ) -> SimulatedDay:
-    """Run a day under a policy.
-
-    Raises
-    ------
-    InstanceError
-        If the options do not fit the policy or the day.
-    PolicyError
-        If the policy answers with something that cannot be; the error names the policy and the decision.
-    StalledError
-        If the policy maps nothing all day, though there was something to map.
-    """
+    """Run a day under a policy."""
     faults = tuple(_misfits(day, policy, options))
     if faults:
         raise InstanceError("simulating the day", faults)

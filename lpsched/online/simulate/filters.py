@@ -184,13 +184,7 @@ class EnergyFilter:
 
 
 def filter_of(options: SimulationOptions, period: Period, system: System) -> EnergyFilter | None:
-    """Return the filter that the options ask for; none where the day has no energy constraint.
-
-    Raises
-    ------
-    InstanceError
-        If the period has an energy constraint but no end: nobody knows what a fair share would be.
-    """
+    """Return the filter that the options ask for; none where the day has no energy constraint."""
     if options.energy_filter is None or period.energy_constraint_joules is None:
         return None
     require_an_end(period)
@@ -201,13 +195,7 @@ def filter_of(options: SimulationOptions, period: Period, system: System) -> Ene
 
 
 def require_an_end(period: Period) -> None:
-    """Refuse a period without an end: nobody knows what a fair share of its energy would be.
-
-    Raises
-    ------
-    InstanceError
-        If it has none.
-    """
+    """Refuse a period without an end: nobody knows what a fair share of its energy would be."""
     if period.length_seconds is None:
         found, needed = "a period without an end", "a length, over which energy is spread"
         fault = Fault(("period", "length_seconds"), found, needed, "give it one, or leave out the filter")

@@ -67,11 +67,6 @@ class Accounts:
 def accounts_of(period: Period) -> Accounts:
     """Open an account for each piece.
 
-    Raises
-    ------
-    InstanceError
-        If there are too many days before the period.
-
     Examples
     --------
     >>> from lpsched.online.parts import Period

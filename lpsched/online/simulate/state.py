@@ -202,13 +202,7 @@ RULES: Final = (
 
 
 def answer_of(policy: Policy, state: State, rng: np.random.Generator) -> Assignments:
-    """Ask a policy, and return what it decided if all of it is possible.
-
-    Raises
-    ------
-    PolicyError
-        If it fails, or answers with something that cannot be.
-    """
+    """Ask a policy, and return what it decided if all of it is possible."""
     decided = _as_columns(policy, asked(policy.name, lambda: policy.choose(state, rng), state.now))
     if len(decided.tasks):
         _check(policy, state, decided)
@@ -216,13 +210,7 @@ def answer_of(policy: Policy, state: State, rng: np.random.Generator) -> Assignm
 
 
 def asked(name: str, question: Callable[[], Answer], now: float) -> Answer:
-    """Ask a policy of a name; whatever goes wrong in it is its own error.
-
-    Raises
-    ------
-    PolicyError
-        If it fails.
-    """
+    """Ask a policy of a name; whatever goes wrong in it is its own error."""
     try:
         return question()
     except LpschedError:

@@ -115,11 +115,6 @@ def core_shares_picture(
         By the title of each, such as the method that found it.
     nodes
         Which to show, as places in the file; if not given, those that tell the most of the first allocation.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     nodes = nodes if nodes is not None else shown_nodes(facility, next(iter(allocations.values())))
     with drawing_style():

@@ -79,13 +79,7 @@ class Panel:
 
 
 def day_front_picture(result: DayFront) -> Figure:
-    """Draw what methods found on a day, below the envelope.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what methods found on a day, below the envelope."""
     fronts = tuple(NamedFront(entry.name, entry.points) for entry in result.entries)
     return populations_picture([Panel("", fronts)], result.envelope)
 
@@ -108,13 +102,7 @@ def _unit(points: Sequence[UtilityPoint], envelope: Sequence[UtilityPoint]) -> U
 
 
 def populations_picture(panels: Sequence[Panel], envelope: Sequence[UtilityPoint] = ()) -> Figure:
-    """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw panels of fronts, two beside each other, each with its own axes; the peaks are circled."""
     with drawing_style():
         columns = min(2, len(panels))
         rows = -(-len(panels) // 2)
@@ -191,13 +179,7 @@ def _height(envelope: Sequence[UtilityPoint], joules: float) -> float:
 
 
 def peak_picture(front: NamedFront) -> Figure:
-    """Draw one front, and utility per energy over utility and over energy; its peak is in all three.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw one front, and utility per energy over utility and over energy; its peak is in all three."""
     with drawing_style():
         figure = blank_picture(2.9)
         unit = fitting(JOULES, max((point.energy_joules for point in front.points), default=0.0))
@@ -273,13 +255,7 @@ def fuzzy_front_tables(front: FuzzyFront) -> list[Table | Text]:
 
 
 def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
-    """Draw fronts with the samples of each schedule around it.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw fronts with the samples of each schedule around it."""
     with drawing_style():
         figure = blank_picture(4.4)
         axes = figure.subplots()
@@ -336,11 +312,6 @@ def variance_picture(front: FuzzyFront) -> Figure:
     """Draw schedules as ellipses of one standard deviation, coloured by their dropped tasks.
 
     Of many schedules, some are drawn, evenly along the front: ellipses on top of each other tell nothing.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     with drawing_style():
         from matplotlib import colormaps  # noqa: PLC0415 - optional

@@ -49,13 +49,7 @@ HATCH: Final = "//////"
 
 
 def degradation_map(measurements: Measurements) -> Figure:
-    """Draw how much longer each application takes beside each other one.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw how much longer each application takes beside each other one."""
     with drawing_style():
         shown = mapped(measurements)
         inches = CELL_INCHES if len(shown) <= MOST_NUMBERED else SMALL_CELL_INCHES

@@ -111,11 +111,6 @@ def front_picture(
         A schedule to mark as the answer.
     also
         Points that are not drawn, but for which there has to be room.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     with drawing_style():
         figure = blank_picture(4.2)

@@ -135,13 +135,7 @@ def _type_load(machine: MachineType, loads: Sequence[MachineLoad], makespan: flo
 
 
 def loads_picture(bag: Bag, schedule: Schedule) -> Figure:
-    """Draw when the machines of a valid schedule are done, and the energy of each machine type.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw when the machines of a valid schedule are done, and the energy of each machine type."""
     with drawing_style():
         drawn = bag_loads(bag, schedule)
         figure = blank_picture(loads_inches(drawn))

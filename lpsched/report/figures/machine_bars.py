@@ -122,13 +122,7 @@ class _Kind:
 def machine_picture(
     result: FrontResult | FrontComparison, points: Sequence[MachinePoint], *, falling: bool = False
 ) -> Figure:
-    """Draw the loads of all machines at points of a front, by machine type or all in falling order.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the loads of all machines at points of a front, by machine type or all in falling order."""
     with drawing_style():
         figure = blank_picture(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
         heights = [FRONT_INCHES / ROW_INCHES, *(1.0 for _ in points)]

@@ -341,13 +341,7 @@ NOTHING: Final = "the file has no setting to draw"
 
 
 def measure_picture(measurements: Measurements, application: str | None = None) -> Figure:
-    """Draw one application, or all; of many, those that companions slow most.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw one application, or all; of many, those that companions slow most."""
     with drawing_style():
         rows = _rows(measurements, application)
         if not rows:

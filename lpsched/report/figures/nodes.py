@@ -270,13 +270,7 @@ DASHES: Final = ("-", "--", "-.", ":")
 
 
 def node_picture(times: NodeTimes, name: str) -> Figure:
-    """Draw what the nodes run under a policy.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what the nodes run under a policy."""
     with drawing_style():
         heights = [*_heights(times), BUSY_INCHES]
         figure = blank_picture(AROUND_INCHES + sum(heights))

@@ -154,11 +154,6 @@ def price_picture(curve: PriceCurve) -> Figure:
 
     The first axes of the figure show the whole curve; the second, if any, the prices at which what is best
     changes.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     with drawing_style():
         figure = blank_picture(INCHES)

@@ -89,11 +89,6 @@ def sensitivity_picture(sensitivity: Sensitivity) -> Figure | None:
     """Draw what the most profit depends on; nothing without a price, for then there is no profit.
 
     The first axes of the figure show the price of electricity, if that is known; the others machine types.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     inches = sensitivity_inches(sensitivity)
     if not inches:
@@ -265,13 +260,7 @@ def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
 
 
 def pricing_picture(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
-    """Draw a price curve; where a price is known, also what electricity may cost and which machines pay.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
     with drawing_style():
         heights = INCHES, sensitivity_inches(sensitivity)
         figure = blank_picture(sum(heights))

@@ -81,13 +81,7 @@ class RewardCurve:
 
 
 def reward_bars_picture(methods: Sequence[MethodReward], *, bound: Estimate | None = None) -> Figure:
-    """Draw what methods earn as bars, and the bound (of the co-located reward rate) as a line.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what methods earn as bars, and the bound (of the co-located reward rate) as a line."""
     with drawing_style():
         figure = blank_picture(3.4)
         axes = figure.subplots()
@@ -156,13 +150,7 @@ def _draw_bound(axes: Axes, bound: Estimate, label: str) -> None:
 def reward_over_time_picture(
     curves: Sequence[RewardCurve], *, bound: float | None = None, unit: str = "reward/second"
 ) -> Figure:
-    """Draw what methods earn after so many seconds, on a logarithmic axis of time.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what methods earn after so many seconds, on a logarithmic axis of time."""
     with drawing_style():
         figure = blank_picture(3.4)
         axes = figure.subplots()

@@ -268,11 +268,6 @@ def room_picture(facility: Facility, measured: Measured, cores: CoreAllocation) 
         What the verifier measured.
     cores
         The allocation core by core; its outlet temperatures are those of the room.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     with drawing_style():
         marks, nodes = task_marks(facility), shown_nodes(facility, cores)

@@ -53,13 +53,7 @@ Static = tuple[float, float]  # joules apart and together
 
 
 def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
-    """Draw groups of applications, each with its static energy where it is known.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw groups of applications, each with its static energy where it is known."""
     with drawing_style():
         figure = blank_picture(AROUND_INCHES + PAIR_INCHES * len(savings))
         axes = figure.subplots()

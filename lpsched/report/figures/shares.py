@@ -128,13 +128,7 @@ def _largest(sizes: Sequence[int], most: int) -> list[int]:
 
 
 def share_map(bag: Bag, schedule: Schedule) -> Figure:
-    """Draw which share of each task type runs on which machine type.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw which share of each task type runs on which machine type."""
     with drawing_style():
         shares = shares_of(bag, schedule)
         figure = blank_picture(map_inches(shares))
@@ -287,13 +281,7 @@ def _add_scale(figure: Figure | SubFigure, axes: Axes) -> None:
 
 
 def schedule_picture(bag: Bag, schedule: Schedule) -> Figure:
-    """Draw a valid schedule.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw a valid schedule."""
     with drawing_style():
         loads, shares = bag_loads(bag, schedule), shares_of(bag, schedule)
         heights = loads_inches(loads), map_inches(shares)

@@ -78,13 +78,7 @@ def priorities_of(result: Simulation) -> tuple[str, ...]:
 
 
 def priorities_picture(result: Simulation) -> Figure:
-    """Draw the share that each policy earned of the naive figure of each priority.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the share that each policy earned of the naive figure of each priority."""
     with drawing_style():
         figure = blank_picture(inches(result))
         draw_priorities(figure, result)
@@ -172,13 +166,7 @@ TICKS: Final = (
 
 
 def waits_picture(result: Simulation) -> Figure:
-    """Draw how long tasks waited.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw how long tasks waited."""
     with drawing_style():
         figure = blank_picture(waits_inches(result))
         draw_waits(figure, result)
@@ -272,13 +260,7 @@ def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEn
 
 
 def traces_picture(result: Simulation) -> Figure:
-    """Draw utility and energy counted by each time of the period.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw utility and energy counted by each time of the period."""
     with drawing_style():
         figure = blank_picture(INCHES)
         draw_traces(figure, result)
@@ -388,13 +370,7 @@ def quarters(axes: Axes, unit: Unit, end: float) -> None:
 
 
 def simulation_picture(result: Simulation) -> Figure:
-    """Draw the policies of a simulation.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the policies of a simulation."""
     with drawing_style():
         waits = result.judged is Judged.WAITING
         heights = INCHES, waits_inches(result) if waits else inches(result)

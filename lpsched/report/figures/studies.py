@@ -65,13 +65,7 @@ NOTHING: Final = "no run has a number to draw"
 
 
 def study_picture(report: StudyReport) -> Figure:
-    """Draw the first quantity of a report.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the first quantity of a report."""
     with drawing_style():
         parameter = swept(report)
         if parameter is None:

@@ -259,13 +259,7 @@ class PriorityMark:
 
 
 def priority_marks(count: int) -> tuple[PriorityMark, ...]:
-    """Return the marks of so many priorities, from the highest.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the marks of so many priorities, from the highest."""
     load_matplotlib()
     from matplotlib import colormaps  # noqa: PLC0415 - optional
     from matplotlib.colors import to_hex  # noqa: PLC0415 - optional
@@ -320,13 +314,7 @@ def by_memory_intensity(facility: Facility) -> tuple[int, ...]:
 
 
 def task_marks(facility: Facility) -> dict[str, TaskMark]:
-    """Return the mark of each task type, the most memory-intensive first.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the mark of each task type, the most memory-intensive first."""
     order = by_memory_intensity(facility)
     return {
         facility.task_types[i].name: _mark(facility, i, place, len(order)) for place, i in enumerate(order)

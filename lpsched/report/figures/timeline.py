@@ -146,13 +146,7 @@ def _most(parts: Mapping[int, float]) -> int | None:
 
 
 def timeline_picture(timeline: Timeline, name: str) -> Figure:
-    """Draw what the machines run in the period.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what the machines run in the period."""
     with drawing_style():
         rows = len(timeline.machines)
         inches = max(LEAST_INCHES, min(ROW_INCHES * rows, MOST_INCHES))
@@ -222,13 +216,7 @@ def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark])
 
 
 def times_picture(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
-    """Draw the schedule of a policy, which it has.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the schedule of a policy, which it has."""
     assert entry.schedule is not None, "asked only where there is one"
     if isinstance(instance, Day):
         assert isinstance(entry.schedule, DaySchedule), "of a day"

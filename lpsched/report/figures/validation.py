@@ -155,13 +155,7 @@ MOST_TICKS: Final = 6
 
 
 def validation_picture(result: Judged) -> Figure:
-    """Draw what each scheduler achieves, and how far it is from the bound.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw what each scheduler achieves, and how far it is from the bound."""
     with drawing_style():
         verdicts = verdicts_of(result)
         shown = verdicts.rows[:MOST_ROWS]

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 
 
 def solve_page(overview: Overview) -> str:
-    """Return the page of an answer.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of an answer."""
     result = overview.result
     assert result is not None, "the answer is what the page is about"
     sections = [answer_section(overview, result)]
@@ -46,13 +40,7 @@ def solve_page(overview: Overview) -> str:
 
 
 def price_page(overview: Overview) -> str:
-    """Return the page of a price curve.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of a price curve."""
     curve = overview.curve
     assert not isinstance(curve, str), "the curve is what the page is about"
     sections = price_sections(overview)
@@ -62,13 +50,7 @@ def price_page(overview: Overview) -> str:
 
 
 def front_page(overview: Overview) -> str:
-    """Return the page of a front.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of a front."""
     found = overview.front
     assert not isinstance(found, str), "the front is what the page is about"
     exact = found.front if isinstance(found, FrontComparison) else found

@@ -45,13 +45,7 @@ EVERY: Final = 6  # of the steps of a trace: two hours of a day
 
 
 def simulation_page(instance: Day | Clusters, result: Simulation) -> str:
-    """Return the page of a simulation as HTML.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of a simulation as HTML."""
     sections = [_answer(result)]
     if result.answered:
         sections.append(_over_time(result))
@@ -192,13 +186,7 @@ PROVED: Final = "Above the line is no schedule: proved."
 
 
 def day_front_page(result: DayFront) -> str:
-    """Return the page of methods on a day, held against its envelope.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of methods on a day, held against its envelope."""
     picture = Picture(day_front_picture(result), DRAWN, PROVED, spots=day_front_spots(result))
     methods = Table(HEADERS, tuple(result.rows()), numbers=True)
     sections = [Section("Utility against energy", (picture, methods)), _points(result)]

@@ -31,24 +31,12 @@ SHARES: Final = "How the cores of the same few nodes divide their time between t
 
 
 def room_of(instance: Facility, result: FacilityResult | MethodResult) -> Figure:
-    """Draw the room of an answer.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Draw the room of an answer."""
     return room_picture(instance, result.measured, _cores(result))
 
 
 def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> str:
-    """Return the page of one answer: the sentence, the facts, the room.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of one answer: the sentence, the facts, the room."""
     earns = f"An allocation that earns {number(result.reward_rate)} {UNIT}, verified"
     lead = f"{earns}, by the method {result.method}."
     if result.bound is not None:
@@ -66,13 +54,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
-    """Return the page of several methods: the table, rewards in bars, and who shares cores with whom.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of several methods: the table, rewards in bars, and who shares cores with whom."""
     sections = [Section("Methods side by side", (Table(HEADERS, tuple(result.rows()), numbers=True),))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
     rewards = [
@@ -155,11 +137,6 @@ def room_page(  # noqa: PLR0913 - options are keyword-only
         A row for each method, if several were tried.
     more
         Sections that follow.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     picture = Picture(room_picture(facility, measured, cores), room_in_words(facility, measured), CAPTION)
     sections = [Section("The answer", (Table(("what", "how much", "how we know"), tuple(facts)),))]

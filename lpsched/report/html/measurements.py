@@ -120,13 +120,7 @@ SAVED: Final = (
 
 
 def measure_page(measurements: Measurements) -> str:
-    """Return the page of measurements as HTML.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of measurements as HTML."""
     sections = [_times(measurements)]
     sections += _together(measurements)
     sections += _degradation(measurements)

@@ -324,11 +324,6 @@ class Section:
 def page(title: str, lead: str, sections: Sequence[Section], *, footer: str = "") -> str:
     """Return the page as HTML.
 
-    Raises
-    ------
-    MissingExtraError
-        If it has a picture and Matplotlib is not installed.
-
     Examples
     --------
     >>> text = page("A <room>", "All is well.", [Section("Facts", (Paragraph("1 < 2"),))])

@@ -47,13 +47,7 @@ class Picture:
 
 
 def picture_html(picture: Picture, element: str) -> str:
-    """Return a picture with its description, which browsers read out and show as a tip.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return a picture with its description, which browsers read out and show as a tip."""
     svg = inline_svg(picture.figure, prefix=element)  # draws it, so that its layout is known from here on
     end = svg.index(">")
     opened = f'{svg[:end]} role="img" aria-labelledby="{element}-title">'

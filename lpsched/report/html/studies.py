@@ -50,13 +50,7 @@ MEANINGS: Final = (
 
 
 def study_page(report: StudyReport) -> str:
-    """Return the page of a study as HTML.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
-    """
+    """Return the page of a study as HTML."""
     sections = [_picture(report)] if drawn_groups(report) else []
     sections.append(_groups(report))
     sections += [_detail(report, quantity) for quantity in report.quantities if quantity != SECONDS]

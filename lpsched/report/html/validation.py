@@ -39,11 +39,6 @@ def validation_page(result: Judged, bag: Bag | None = None) -> str:
     ----------
     bag
         If it is a bag: then the best of the schedules is shown machine by machine.
-
-    Raises
-    ------
-    MissingExtraError
-        If Matplotlib is not installed.
     """
     sections = [_answer(result)]
     risks = [] if isinstance(result, ClustersValidation) else _risks(result)
