@@ -182,9 +182,7 @@ class Checked:
     unit: str | None
     claimed: float | None
     proved: float | None
-    measured: (
-        bag.Measurement | facility.Measurement | day.DayMeasurement | clusters.ClustersMeasurement | None
-    )
+    measured: bag.Measurement | facility.Measurement | day.DayMeasurement | clusters.ClustersMeasurement | None
     reasons: tuple[str, ...]
 
     @property
@@ -248,11 +246,7 @@ class Checked:
         """Write claim and proof alike, with as many digits as it takes to tell them apart."""
         near = self.claimed is not None and self.proved is not None and self.claimed != self.proved
         digits = 6
-        while (
-            near
-            and digits < MOST_DIGITS
-            and self._text(self.claimed, digits) == self._text(self.proved, digits)
-        ):
+        while near and digits < MOST_DIGITS and self._text(self.claimed, digits) == self._text(self.proved, digits):
             digits += 1
         return self._text(value, digits)
 

@@ -56,9 +56,7 @@ class Watch:
     (True, False)
     """
 
-    def __init__(
-        self, seconds: float | None = None, listener: Callable[[Progress], object] | None = None
-    ) -> None:
+    def __init__(self, seconds: float | None = None, listener: Callable[[Progress], object] | None = None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
         self._work: float | None = None  # how much may be counted; `None`: any amount
         self._counted = 0.0
@@ -119,9 +117,7 @@ class Watch:
         inner._outer = self
         return inner
 
-    def tell(
-        self, stage: str, gap: float | None = None, *, done: int | None = None, total: int | None = None
-    ) -> None:
+    def tell(self, stage: str, gap: float | None = None, *, done: int | None = None, total: int | None = None) -> None:
         """Let the listener know how far the work has come."""
         for watch in self._chain():
             if watch._listener is not None:  # noqa: SLF001

@@ -41,9 +41,7 @@ class Kind(NamedTuple):
 KINDS: Final = {
     "bag": Kind("lpsched.bag.model:FORMAT", "lpsched.bag.files:bag_of", "lpsched.bag.files:write_bag"),
     "facility": Kind(
-        "lpsched.facility.model:FORMAT",
-        "lpsched.facility.files:facility_of",
-        "lpsched.facility.files:write_facility",
+        "lpsched.facility.model:FORMAT", "lpsched.facility.files:facility_of", "lpsched.facility.files:write_facility"
     ),
     "day": Kind("lpsched.online.day:FORMAT", "lpsched.online.files:day_of", "lpsched.online.files:write_day"),
     "clusters": Kind(
@@ -52,10 +50,7 @@ KINDS: Final = {
         "lpsched.online.files:write_clusters",
     ),
 }
-OTHERS: Final = {
-    "bench": "lpsched.measure.files:bench_of",
-    "measurements": "lpsched.measure.files:measurements_of",
-}
+OTHERS: Final = {"bench": "lpsched.measure.files:bench_of", "measurements": "lpsched.measure.files:measurements_of"}
 
 
 def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:

@@ -54,10 +54,7 @@ def made_by(function: Function, **options: bool) -> Function:
         made = njit(cache=True, **options)(function)
         kept = made._cache._cache_file  # noqa: SLF001 - there is no public way
         kept._source_stamp = kept._source_stamp, stamp(Path(function.__code__.co_filename).parent)  # noqa: SLF001
-    except (
-        RuntimeError,
-        AttributeError,
-    ):  # no folder to keep the code in, or a Numba that keeps it otherwise
+    except (RuntimeError, AttributeError):  # no folder to keep the code in, or a Numba that keeps it otherwise
         return cast("Function", njit(**options)(function))  # it is compiled once in each process
     forget_the_unreadable(made)
     return cast("Function", made)

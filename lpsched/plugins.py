@@ -60,9 +60,7 @@ class Named(Generic[Function]):
     @overload
     def register(self, name: str, function: Function) -> Function: ...
 
-    def register(
-        self, name: str, function: Function | None = None
-    ) -> Function | Callable[[Function], Function]:
+    def register(self, name: str, function: Function | None = None) -> Function | Callable[[Function], Function]:
         """Let a function be known by a name, in this process; without a function, as a decorator.
 
         Registering the same function again, or a new version of it from the same module, is no mistake:

@@ -26,12 +26,7 @@ def resources_left(arrays: ClusterArrays, nodes: PlainNodes, span: tuple[float, 
 
 
 def offered(  # noqa: PLR0913, PLR0917 - what the equations have
-    arrays: ClusterArrays,
-    nodes: PlainNodes,
-    span: tuple[float, float],
-    energy: float,
-    which: str,
-    leniency: float,
+    arrays: ClusterArrays, nodes: PlainNodes, span: tuple[float, float], energy: float, which: str, leniency: float
 ) -> Mask:
     """Return which kinds and columns pass: all of them if no time is left on any node."""
     left = resources_left(arrays, nodes, span)

@@ -94,9 +94,4 @@ def mean_resources(draft: PlainDraft, kind: int) -> float:
     return float(sum(each)) / len(columns)
 
 
-POLICIES = {
-    "conservative": conservative,
-    "easy": easy,
-    "random": random_cluster,
-    "multiple-queues": multiple_queues,
-}
+POLICIES = {"conservative": conservative, "easy": easy, "random": random_cluster, "multiple-queues": multiple_queues}

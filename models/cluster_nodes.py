@@ -42,9 +42,7 @@ class PlainNodes:
             if all(each.end <= start or end <= each.start for each in held)
         ]
 
-    def earliest(
-        self, cluster: int, count: int, seconds: float, not_before: float, before: float = math.inf
-    ) -> float:
+    def earliest(self, cluster: int, count: int, seconds: float, not_before: float, before: float = math.inf) -> float:
         """Return the first start with enough nodes: then, or when something ends; infinite if none is."""
         ends = {each.end for held in self.lists[cluster] for each in held if each.end > not_before}
         for start in sorted({not_before, *ends}):

@@ -48,17 +48,12 @@ def look(clusters: Clusters, schedule: ClustersSchedule) -> Looked:
         if kind is None or column is None or seconds is None or not fits(clusters, placed, kind):
             found.is_valid = False
             return found
-        ran.append(
-            (placed, kind, column, range(int(placed.start_seconds), int(placed.start_seconds + seconds)))
-        )
+        ran.append((placed, kind, column, range(int(placed.start_seconds), int(placed.start_seconds + seconds))))
     tasks = {placed.task for placed, *_ in ran}
     found.is_valid = len(tasks) == len(ran) and (clusters.waiting is None or len(tasks) == clusters.tasks)
     for second in range(max((during.stop for *_, during in ran), default=0)):
         there = Counter(
-            (placed.cluster, node)
-            for placed, _, _, during in ran
-            if second in during
-            for node in nodes_of(placed)
+            (placed.cluster, node) for placed, _, _, during in ran if second in during for node in nodes_of(placed)
         )
         found.is_valid = found.is_valid and all(number == 1 for number in there.values())
         if period.begins_at <= second < period.ends_at:

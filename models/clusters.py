@@ -57,9 +57,7 @@ def _waits(
         yield tau, -waiting.cost(tau - arrival, fastest, cores=kind.cores), 1.0
 
 
-def _ends(
-    clusters: Clusters, n: int, e: float, edges: Sequence[float]
-) -> Iterator[tuple[float, float, float]]:
+def _ends(clusters: Clusters, n: int, e: float, edges: Sequence[float]) -> Iterator[tuple[float, float, float]]:
     """Yield starts, what counts of their utility, and which part of their joules."""
     period, arrival = clusters.period, clusters.arriving.arrival_seconds[n]
     function = clusters.functions[memoryview(clusters.function_numbers).cast("q")[n]]

@@ -31,11 +31,7 @@ Cores = list[list[tuple[int, int]]]  # of each core: task type and column of the
 
 
 def best_reward(
-    facility: Facility,
-    outlets: Sequence[float],
-    node_of: Sequence[int],
-    cores: Cores,
-    known: Sequence[Sequence[float]],
+    facility: Facility, outlets: Sequence[float], node_of: Sequence[int], cores: Cores, known: Sequence[Sequence[float]]
 ) -> float | None:
     """Return the most reward a second, `None` if nothing keeps the limits; `known` is cores x task types."""
     kinds, units = [facility.node_types[j] for j in facility.nodes], facility.crac_units
@@ -52,18 +48,14 @@ def best_reward(
         rules += [f[core, i] == 0 for i in set(range(len(tasks))) - {i for i, _ in own}]
         for i, column in own:
             if runs(facility, known[core], i):
-                ceiling = 1 + sum(
-                    harm(facility, i, u) * known[o][u] for o in others for u in range(len(tasks))
-                )
+                ceiling = 1 + sum(harm(facility, i, u) * known[o][u] for o in others for u in range(len(tasks)))
                 beside: Any = sum(harm(facility, i, u) * f[o, u] for o in others for u in range(len(tasks)))
                 rules.append(1 + beside <= ceiling)
             else:
                 ceiling = 1 + len(others) * worst(facility, i)
             done[i] += f[core, i] * (facility.speeds[i, column] or 0.0) / ceiling
             drawn[node_of[core]] += f[core, i] * (facility.watts[i, column] or 0.0)
-    rules += [z[i] <= each for i, each in enumerate(done)] + [
-        power[v] == each for v, each in enumerate(drawn)
-    ]
+    rules += [z[i] <= each for i, each in enumerate(done)] + [power[v] == each for v, each in enumerate(drawn)]
     outlet = cp.hstack([inlet[:n] + cp.multiply(1 / k[:n], power), t])
     rules += [inlet == mixed(facility, k, power, outlet), inlet[n:] >= t]
     redlines = [kind.redline_celsius for kind in kinds] + [unit.redline_celsius for unit in units]

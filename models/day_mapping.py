@@ -49,8 +49,7 @@ class MappingEvents:
         self.used = [0.0] * len(self.pieces)  # joules of executing, pending and finished tasks
         types = [j for j, kind in enumerate(day.machine_types) for _ in range(kind.count)]
         self.machines: list[dict[str, Any]] = [
-            {"number": m, "type": j, "executing": None, "pending": None, "queue": []}
-            for m, j in enumerate(types)
+            {"number": m, "type": j, "executing": None, "pending": None, "queue": []} for m, j in enumerate(types)
         ]
         self.memory: dict[str, Any] = {}
         self.refused = 0
@@ -97,9 +96,7 @@ class MappingEvents:
         """Return what the policy sees."""
         polled = self.options.machines == "polled"
         ready = [self.ready(machine, now) for machine in self.machines]
-        pending_at = [
-            now if machine["pending"] is None else machine["executing"][2] for machine in self.machines
-        ]
+        pending_at = [now if machine["pending"] is None else machine["executing"][2] for machine in self.machines]
         piece = self.piece(now)
         begin, _, limit, ends_at = self.pieces[piece]
         arrays = self.arrays

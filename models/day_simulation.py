@@ -58,9 +58,7 @@ def decisions(answer: Any) -> list[tuple[int, int, int]]:  # noqa: ANN401 - eith
 
 
 class _Twin(MappingEvents):
-    def __init__(
-        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions
-    ) -> None:
+    def __init__(self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions) -> None:
         super().__init__(day, options)
         self.policy, self.rng = policy, rng
         self.unmapped: list[int] = []

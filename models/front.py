@@ -120,10 +120,7 @@ def write_rows(
     b, cap = [machine.idle_watts for machine in bag.machine_types], cap_watts(bag)
     first, last = ends
     t = unit * model.add_variable("t", lowBound=first / unit, upBound=None if last is None else last / unit)
-    h = [
-        min(m[j] * unit, _ratio(most_joules, b[j])) * model.add_variable(f"h_{j}", lowBound=0)
-        for j in range(len(m))
-    ]
+    h = [min(m[j] * unit, _ratio(most_joules, b[j])) * model.add_variable(f"h_{j}", lowBound=0) for j in range(len(m))]
     x = {
         (i, j, k): min(n[i], m[j] * unit / e[i, j, k], _ratio(most_joules, g[i, j, k]))
         * model.add_variable(f"x_{i}_{j}_{k}", lowBound=0)

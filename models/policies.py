@@ -143,10 +143,7 @@ def fastest_only(choices: list[Choice], state: State, place: int, count: int) ->
 
 
 def two_stage(
-    state: State,
-    score: Callable[[Choice], float],
-    fastest_types: int | None = None,
-    least: float = -math.inf,
+    state: State, score: Callable[[Choice], float], fastest_types: int | None = None, least: float = -math.inf
 ) -> list[Assignment]:
     """Map the task of the best of all best choices, again and again, while it scores at least so much."""
     event = Event(state)
@@ -163,9 +160,7 @@ def two_stage(
         event.take(max(firsts, key=lambda choice: (score(choice), -choice.place)))
 
 
-def in_turn(
-    state: State, score: Callable[[Choice], float], fastest_types: int | None = None
-) -> list[Assignment]:
+def in_turn(state: State, score: Callable[[Choice], float], fastest_types: int | None = None) -> list[Assignment]:
     """Map each task as it comes to where it scores best."""
     event = Event(state)
     for place in range(len(state.tasks)):
@@ -366,17 +361,11 @@ DEFINITIONS: dict[str, Definition] = {
     "fcfs-all": lambda state, _, __: listed(state, first_come(state), all_p_states=True),
     "lcfs": lambda state, _, __: listed(state, last_come(state), all_p_states=False),
     "lcfs-all": lambda state, _, __: listed(state, last_come(state), all_p_states=True),
-    "prioritized-fcfs": lambda state, _, __: listed(
-        state, by_priority(state, first_come(state)), all_p_states=False
-    ),
+    "prioritized-fcfs": lambda state, _, __: listed(state, by_priority(state, first_come(state)), all_p_states=False),
     "prioritized-fcfs-all": lambda state, _, __: listed(
         state, by_priority(state, first_come(state)), all_p_states=True
     ),
-    "prioritized-lcfs": lambda state, _, __: listed(
-        state, by_priority(state, last_come(state)), all_p_states=False
-    ),
-    "prioritized-lcfs-all": lambda state, _, __: listed(
-        state, by_priority(state, last_come(state)), all_p_states=True
-    ),
+    "prioritized-lcfs": lambda state, _, __: listed(state, by_priority(state, last_come(state)), all_p_states=False),
+    "prioritized-lcfs-all": lambda state, _, __: listed(state, by_priority(state, last_come(state)), all_p_states=True),
     "random-batch": lambda state, rng, _: random_batch(state, rng),
 }

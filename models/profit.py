@@ -79,9 +79,7 @@ def break_even_price(bag: Bag) -> float:
     worn = wear(bag)
 
     def cost(at: Split) -> Any:  # noqa: ANN401 - PuLP 3 has no types
-        total = (
-            bag.prices.overhead_per_bag + money_per_joule(bag) * at.joules + depreciation(bag) * at.seconds
-        )
+        total = bag.prices.overhead_per_bag + money_per_joule(bag) * at.joules + depreciation(bag) * at.seconds
         return sum((worn[pair] * at.x[pair] for pair in worn), start=total)
 
     return least(bag, cost)[0]
@@ -91,8 +89,7 @@ def least_running_cost(bag: Bag) -> float:
     """Return sum_i n_i min_jk kappa_ijk: an N below that is better not earned, unless there is a deadline."""
     kappa = task_costs(bag)
     return sum(
-        task.count * min(cost for pair, cost in kappa.items() if pair[0] == i)
-        for i, task in enumerate(bag.task_types)
+        task.count * min(cost for pair, cost in kappa.items() if pair[0] == i) for i, task in enumerate(bag.task_types)
     )
 
 

@@ -113,11 +113,7 @@ def chapter_2(tasks: int) -> EsscOptions:
 def chapter_3(energy_gigajoules: float | None = None, affinity: str = "example") -> EsscOptions:
     """Return the day of chapter 3: 24 hours after 24 of warm-up, three P-states, prorated edges."""
     return EsscOptions(
-        tasks=50_000,
-        warm_up_hours=24.0,
-        p_states=3,
-        energy_gigajoules=energy_gigajoules,
-        affinity=affinity,
+        tasks=50_000, warm_up_hours=24.0, p_states=3, energy_gigajoules=energy_gigajoules, affinity=affinity
     )
 
 

@@ -72,10 +72,7 @@ def compare_day(seed: int, part: float, twin_hours: float) -> None:
         seconds = time.perf_counter() - began
         assert run.event_seconds is not None, run.reason
         assert run.share_of_naive is not None
-        print(
-            f"{name:24}{options.energy_filter or 'none':>14}{run.events:8,}{1e3 * run.event_seconds:10.2f}",
-            end="",
-        )
+        print(f"{name:24}{options.energy_filter or 'none':>14}{run.events:8,}{1e3 * run.event_seconds:10.2f}", end="")
         print(f"{seconds:16.2f}{100 * run.share_of_naive:11.1f}", flush=True)
     _compare_twin(paper_day(seed, twin_hours, 0.0))
 
@@ -170,9 +167,7 @@ def write_jobs(path: Path, jobs: int) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("log", type=Path, nargs="?", help="a log, .swf or .swf.gz")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", type=float, default=1.0, help="of the day, its tasks and its energy")

@@ -71,10 +71,7 @@ def tiny_bag(rng: np.random.Generator) -> Bag:
 
     return Bag(
         "tiny",
-        tuple(
-            MachineType(name=f"m{j}", count=count, idle_watts=float(idle[j]))
-            for j, count in enumerate(machines)
-        ),
+        tuple(MachineType(name=f"m{j}", count=count, idle_watts=float(idle[j])) for j, count in enumerate(machines)),
         tuple(TaskType(name=f"t{i}", count=count) for i, count in enumerate(tasks)),
         cells(seconds),
         cells(watts.astype(float)),
@@ -95,9 +92,7 @@ def least_makespan(bag: Bag) -> tuple[Fraction, float]:
     for i, task in enumerate(bag.task_types):
         for _ in range(task.count):
             grown: dict[tuple[tuple[Fraction, ...], ...], float] = {}
-            for (loads, joules), (j, machine) in itertools.product(
-                states.items(), enumerate(bag.machine_types)
-            ):
+            for (loads, joules), (j, machine) in itertools.product(states.items(), enumerate(bag.machine_types)):
                 cell = bag.seconds[i, j]
                 if cell is None:
                     continue
@@ -168,8 +163,7 @@ def tiny_cases(bags: int, *, ask_cp_sat: bool = False) -> tuple[list[Bag], str]:
     second = cp_sat_makespans(free) if ask_cp_sat else None
     if second is not None:
         agree = (
-            abs(Fraction(two, 1000) - one) < Fraction(1, 10**6)
-            for (one, _), two in zip(least, second, strict=True)
+            abs(Fraction(two, 1000) - one) < Fraction(1, 10**6) for (one, _), two in zip(least, second, strict=True)
         )
         assert all(agree), "CP-SAT finds another least makespan"
     cases = []
@@ -234,9 +228,7 @@ def binding_deadlines(bag: Bag, objective: str, ratio: float | None) -> Iterator
 
 def binding(per_machine: int, seeds: int, effort: str) -> None:
     """Print the gaps under deadlines that bind."""
-    print(
-        f"binding, {effort}: {per_machine} tasks a machine, {seeds} bags: the worst gap, mean ms of CPU time"
-    )
+    print(f"binding, {effort}: {per_machine} tasks a machine, {seeds} bags: the worst gap, mean ms of CPU time")
     print(f"{'objective':>12}" + "".join(f"{share:>16.0%}" for share in SHARES))
     for objective, ratio in (("energy", None), ("profit", 1.2), ("profit", 1.5), ("profit", 2.0)):
         gaps: dict[float, list[float]] = {share: [] for share in SHARES}
@@ -270,9 +262,7 @@ def main(bags: int = 1470, seeds: int = 5, per_machine: int = 300) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bags", type=int, default=1470, help="tiny bags")
     parser.add_argument("--seeds", type=int, default=5, help="bags for each row of the others")
     parser.add_argument("--tasks", type=int, default=300, help="tasks a machine where deadlines bind")

@@ -81,9 +81,7 @@ def scaled(bag: Bag, *, tasks: int, machines: int) -> Bag:
         task_types=tuple(
             each.model_copy(update={"count": max(1, round(each.count * factor))}) for each in bag.task_types
         ),
-        machine_types=tuple(
-            each.model_copy(update={"count": each.count * more}) for each in bag.machine_types
-        ),
+        machine_types=tuple(each.model_copy(update={"count": each.count * more}) for each in bag.machine_types),
         prices=bag.prices.model_copy(update={"per_bag": (bag.prices.per_bag or 0.0) * factor}),
     )
 
@@ -142,11 +140,7 @@ def print_solves(bag: Bag, runs: int) -> None:
         "bare HiGHS, arrays": lambda: bare_highs(program),
         "lpsched solve, whole": lambda: solve(bag),
     }
-    others: dict[str, Callable[[LinearProgram], object]] = {
-        "pulp": by_pulp,
-        "cvxpy": by_cvxpy,
-        "scipy": by_scipy,
-    }
+    others: dict[str, Callable[[LinearProgram], object]] = {"pulp": by_pulp, "cvxpy": by_cvxpy, "scipy": by_scipy}
     for package, way in others.items():
         if importlib.util.find_spec(package) is not None:
             ways[f"{package}, HiGHS"] = partial(way, program)

@@ -83,10 +83,7 @@ def compare(types: int, machines: int, limit: float) -> None:
         proved = OBJECTIVES[name].prove(prover, relaxed.multipliers) / (1.0 if name == "makespan" else 3600.0)
         proof = time.perf_counter() - clock
         program, unit, offset = program_of(bag, name)
-        print(
-            f"{types:>7,} x {machines:<4} {name:<9} ours {ours:7.2f} s, exact proof {proof:5.2f} s",
-            flush=True,
-        )
+        print(f"{types:>7,} x {machines:<4} {name:<9} ours {ours:7.2f} s, exact proof {proof:5.2f} s", flush=True)
         best = np.inf
         for method in METHODS:
             seconds, optimum = highs_seconds(program, method, limit)
@@ -96,8 +93,7 @@ def compare(types: int, machines: int, limit: float) -> None:
             best = min(best, seconds)
             apart = abs(proved - (optimum * unit + offset)) / abs(proved)
             print(
-                f"{'':24}HiGHS {method:<8} {seconds:7.2f} s, optimum and our proved bound {apart:.1e} apart",
-                flush=True,
+                f"{'':24}HiGHS {method:<8} {seconds:7.2f} s, optimum and our proved bound {apart:.1e} apart", flush=True
             )
         print(f"{'':24}{best / ours:.1f} times faster than the better of the two")
 

@@ -93,9 +93,7 @@ def _compare_twin(day: Day, options: SimulationOptions) -> None:
         ours = simulate_day(day, policy(NAME), rng(), options)
         own.append(time.perf_counter() - began)
     began = time.perf_counter()
-    plain = simulate_plainly(
-        day, Policy(NAME, lambda state, _rng: two_stage(state, per_time)), rng(), options
-    )
+    plain = simulate_plainly(day, Policy(NAME, lambda state, _rng: two_stage(state, per_time)), rng(), options)
     theirs = time.perf_counter() - began
     same = "equal" if starts_of(day, plain) == starts_in(ours.schedule) else "DIFFERENT"
     print(f"{day.tasks:7,}{min(own):9.3f}{theirs:9.1f}{theirs / min(own):8,.0f}  {same}", flush=True)
@@ -121,14 +119,9 @@ def compare_bound(seed: int, part: float, energy_gigajoules: float) -> None:
         energy_gigajoules=part * energy_gigajoules,
     )
     day = essc_day("constrained", seed, options)
-    print(
-        f"\n{day.tasks:,} tasks in {day.period.ends_at / 3600:g} hours, the last {24 * part:g} count, ",
-        end="",
-    )
+    print(f"\n{day.tasks:,} tasks in {day.period.ends_at / 3600:g} hours, the last {24 * part:g} count, ", end="")
     print(f"at most {part * energy_gigajoules:g} GJ in them\n")
-    arrival_bound(
-        essc_day("warm-up", seed, EsscOptions(tasks=50, hours=1.0, p_states=3, energy_gigajoules=0.001))
-    )
+    arrival_bound(essc_day("warm-up", seed, EsscOptions(tasks=50, hours=1.0, p_states=3, energy_gigajoules=0.001)))
     found = arrival_bound(day)
     print(f"{'naive':44}{found.naive:9,.0f}")
     print(f"{'bound, proved':44}{found.bound:9,.0f}{found.seconds:9.1f} s", flush=True)
@@ -170,9 +163,7 @@ def _tell(name: str, utility: float, bound: float, seconds: float) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", type=float, default=1.0, help="of the days, their tasks and their energy")
     parser.add_argument("--twin-hours", type=float, default=0.5)

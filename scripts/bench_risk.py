@@ -80,9 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"{'made ready, once':28}{'':12}{drawn:10.4f} s")
     one, many = seconds_of(lambda: expected(genes), REPEATS), seconds_of(lambda: percentile(genes), REPEATS)
     told("one generation's evaluation", one, many)
-    print(
-        f"  {many / (genes.machines.size * asked.samples) * 1e9:.1f} ns a task and sample; dropped: ", end=""
-    )
+    print(f"  {many / (genes.machines.size * asked.samples) * 1e9:.1f} ns a task and sample; dropped: ", end="")
     dropped = percentile.samples(genes).dropped_tasks
     assert dropped is not None
     print(f"{dropped.mean() / day.tasks:.0%} of the tasks")

@@ -37,9 +37,7 @@ class Gaps:
     seconds: float
 
 
-def paper_bag(
-    per_machine: int, seed: int, *, task_types: int = 30, machines: tuple[int, ...] = MACHINES
-) -> Bag:
+def paper_bag(per_machine: int, seed: int, *, task_types: int = 30, machines: tuple[int, ...] = MACHINES) -> Bag:
     """Return a bag of the paper's size with so many tasks a machine."""
     options = CovOptions(
         task_types=task_types,

@@ -33,9 +33,7 @@ def energy_constraint(runs: Runs) -> float:
     return found
 
 
-def constrained(
-    policy: str, energy: float, *, leniency: float | None = None, affinity: str = "example"
-) -> Case:
+def constrained(policy: str, energy: float, *, leniency: float | None = None, affinity: str = "example") -> Case:
     """Return a policy on the constrained day."""
     return Case(chapter_3(energy, affinity), policy, replace(DROPPING, energy_filter=leniency))
 
@@ -55,11 +53,7 @@ def draw_traces(runs: Runs, cases: Mapping[str, Case], energy: float, figure: Pa
     panels = [
         CurvePanel("hours of the day", "utility earned so far", tuple(hours), utility),
         CurvePanel(
-            "hours of the day",
-            "energy taken so far, GJ",
-            tuple(hours),
-            joules,
-            limit=("energy constraint", limit),
+            "hours of the day", "energy taken so far, GJ", tuple(hours), joules, limit=("energy constraint", limit)
         ),
     ]
     write_picture(curves_picture(panels), figure)

@@ -22,14 +22,7 @@ from scripts.heat_runs import FIGURES, TITLES, Runs, lines
 if TYPE_CHECKING:
     from scripts.heat_runs import Line
 
-ORDER = (
-    ("lp", "nlp"),
-    ("nlp", "ga"),
-    ("nlp", "nlp-blind"),
-    ("ga", "ga-blind"),
-    ("ga", "greedy"),
-    ("ga", "nlp-blind"),
-)
+ORDER = (("lp", "nlp"), ("nlp", "ga"), ("nlp", "nlp-blind"), ("ga", "ga-blind"), ("ga", "greedy"), ("ga", "nlp-blind"))
 
 
 def trial(seed: int, path: Path, platform: str) -> None:
@@ -74,9 +67,7 @@ def comparisons(found: list[Line]) -> str:
 
 def seeds_of(found: list[Line]) -> list[int]:
     """Return the trials in which every method has run."""
-    ran = {
-        seed: {line["name"] for line in found if line["seed"] == seed} for seed in {x["seed"] for x in found}
-    }
+    ran = {seed: {line["name"] for line in found if line["seed"] == seed} for seed in {x["seed"] for x in found}}
     return sorted(seed for seed, names in ran.items() if names >= set(TITLES))
 
 
@@ -101,8 +92,7 @@ def main() -> None:
     found = [line for line in lines(asked.runs) if line["platform"] == asked.platform]
     found = [line for line in found if line["seed"] < asked.trials]
     methods = [
-        MethodReward(title, share(found, name, "crr"), share(found, name, "rr"))
-        for name, title in TITLES.items()
+        MethodReward(title, share(found, name, "crr"), share(found, name, "rr")) for name, title in TITLES.items()
     ]
     write_picture(reward_bars_picture(methods, bound=share(found, "lp", "bound")), asked.figure)
     print(f"{table(found)}\n\n{comparisons(found)}")

@@ -31,9 +31,7 @@ def main() -> None:
     for name, result in shown.items():
         print(f"{name}: CRR {result.measured.reward_rate:.6f}, RR {result.measured.plain_reward_rate:.6f}")
     print(f"ours, core by core: CRR {ours.cores_reward_rate:.6f}")
-    allocations = {name: result.allocation for name, result in shown.items()} | {
-        "ours, core by core": ours.cores
-    }
+    allocations = {name: result.allocation for name, result in shown.items()} | {"ours, core by core": ours.cores}
     write_picture(core_shares_picture(instance, allocations), asked.figure)
 
 

@@ -39,15 +39,7 @@ def main(given: list[str] | None = None) -> None:
     border = region[: region.index(fastest) + 1]  # beyond, nobody would go
     sweep = Sweep(front, tuple(points), money.unit, border=border)
     write_picture(profit_sweep_picture(sweep), asked.figure)
-    headers = [
-        "ratio",
-        "energy, MJ",
-        "makespan, minutes",
-        "front",
-        f"bound, {money.unit}",
-        "rounded",
-        "balanced",
-    ]
+    headers = ["ratio", "energy, MJ", "makespan, minutes", "front", f"bound, {money.unit}", "rounded", "balanced"]
     tell([*headers, "best of the front", "regime"], rows)
 
 

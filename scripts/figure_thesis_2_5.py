@@ -73,9 +73,7 @@ def main() -> None:
     runs = Runs(asked)
     runs.run(case(tasks, name) for tasks in PRINTED_NAIVE for name in CHAPTER_2)
     shares = {
-        (tasks, name): runs.mean(case(tasks, name), "share_of_naive")
-        for tasks in PRINTED_NAIVE
-        for name in CHAPTER_2
+        (tasks, name): runs.mean(case(tasks, name), "share_of_naive") for tasks in PRINTED_NAIVE for name in CHAPTER_2
     }
     marks = tuple(
         Marks(f"{tasks:,} tasks a day", tuple(scaled(shares[tasks, name], 100.0) for name in CHAPTER_2))
@@ -87,11 +85,7 @@ def main() -> None:
     print(f"\nShare of the naive figure, {trials_in_words(asked)}.")
     printed = {"min-min": tuple(PRINTED_MIN_MIN.values())}
     rows = [
-        (
-            TITLES[name],
-            *(share(shares[tasks, name]) for tasks in PRINTED_NAIVE),
-            *printed.get(name, ("", "")),
-        )
+        (TITLES[name], *(share(shares[tasks, name]) for tasks in PRINTED_NAIVE), *printed.get(name, ("", "")))
         for name in CHAPTER_2
     ]
     tell(("policy", "33,000", "50,000", "33,000 printed", "50,000 printed"), rows)

@@ -6,17 +6,7 @@ from typing import Final
 
 from lpsched.io.pictures import write_picture
 from lpsched.online.simulate.options import SimulationOptions
-from scripts.arriving_days import (
-    Case,
-    Runs,
-    arguments,
-    chapter_2,
-    of,
-    scaled,
-    share,
-    tell,
-    trials_in_words,
-)
+from scripts.arriving_days import Case, Runs, arguments, chapter_2, of, scaled, share, tell, trials_in_words
 from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 MINUTE: Final = 60.0
@@ -38,9 +28,7 @@ def main() -> None:
             chapter_2(50_000),
             "max-max-upt",
             SimulationOptions(
-                every_arrivals=arrivals,
-                every_seconds=None if minutes is None else MINUTE * minutes,
-                drop_below=0.5,
+                every_arrivals=arrivals, every_seconds=None if minutes is None else MINUTE * minutes, drop_below=0.5
             ),
         )
         for name, (arrivals, minutes) in TRIGGERS.items()
@@ -52,12 +40,7 @@ def main() -> None:
     write_picture(policy_rows_picture(list(TRIGGERS), [panel]), asked.figure)
     print(f"Max-Max UPT by when mapping events come, {trials_in_words(asked)}.")
     rows = [
-        (
-            name,
-            share(found[name]),
-            of(runs.mean(each, "events")),
-            of(runs.mean(each, "milliseconds_per_event")),
-        )
+        (name, share(found[name]), of(runs.mean(each, "events")), of(runs.mean(each, "milliseconds_per_event")))
         for name, each in cases.items()
     ]
     tell(("arrivals, or minutes", "of naive", "events", "ms/event"), rows)

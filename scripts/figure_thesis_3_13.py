@@ -24,15 +24,11 @@ def main() -> None:
     cases = {
         "neither": constrained(NAME, energy),
         f"filter, leniency {leniency:g}": constrained(NAME, energy, leniency=leniency),
-        f"weight of energy {PRINTED_WEIGHT:g}": constrained(
-            weighted("weighted-util", PRINTED_WEIGHT), energy
-        ),
+        f"weight of energy {PRINTED_WEIGHT:g}": constrained(weighted("weighted-util", PRINTED_WEIGHT), energy),
     }
     print(f"\nMax-Max Util, {trials_in_words(asked)}.")
     draw_traces(runs, cases, energy, asked.figure)
-    print(
-        "\nPrinted: without either the energy is spent after about 1,000 minutes (16.7 hours); until then the"
-    )
+    print("\nPrinted: without either the energy is spent after about 1,000 minutes (16.7 hours); until then the")
     print("filter earns less than that, the weight more; over the whole day the weight earns most.")
 
 

@@ -13,11 +13,7 @@ from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 AFFINITIES = ("low", "example", "high")
 SOME_LENIENCIES = (0.5, 0.75, 1.0, 1.5)
-SOME_WEIGHTS = {
-    "weighted-util": (0.4, 0.5, 0.6),
-    "weighted-upt": (0.05, 0.1, 0.15),
-    "weighted-upe": (0.05, 0.1, 0.15),
-}
+SOME_WEIGHTS = {"weighted-util": (0.4, 0.5, 0.6), "weighted-upt": (0.05, 0.1, 0.15), "weighted-upe": (0.05, 0.1, 0.15)}
 
 
 def settings(name: str, energy: float, affinity: str) -> list[Case]:
@@ -57,9 +53,7 @@ def main() -> None:
         for name in names
     ]
     tell(("policy", *AFFINITIES, *(f"completed, {kind}" for kind in AFFINITIES)), rows)
-    print(
-        "\nPrinted: low affinity earns and completes less than the usual one, high affinity more, and there"
-    )
+    print("\nPrinted: low affinity earns and completes less than the usual one, high affinity more, and there")
     print("all policies are much alike.")
 
 

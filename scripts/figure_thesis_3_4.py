@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import write_picture
 from scripts.arriving_days import BOUND, TITLES, Case, Runs, arguments, of, share, tell, trials_in_words
-from scripts.constrained_days import (
-    LENIENCIES,
-    PLAIN,
-    WEIGHTED,
-    WEIGHTS,
-    constrained,
-    energy_constraint,
-    weighted,
-)
+from scripts.constrained_days import LENIENCIES, PLAIN, WEIGHTED, WEIGHTS, constrained, energy_constraint, weighted
 from scripts.figures.policy_rows import Marks, RowPanel, policy_rows_picture
 
 if TYPE_CHECKING:
@@ -41,8 +33,7 @@ def best_cases(
     runs.run(case for cases in plain.values() for case in cases)
     chosen = {name: runs.best(cases) for name, cases in plain.items()}
     filtered = {
-        name: [constrained(case.policy, energy, leniency=each) for each in leniencies]
-        for name, case in chosen.items()
+        name: [constrained(case.policy, energy, leniency=each) for each in leniencies] for name, case in chosen.items()
     }
     runs.run(case for cases in filtered.values() for case in cases)
     return {name: (chosen[name], runs.best(filtered[name])) for name in chosen}

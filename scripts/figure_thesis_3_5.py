@@ -39,10 +39,7 @@ def main() -> None:
     write_picture(curves_picture(panels), asked.figure)
     print(f"\nUtility and energy in GJ by the weight of energy, {trials_in_words(asked)}.")
     rows = [
-        (
-            places[place],
-            *(of(each) for name in POLICIES for each in (utility[name][place], joules[name][place])),
-        )
+        (places[place], *(of(each) for name in POLICIES for each in (utility[name][place], joules[name][place])))
         for place in range(len(places))
     ]
     tell(("weight", "Weighted Util", "GJ", "Weighted UPT", "GJ"), rows)

@@ -13,10 +13,7 @@ def main() -> None:
     asked = arguments(__doc__, "thesis-3-7", trials=2)
     runs = Runs(asked)
     energy = energy_constraint(runs)
-    cases = {
-        f"weight {weight:g}": constrained(weighted("weighted-util", weight), energy)
-        for weight in SOME_WEIGHTS
-    }
+    cases = {f"weight {weight:g}": constrained(weighted("weighted-util", weight), energy) for weight in SOME_WEIGHTS}
     print(f"\nWeighted Util, {trials_in_words(asked)}.")
     draw_traces(runs, cases, energy, asked.figure)
     print("\nPrinted: up to 0.4 the energy is spent before the day ends; above 0.5 much of it is left.")

@@ -19,9 +19,7 @@ def main() -> None:
     panel = RowPanel("utility earned", marks)
     write_picture(policy_rows_picture(list(NAMES.values()), [panel]), asked.figure)
     free = runs.mean(Case(chapter_4(None), "max-max-upt"), "energy_joules")
-    print(
-        f"70 % of what Max UPT takes without a constraint: {0.7e-9 * free.mean / asked.part:.4f} GJ; ", end=""
-    )
+    print(f"70 % of what Max UPT takes without a constraint: {0.7e-9 * free.mean / asked.part:.4f} GJ; ", end="")
     print("printed, and used here: 1.11 GJ.")
     print(f"\nUtility, {trials_in_words(asked)}.")
     rows = [

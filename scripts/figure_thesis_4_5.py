@@ -25,10 +25,7 @@ def main() -> None:
     panels = [
         RowPanel(
             f"{title}: utility earned, % of the most",
-            tuple(
-                Marks(way, tuple(scaled(found[name, way, level], 100.0) for name in NAMES))
-                for way in FILTERED
-            ),
+            tuple(Marks(way, tuple(scaled(found[name, way, level], 100.0) for name in NAMES)) for way in FILTERED),
         )
         for level, title in PRIORITIES.items()
     ]
@@ -37,9 +34,7 @@ def main() -> None:
     columns = [(way, level) for level in PRIORITIES for way in FILTERED]
     rows = [(title, *(share(found[name, *each]) for each in columns)) for name, title in NAMES.items()]
     tell(("policy", *(f"{PRIORITIES[level]}, {way.partition(',')[0]}" for way, level in columns)), rows)
-    print(
-        "\nPrinted: for the high priority polled machines earn more than queued ones; policies that know of"
-    )
+    print("\nPrinted: for the high priority polled machines earn more than queued ones; policies that know of")
     print("priority or utility earn a larger portion of priority 8 than of priority 1.")
 
 

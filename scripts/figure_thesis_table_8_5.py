@@ -30,8 +30,7 @@ PICTURE: Final = Path(__file__).parent.parent / "docs" / "figures" / "thesis-tab
 def savings() -> tuple[Saving, ...]:
     """Return the groups of the table."""
     return tuple(
-        Saving(tuple(sorted(names)), MHZ, sum(ALONE[name] for name in names), joules)
-        for names, joules in TOGETHER
+        Saving(tuple(sorted(names)), MHZ, sum(ALONE[name] for name in names), joules) for names, joules in TOGETHER
     )
 
 
@@ -42,11 +41,7 @@ def table() -> list[str]:
         f"| {each.joules_saved:,.0f} | {share_text(each.share_saved)} |"
         for each in savings()
     ]
-    return [
-        "| together | apart, J | together, J | saved, J | saved |",
-        "| --- | ---: | ---: | ---: | ---: |",
-        *rows,
-    ]
+    return ["| together | apart, J | together, J | saved, J | saved |", "| --- | ---: | ---: | ---: | ---: |", *rows]
 
 
 def main() -> None:

@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 BLIND: Final = "-blind"
 APART: Final = 1.1  # times the seconds
 FIGURES: Final = Path(__file__).parent.parent / "docs" / "figures"
-TITLES: Final = {
-    "greedy": "greedy",
-    "ga-blind": "GA",
-    "ga": "GACL",
-    "nlp-blind": "NLP",
-    "nlp": "NLPCL",
-    "lp": "ours",
-}
+TITLES: Final = {"greedy": "greedy", "ga-blind": "GA", "ga": "GACL", "nlp-blind": "NLP", "nlp": "NLPCL", "lp": "ours"}
 Line = dict[str, Any]
 
 
@@ -78,12 +71,7 @@ class Runs:
         began = time.perf_counter()
         try:
             result = allocate(
-                self.facility,
-                method=method,
-                colocation=not blind,
-                bound=False,
-                seed=self.seed,
-                time_limit=time_limit,
+                self.facility, method=method, colocation=not blind, bound=False, seed=self.seed, time_limit=time_limit
             )
         except LpschedError as error:
             return self._write({"name": name, "seconds": time.perf_counter() - began, "failure": str(error)})

@@ -261,12 +261,7 @@ wrf       11170   41.7   43.6   23.9   25.3
 sphinx3   19490   45.2   45.2   27.3   29.5
 """  # reference seconds, then the ratio of each server
 
-SOURCES: Final = {
-    "mov": (4.0, 0.34),
-    "avi": (3.0, 0.22),
-    "mkv": (5.0, 0.28),
-    "mxf": (9.0, 0.16),
-}  # seconds, share
+SOURCES: Final = {"mov": (4.0, 0.34), "avi": (3.0, 0.22), "mkv": (5.0, 0.28), "mxf": (9.0, 0.16)}  # seconds, share
 TARGETS: Final = {  # seconds on the older general machine, minutes of video, and which GPU machines write it
     "mpeg4": (58.0, 21_000, ("gpu-media", "gpu-av1")),
     "h265": (140.0, 14_500, ("gpu-media", "gpu-av1")),
@@ -310,9 +305,7 @@ def video() -> Bag:
             seconds.append(times)
             watts.append(powers)
     prices = Prices(per_bag=240, electricity_per_kwh=0.14, overhead_per_bag=1.5, currency="USD")
-    return Bag(
-        "video-transcoding", machines, tuple(tasks), Table.of(seconds), Table.of(watts), prices, Site(pue=1.3)
-    )
+    return Bag("video-transcoding", machines, tuple(tasks), Table.of(seconds), Table.of(watts), prices, Site(pue=1.3))
 
 
 def profit() -> Bag:
@@ -331,9 +324,7 @@ def with_idle_power(bag: Bag) -> Bag:
     machines = []
     for machine, column in zip(bag.machine_types, zip(*bag.watts, strict=True), strict=True):
         powers = [power for power in column if power is not None]
-        machines.append(
-            machine.model_copy(update={"idle_watts": six_digits(0.05 * sum(powers) / len(powers))})
-        )
+        machines.append(machine.model_copy(update={"idle_watts": six_digits(0.05 * sum(powers) / len(powers))}))
     return replace(bag, name=f"{bag.name}-idle", machine_types=tuple(machines))
 
 
@@ -362,28 +353,18 @@ def instances() -> dict[str, bytes]:
         "video-transcoding.yaml": (VIDEO, video()),
         "profit-30x9.yaml": (PROFIT.format(idle="No idle power."), plain),
         "profit-30x9-idle.yaml": (
-            PROFIT.format(
-                idle="Idle power: 5 % of\n# each machine type's mean power, as in section V-C of the paper."
-            ),
+            PROFIT.format(idle="Idle power: 5 % of\n# each machine type's mean power, as in section V-C of the paper."),
             with_idle_power(plain),
         ),
         "spec-2010.yaml": (SPEC, spec()),
         "desktop-5x9.yaml": (DESKTOP, desktop_bag()),
         "front-50x10.yaml": (FRONT, chapter_6_first()),
     } | {
-        f"{bag.name}.yaml": (
-            GROWN.format(types=len(bag.machine_types), each=bag.machine_types[0].count),
-            bag,
-        )
+        f"{bag.name}.yaml": (GROWN.format(types=len(bag.machine_types), each=bag.machine_types[0].count), bag)
         for bag in map(chapter_6_second, (2, 6, 9))
     }
-    texts = {
-        name: comment + yaml_text(as_dict(bag, TableForm.NAMES))
-        for name, (comment, bag) in with_comments.items()
-    }
-    contents = {
-        name: text.encode() for name, text in ({"tiny.yaml": TINY, "ai-service.yaml": AI} | texts).items()
-    }
+    texts = {name: comment + yaml_text(as_dict(bag, TableForm.NAMES)) for name, (comment, bag) in with_comments.items()}
+    contents = {name: text.encode() for name, text in ({"tiny.yaml": TINY, "ai-service.yaml": AI} | texts).items()}
     online = day(chapter_2(), ESSC) | day(small_chapter_3(), ENERGY)
     online |= clusters(jobs_paper(), CLUSTERS) | clusters(small_jobs_paper(), SMALL_CLUSTERS)
     utility = [file for tasks in DAY_SEEDS for file in utility_day(tasks).items()]

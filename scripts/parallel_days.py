@@ -37,12 +37,7 @@ COMPARED: Final = {
     "multiple-queues": "FCFS, Multiple Queues",
 }
 ENERGY_AWARE: Final = "max-upe"
-UTILITY_AWARE: Final = {
-    "max-util": "Max Util",
-    "max-upt": "Max UPT",
-    "max-upr": "Max UPR",
-    ENERGY_AWARE: "Max UPE",
-}
+UTILITY_AWARE: Final = {"max-util": "Max Util", "max-upt": "Max UPT", "max-upr": "Max UPR", ENERGY_AWARE: "Max UPE"}
 CONSTRAINT: Final = {5_000: 12.0, 10_000: 15.0}  # GJ
 SETS_IT: Final = {5_000: "max-util", 10_000: "max-upr"}
 LARGE_NODES: Final = "large-nodes"
@@ -65,12 +60,7 @@ OWN: Final[Filter] = (PER_RESOURCE, 2.0)  # the best here: figure 8
 
 
 def case(
-    tasks: int,
-    policy: str,
-    chosen: Filter = None,
-    *,
-    constrained: bool = True,
-    setting: str = LARGE_NODES,
+    tasks: int, policy: str, chosen: Filter = None, *, constrained: bool = True, setting: str = LARGE_NODES
 ) -> Case:
     """Return a policy on a day of so many tasks, under the paper's constraint."""
     energy = CONSTRAINT[tasks] if constrained else None
@@ -114,10 +104,7 @@ def bound_percent(runs: Runs, tasks: int) -> Estimate:
 
 def free_cases(tasks: int, setting: str) -> dict[str, Case]:
     """Return policies with place-holders and no constraint, by their names."""
-    return {
-        name: case(tasks, f"{name}{PLACEHOLDERS}", constrained=False, setting=setting)
-        for name in UTILITY_AWARE
-    }
+    return {name: case(tasks, f"{name}{PLACEHOLDERS}", constrained=False, setting=setting) for name in UTILITY_AWARE}
 
 
 def tell_constraint(runs: Runs, tasks: int) -> None:
@@ -128,8 +115,6 @@ def tell_constraint(runs: Runs, tasks: int) -> None:
     for name, each in free.items():
         taken = scaled(gigajoules(runs, each), 1.0 / runs.asked.part)
         printed = f"{CONSTRAINT[tasks]:g}" if name == SETS_IT[tasks] else ""
-        rows.append(
-            (UTILITY_AWARE[name], of(percent(runs, each)), of(taken), of(scaled(taken, OF_ENERGY)), printed)
-        )
+        rows.append((UTILITY_AWARE[name], of(percent(runs, each)), of(taken), of(scaled(taken, OF_ENERGY)), printed))
     print(f"Without a constraint, {tasks:,} tasks a day, place-holders.")
     tell(("policy", "% of the maximum", "GJ", "70 % of it", "printed"), rows)

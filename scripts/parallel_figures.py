@@ -63,8 +63,7 @@ def draw_leniencies(what: str, figure: str, kind: Kind, leniencies: Sequence[flo
     write_picture(curves_picture(panels), asked.figure)
     print(f"{titles()[SWEPT]}, by the leniency of the {kind} filter; {trials_in_words(asked)}.")
     rows = [
-        (place, of(utility), hundredths(energy))
-        for place, utility, energy in zip(places, earned, taken, strict=True)
+        (place, of(utility), hundredths(energy)) for place, utility, energy in zip(places, earned, taken, strict=True)
     ]
     tell(("leniency", "% of the maximum", "GJ"), rows)
     print(f"\nBest leniency: {best_place(places, earned)}; printed {printed:g}.")
@@ -166,10 +165,7 @@ def _tell_over(
     rows = [
         (
             titles()[policy],
-            *(
-                share(runs.over(*pairs[policy, name], quantity)) if (policy, name) in pairs else ""
-                for name in names
-            ),
+            *(share(runs.over(*pairs[policy, name], quantity)) if (policy, name) in pairs else "" for name in names),
         )
         for policy in dict.fromkeys(policy for policy, _ in pairs)
     ]

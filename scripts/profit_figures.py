@@ -54,8 +54,7 @@ class Runs:
         return [
             run
             for run in self.all
-            if run.method == method
-            and all(run.parameters.get(name) == value for name, value in parameters.items())
+            if run.method == method and all(run.parameters.get(name) == value for name, value in parameters.items())
         ]
 
     def outcome(self, method: str, **parameters: object) -> dict[str, Any]:
@@ -66,9 +65,7 @@ class Runs:
 
     def ratios(self) -> list[float]:
         """Return all profit ratios, rising."""
-        return sorted(
-            {run.parameters["profit_ratio"] for run in self.all if "profit_ratio" in run.parameters}
-        )
+        return sorted({run.parameters["profit_ratio"] for run in self.all if "profit_ratio" in run.parameters})
 
 
 def arguments(what: str, figure: str, given: Sequence[str] | None = None) -> argparse.Namespace:

@@ -37,9 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder, "price.html")
         subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-m", "lpsched", *COMMAND, str(page)],
-            check=True,
-            stdout=subprocess.DEVNULL,
+            [sys.executable, "-m", "lpsched", *COMMAND, str(page)], check=True, stdout=subprocess.DEVNULL
         )
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         for scheme in ("light", "dark"):
@@ -51,9 +49,7 @@ def main() -> None:
             look.goto(page.as_uri())
             look.add_style_tag(content=SHORTER)
             look.screenshot(path=FIGURES / f"page-{scheme}.png")
-        whole = browser.new_page(
-            viewport={"width": WHOLE_WIDTH, "height": WHOLE_HEIGHT}, color_scheme="light"
-        )
+        whole = browser.new_page(viewport={"width": WHOLE_WIDTH, "height": WHOLE_HEIGHT}, color_scheme="light")
         whole.goto(page.as_uri())
         spots = [each.bounding_box() for each in whole.locator("figure .spot").all()[:MOST_POINTS]]
         left = [(box["x"], box["y"]) for box in spots if box is not None and box["x"] < WHOLE_WIDTH / 2]

@@ -36,9 +36,7 @@ FIRST_POPULATIONS: Final = {  # by their names in the figures: what joins them
 def arguments(what: str, figure: str, generations: str) -> argparse.Namespace:
     """Read generations (with commas), seed and the file to draw."""
     parser = argparse.ArgumentParser(description=what)
-    parser.add_argument(
-        "--generations", default=generations, help="with commas where there are several panels"
-    )
+    parser.add_argument("--generations", default=generations, help="with commas where there are several panels")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--figure", type=Path, default=FIGURES / f"{figure}.svg")
     asked = parser.parse_args()
@@ -81,9 +79,7 @@ def draw_populations(what: str, figure: str, day: Day, generations: str) -> None
     write_picture(populations_picture(panels, envelope), asked.figure)
     print("| first population | generations | points | hypervolume | mean below | most utility | seconds |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    every = [
-        (name, count, found[place]) for name, found in runs.items() for place, count in enumerate(counts)
-    ]
+    every = [(name, count, found[place]) for name, found in runs.items() for place, count in enumerate(counts)]
     ratios = area_ratios(envelope, [result.entries[0].points for *_, result in every])
     for (name, count, result), ratio in zip(every, ratios, strict=True):
         entry = result.entries[0]
@@ -104,9 +100,7 @@ def draw_machines(what: str, figure: str, bag: Bag, *, falling: bool, generation
         write_picture(front_picture(result), asked.figure.with_name(f"thesis-6-3{asked.figure.suffix}"))
     for entry in result.entries:
         mean, largest, seconds = percent(entry.mean_distance), percent(entry.largest_distance), entry.seconds
-        print(
-            f"{entry.name}: {len(entry.points)} points, hypervolume {entry.hypervolume_ratio:.4f},", end=" "
-        )
+        print(f"{entry.name}: {len(entry.points)} points, hypervolume {entry.hypervolume_ratio:.4f},", end=" ")
         print(f"{mean} above the exact front on average, {largest} at most, {number(seconds, 3)} s")
     for each in points:
         idle = sum(load.machines for load in each.loads if load.completion_seconds == 0.0)

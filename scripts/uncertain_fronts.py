@@ -67,9 +67,7 @@ def main(
     write_picture(draw(fronts), asked.figure)
 
 
-def evolved(
-    day: Day, seeds: Sequence[DaySchedule], options: RiskOptions, asked: argparse.Namespace
-) -> FuzzyFront:
+def evolved(day: Day, seeds: Sequence[DaySchedule], options: RiskOptions, asked: argparse.Namespace) -> FuzzyFront:
     """Return one front with its samples."""
     scored = None
     if options.percentile is not None:

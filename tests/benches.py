@@ -11,9 +11,6 @@ def asked(**changes):
         "format": FORMAT,
         "name": "node",
         "cores": 2,
-        "applications": [
-            {"name": "zip", "command": ["xz", "-9", "big"]},
-            {"name": "sort", "command": ["sort", "big"]},
-        ],
+        "applications": [{"name": "zip", "command": ["xz", "-9", "big"]}, {"name": "sort", "command": ["sort", "big"]}],
     } | changes
     return {key: value for key, value in raw.items() if value is not ...}

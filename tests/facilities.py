@@ -37,13 +37,7 @@ SOUND: dict[str, Any] = {
             "redline_celsius": 27,
             "p_states": ["fast", "saving"],
         },
-        {
-            "name": "tower",
-            "cores": 1,
-            "overhead_watts": 30,
-            "airflow_m3_per_second": 0.2,
-            "redline_celsius": 27,
-        },
+        {"name": "tower", "cores": 1, "overhead_watts": 30, "airflow_m3_per_second": 0.2, "redline_celsius": 27},
     ],
     "nodes": ["blade", "tower"],
     "crac_units": [
@@ -51,13 +45,7 @@ SOUND: dict[str, Any] = {
         {"name": "right", "airflow_m3_per_second": 0.2, "outlet_celsius": [15, 25], "redline_celsius": 40},
     ],
     "task_types": [
-        {
-            "name": "render",
-            "arrivals_per_second": 0.5,
-            "reward": 4.0,
-            "deadline_seconds": 60,
-            "memory_class": "heavy",
-        },
+        {"name": "render", "arrivals_per_second": 0.5, "reward": 4.0, "deadline_seconds": 60, "memory_class": "heavy"},
         {"name": "zip", "arrivals_per_second": 1.5, "reward": 1.0, "memory_class": "light"},
     ],
     "speeds": {"render": {"blade": [0.05, 0.03], "tower": 0.04}, "zip": {"blade": [0.2, 0.125]}},

@@ -78,9 +78,7 @@ def measurements_of_seed(seed: int) -> Measurements:
     drawn = Drawn(random.Random(seed))  # noqa: S311 - no secret
     chance = drawn.chance
     names = list(dict.fromkeys(drawn.name() for _ in range(chance.randint(1, 4))))
-    clocks = tuple(
-        sorted({float(chance.randint(1, 5000)) for _ in range(chance.randint(0, 3))}, reverse=True)
-    )
+    clocks = tuple(sorted({float(chance.randint(1, 5000)) for _ in range(chance.randint(0, 3))}, reverse=True))
     together = [*names, *COMPANIONS]
 
     def beside():
@@ -92,9 +90,7 @@ def measurements_of_seed(seed: int) -> Measurements:
 
     alone = {(name, mhz): drawn.spread() for name in names for mhz in clocks or (None,)}
     joules = {key: drawn.spread() for key in alone} if chance.random() < 0.7 else {}
-    evidence = [
-        Measured(Setting(name, (), mhz), alone[name, mhz], joules.get((name, mhz))) for name, mhz in alone
-    ]
+    evidence = [Measured(Setting(name, (), mhz), alone[name, mhz], joules.get((name, mhz))) for name, mhz in alone]
     others = list(dict.fromkeys(setting(batch=chance.random() < 0.3) for _ in range(chance.randint(0, 5))))
     cut = chance.randint(0, len(others))
     evidence += [
@@ -106,9 +102,7 @@ def measurements_of_seed(seed: int) -> Measurements:
     return Measurements(
         name=drawn.name(),
         machine_type=drawn.name(),
-        machine=MeasuredMachine(
-            drawn.text(), drawn.text(), chance.choice([(), ((0,), (1,)), ((0, 4), (1, 5), (2,))])
-        ),
+        machine=MeasuredMachine(drawn.text(), drawn.text(), chance.choice([(), ((0,), (1,)), ((0, 4), (1, 5), (2,))])),
         meters=Meters(
             drawn.text(),
             *(
@@ -129,9 +123,7 @@ def measurements_of_seed(seed: int) -> Measurements:
             )
             for name in names
         ),
-        seconds=FrozenDict(
-            {name: tuple(alone[name, mhz].mean for mhz in clocks or (None,)) for name in names}
-        ),
+        seconds=FrozenDict({name: tuple(alone[name, mhz].mean for mhz in clocks or (None,)) for name in names}),
         watts=FrozenDict(
             {
                 name: tuple(joules[name, mhz].mean / alone[name, mhz].mean for mhz in clocks or (None,))
@@ -147,14 +139,10 @@ def measurements_of_seed(seed: int) -> Measurements:
         measured=tuple(evidence) if chance.random() < 0.8 else (),
         failed=tuple(Failed(each, drawn.text()) for each in others[cut:]),
         savings=tuple(
-            Saving(
-                beside(), chance.choice(clocks or (None,)), drawn.amount(), 0.0, drawn.maybe(drawn.number())
-            )
+            Saving(beside(), chance.choice(clocks or (None,)), drawn.amount(), 0.0, drawn.maybe(drawn.number()))
             for _ in range(chance.randint(0, 2))
         ),
-        additive=tuple(
-            AdditiveCheck(setting(), drawn.amount(), drawn.number()) for _ in range(chance.randint(0, 2))
-        ),
+        additive=tuple(AdditiveCheck(setting(), drawn.amount(), drawn.number()) for _ in range(chance.randint(0, 2))),
         confidence=chance.choice([0.95, chance.uniform(0.5, 0.999)]),
         taken=drawn.text(),
         lpsched=drawn.text(),

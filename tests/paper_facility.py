@@ -21,18 +21,12 @@ from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing
 from lpsched.model.table import Table
 
 
-def paper_facility(
-    *, cap: float = 280.0, redline: float = 25.5, arrivals: float = 10.0, nodes: int = 1
-) -> Facility:
+def paper_facility(*, cap: float = 280.0, redline: float = 25.5, arrivals: float = 10.0, nodes: int = 1) -> Facility:
     """Return the facility; several nodes are copies that share the unit's air evenly, each with 0.1 m3/s."""
     rows = [[(v, 0.2), (nodes, 0.8)] for v in range(nodes)]
     rows.append([*((v, 0.8 / nodes) for v in range(nodes)), (nodes, 0.2)])
-    kind = NodeType(
-        name="node", cores=2, overhead_watts=120.0, airflow_m3_per_second=0.1, redline_celsius=redline
-    )
-    unit = CracUnit(
-        name="crac", airflow_m3_per_second=0.1 * nodes, outlet_celsius=(10.0, 30.0), cop=(0.0, 0.1, 0.0)
-    )
+    kind = NodeType(name="node", cores=2, overhead_watts=120.0, airflow_m3_per_second=0.1, redline_celsius=redline)
+    unit = CracUnit(name="crac", airflow_m3_per_second=0.1 * nodes, outlet_celsius=(10.0, 30.0), cop=(0.0, 0.1, 0.0))
     task = ArrivingType(name="task", arrivals_per_second=arrivals, reward=1.0, memory_class="any")
     return Facility(
         name="paper",

@@ -64,23 +64,9 @@ def waiting_clusters(**changes: Any) -> dict[str, Any]:
         "seconds": {"job": {"all": {1: 1.0, 2: 1.0}}},
         "waiting": {"measure": "bounded-slowdown"},
         "tasks": [
-            {
-                "arrival_seconds": 0,
-                "task_type": "job",
-                "cores": 2,
-                "work": 50,
-                "requested_work": 60,
-                "job": 7,
-            },
+            {"arrival_seconds": 0, "task_type": "job", "cores": 2, "work": 50, "requested_work": 60, "job": 7},
             {"arrival_seconds": 1, "task_type": "job", "cores": 1, "work": 5, "requested_work": 60, "job": 3},
-            {
-                "arrival_seconds": 1,
-                "task_type": "job",
-                "cores": 1,
-                "work": 20,
-                "requested_work": 20,
-                "job": 9,
-            },
+            {"arrival_seconds": 1, "task_type": "job", "cores": 1, "work": 20, "requested_work": 20, "job": 9},
         ],
     }
     return {key: value for key, value in (copy.deepcopy(raw) | changes).items() if value is not ...}
@@ -143,9 +129,7 @@ def simple_clusters(
 
 
 def _curves(rows: Sequence[Sequence[Any]], sizes: Sequence[int]) -> NodeCurves:
-    return NodeCurves(
-        tuple(tuple(_points(cell, size) for cell, size in zip(row, sizes, strict=True)) for row in rows)
-    )
+    return NodeCurves(tuple(tuple(_points(cell, size) for cell, size in zip(row, sizes, strict=True)) for row in rows))
 
 
 def _points(cell: Any, size: int) -> Points | None:

@@ -63,9 +63,7 @@ def _some_tests(tests: dict[str, list[pytest.Item]]) -> tuple[list[list[pytest.I
     mark = every[0][0].get_closest_marker("rotate_tests")
     if mark is None:
         return every, 1
-    return [every[place] for place in taken(len(every), mark.args[0], ROTATION)], math.ceil(
-        len(every) / mark.args[0]
-    )
+    return [every[place] for place in taken(len(every), mark.args[0], ROTATION)], math.ceil(len(every) / mark.args[0])
 
 
 def _some_cases(cases: list[pytest.Item], rotation: int) -> list[pytest.Item]:

@@ -74,16 +74,12 @@ def hard_program() -> LinearProgram:
 
 
 NAMES = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable() and text == text.strip())
-AWKWARD = st.sampled_from(
-    ["1e9", "no", "null", "[red]x", "<b>", "a,b", 'say "hi"', "a: b", "#x", "file", "-", "12:30"]
-)
+AWKWARD = st.sampled_from(["1e9", "no", "null", "[red]x", "<b>", "a,b", 'say "hi"', "a: b", "#x", "file", "-", "12:30"])
 AMOUNTS = st.floats(1e-6, 1e9) | st.integers(1, 1000).map(float)
 
 
 @st.composite
-def bags(
-    draw, *, names=NAMES | AWKWARD, most_types=4, most_tasks=10**6, most_machines=1000, amounts=AMOUNTS
-) -> Bag:
+def bags(draw, *, names=NAMES | AWKWARD, most_types=4, most_tasks=10**6, most_machines=1000, amounts=AMOUNTS) -> Bag:
     """Draw bags with absent pairs, P-states, idle power, prices and a site."""
     task_names = draw(st.lists(names, min_size=1, max_size=most_types, unique=True))
     machine_names = draw(st.lists(names, min_size=1, max_size=most_types, unique=True))
@@ -114,9 +110,7 @@ def bags(
 
     tasks = tuple(TaskType(name=name, count=draw(st.integers(1, most_tasks))) for name in task_names)
     per_task = {name: draw(amounts) for name in task_names if draw(st.booleans())}
-    prices = Prices(
-        per_bag=draw(st.none() | amounts), per_task=per_task, currency=draw(st.sampled_from(["USD", "no"]))
-    )
+    prices = Prices(per_bag=draw(st.none() | amounts), per_task=per_task, currency=draw(st.sampled_from(["USD", "no"])))
     site = Site(
         pue=draw(st.floats(1.0, 3.0)),
         average_power_cap_watts=draw(st.none() | amounts),

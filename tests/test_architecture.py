@@ -118,14 +118,7 @@ def test_the_certificate_and_the_verifier_load_no_numpy_and_no_solver():
 
 
 def test_importing_lpsched_loads_nothing_else():
-    assert not loaded_by("import lpsched") & {
-        "numpy",
-        "highspy",
-        "pydantic",
-        "yaml",
-        "typer",
-        "lpsched.errors",
-    }
+    assert not loaded_by("import lpsched") & {"numpy", "highspy", "pydantic", "yaml", "typer", "lpsched.errors"}
 
 
 HEAVY = {"numpy", "highspy", "scipy", "yaml", "pyarrow", "rich.console", "rich.markdown"}
@@ -133,10 +126,7 @@ HEAVY = {"numpy", "highspy", "scipy", "yaml", "pyarrow", "rich.console", "rich.m
 
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
-    [
-        (["--help"], HEAVY | {"pydantic"}),
-        (["solve", "--help"], HEAVY),
-    ],  # Typer itself loads Pydantic for options
+    [(["--help"], HEAVY | {"pydantic"}), (["solve", "--help"], HEAVY)],  # Typer itself loads Pydantic for options
     ids=["of-lpsched", "of-a-command"],
 )
 def test_help_loads_only_the_command_line(arguments, heavy):
@@ -144,6 +134,4 @@ def test_help_loads_only_the_command_line(arguments, heavy):
     quietly = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): run"
     loaded = loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({arguments})'!r})")
     assert not loaded & heavy
-    assert not {
-        name for name in loaded if name.startswith(("lpsched.instance", "lpsched.files", "lpsched.lp"))
-    }
+    assert not {name for name in loaded if name.startswith(("lpsched.instance", "lpsched.files", "lpsched.lp"))}

@@ -38,15 +38,7 @@ def known(tmp_path):
     """Runs of all methods on both platforms, as if they had been made."""
     path = tmp_path / "known.jsonl"
     history = [[0.5, 1, 0.1], [1.0, 2, 0.2]]
-    shared = {
-        "seed": 0,
-        "seconds": 2.0,
-        "possible": 2.0,
-        "watts": 1.0,
-        "rr": 0.7,
-        "bound": 0.61,
-        "history": history,
-    }
+    shared = {"seed": 0, "seconds": 2.0, "possible": 2.0, "watts": 1.0, "rr": 0.7, "bound": 0.61, "history": history}
     lines = [
         {"platform": platform, "name": name, "crr": crr, **shared}
         for platform in ("medium", "large")

@@ -34,12 +34,7 @@ def known(tmp_path):
                     "possible": 2.0,
                     "watts": 1.0,
                 }
-                line |= {
-                    "crr": crr + 0.02 * seed,
-                    "rr": 0.7,
-                    "bound": 0.61,
-                    "history": [[0.5, 1, 0.1], [1.0, 2, crr]],
-                }
+                line |= {"crr": crr + 0.02 * seed, "rr": 0.7, "bound": 0.61, "history": [[0.5, 1, 0.1], [1.0, 2, crr]]}
                 file.write(json.dumps(line) + "\n")
         file.write('{"platform": "small", "seed": 1, "na')  # cut off by a kill
     return path
@@ -67,11 +62,7 @@ def test_figure_2_draws_what_has_run_and_prints_means_with_intervals(known, tmp_
 def test_figure_4_draws_rewards_over_time(known, tmp_path, monkeypatch, capsys):
     picture = tmp_path / "four.svg"
     arguments = ("--seed", 0, "--runs", known, "--figure", picture)
-    run(
-        monkeypatch,
-        lambda: heat_runs.reward_over_time("x", "heat-4", "small", ("greedy", "ga", "nlp")),
-        *arguments,
-    )
+    run(monkeypatch, lambda: heat_runs.reward_over_time("x", "heat-4", "small", ("greedy", "ga", "nlp")), *arguments)
     assert picture.exists()
     printed = capsys.readouterr().out
     assert "| NLPCL | 2 | 0.59 | 3.28 % |" in printed  # 1 - 0.59 / 0.61

@@ -95,9 +95,7 @@ def test_clusters_satisfy_the_schema_and_are_in_the_readme(name):
 
 @pytest.mark.parametrize("name", [*ONLINE, *CLUSTERS])
 def test_the_readme_tells_the_naive_bound_of_each(name):
-    row = next(
-        line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
-    )
+    row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`"))
     given = read_clusters(FOLDER / name) if name in CLUSTERS else read_day(FOLDER / name)
     assert row.endswith(f"| {upper_text(naive_utility(given))} |")
 
@@ -139,9 +137,7 @@ def test_each_satisfies_the_schema(name):
 @pytest.mark.parametrize("name", BAGS)
 def test_the_readme_tells_the_bound_and_the_value_of_each(name):
     result = solve(read_bag(FOLDER / name), objective="makespan")
-    row = next(
-        line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`")
-    )
+    row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}`"))
     bound, value = re.findall(r"\| ([\d,.]+) s", row)
     assert (bound, value) == (lower_text(result.bound), number(result.value))
 
@@ -159,9 +155,7 @@ def test_the_idle_twin_differs_by_five_percent_of_each_machines_mean_power():
     assert idle.watts is not None
     for j, machine in enumerate(idle.machine_types):
         column = [row[j] for row in idle.watts]
-        assert machine.idle_watts == pytest.approx(
-            0.05 * sum(x for x in column if x is not None) / 30, rel=1e-5
-        )
+        assert machine.idle_watts == pytest.approx(0.05 * sum(x for x in column if x is not None) / 30, rel=1e-5)
 
 
 def test_the_spec_seconds_are_reference_over_ratio():
@@ -177,11 +171,7 @@ def test_the_spec_seconds_are_reference_over_ratio():
 @pytest.mark.parametrize("objective", ["makespan", "energy", "profit"])
 def test_the_ai_service_is_solved_to_the_end_since_no_fine_tuning_is_split(objective):
     bag = read_bag(FOLDER / "ai-service.yaml")
-    assert (bag.tasks, bag.task_types[0].count, bag.seconds.row(0)) == (
-        901,
-        2,
-        [9000.0, 19_800.0, None, None],
-    )
+    assert (bag.tasks, bag.task_types[0].count, bag.seconds.row(0)) == (901, 2, [9000.0, 19_800.0, None, None])
     result = solve(bag, objective=objective, effort="fast")
     assert result.gap <= 1e-3
     assert result.measured.makespan_seconds == 9000.0

@@ -77,11 +77,7 @@ def test_policies_from_the_literature_come_first_and_max_upe_has_no_filter():
 
 def test_a_filter_changes_the_case_and_no_constraint_is_none():
     given = case(5_000, "max-upr", (PER_TASK, 2.5))
-    assert (given.options.energy_filter, given.options.leniency, given.options.drop_below) == (
-        PER_TASK,
-        2.5,
-        0.5,
-    )
+    assert (given.options.energy_filter, given.options.leniency, given.options.drop_below) == (PER_TASK, 2.5, 0.5)
     assert given.day.energy_gigajoules == 12.0
     assert case(5_000, "max-upr", constrained=False).day.energy_gigajoules is None
 

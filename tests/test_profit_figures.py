@@ -98,9 +98,7 @@ def test_figure_4_finds_where_the_answer_leaves_the_front(run):
 
 
 def test_figure_5_tells_the_best_of_the_region_and_the_same_bound(run):
-    table = run(
-        figure_profit_5, f"{OF_TINY}methods: [region, lp]\nparameters: {{profit_ratio: [0.5, 1.2, 2]}}\n"
-    )
+    table = run(figure_profit_5, f"{OF_TINY}methods: [region, lp]\nparameters: {{profit_ratio: [0.5, 1.2, 2]}}\n")
     assert [row[1] for row in table[2:]] == ["to wait", "0.0066", "0.0084"]
     assert [float(row[3]) for row in table[2:]] == pytest.approx([float(row[4]) for row in table[2:]])
 

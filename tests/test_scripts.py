@@ -48,12 +48,7 @@ def fake_python(folder: Path, body: str) -> str:
 
 def run(script: Path, **environment):
     return subprocess.run(
-        [str(SHELL), str(script)],
-        env=os.environ | environment,
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(SHELL), str(script)], env=os.environ | environment, cwd="/", capture_output=True, text=True, check=False
     )
 
 

@@ -46,9 +46,7 @@ def test_the_peak_is_drawn_and_told(run):
 
 
 def test_machines_at_five_points_are_drawn_and_told(run):
-    picture, printed = run(
-        lambda: thesis_fronts.draw_machines("x", "y", chapter_6_second(2), falling=False), "20"
-    )
+    picture, printed = run(lambda: thesis_fronts.draw_machines("x", "y", chapter_6_second(2), falling=False), "20")
     assert picture.startswith("<?xml")
     assert "lp-dense: " in printed
     assert [line[:2] for line in printed.splitlines()[3:]] == ["A:", "B:", "C:", "D:", "E:"]

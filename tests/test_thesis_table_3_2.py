@@ -16,11 +16,7 @@ def test_the_ranges_of_a_few_trials_are_near_those_of_the_thesis(monkeypatch, ca
     monkeypatch.setattr(sys, "argv", ["figure", "--trials", "4"])
     figure_thesis_table_3_2.main()
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [row[:2] for row in rows] == [
-        ["example", "0.082 to 0.091"],
-        ["low", "< 1e-15"],
-        ["high", "0.14 to 0.18"],
-    ]
+    assert [row[:2] for row in rows] == [["example", "0.082 to 0.091"], ["low", "< 1e-15"], ["high", "0.14 to 0.18"]]
     (low, high), tiny, (least, most) = (
         [float(each) for each in re.findall(r"[\d.]+(?:e-\d+)?", row[2])] for row in rows
     )

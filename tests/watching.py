@@ -36,13 +36,7 @@ if TYPE_CHECKING:
 
 OURS: Final = str(Path(__file__).parent.parent)  # others' files may call each other in circles
 EXAMPLES: Final = 8  # of a property test, or seeds of another, at which coverage looks on
-HEAVY: Final = (
-    "cvxpy",
-    "matplotlib.figure",
-    "numba",
-    "pulp",
-    "scipy.optimize",
-)  # others' modules, slow to import
+HEAVY: Final = ("cvxpy", "matplotlib.figure", "numba", "pulp", "scipy.optimize")  # others' modules, slow to import
 
 
 def unwatched(function: Callable[..., Any]) -> Callable[..., Any]:

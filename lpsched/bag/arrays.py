@@ -162,9 +162,7 @@ class Items:
 
     def dear(self, seconds: float) -> Floats:
         """Return what a program should pay for a task that is not run: more than any that is run costs."""
-        dear: Floats = np.maximum(
-            DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum())
-        )
+        dear: Floats = np.maximum(DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum()))
         return dear
 
     def score(self, cost: float, seconds: float) -> float:
@@ -197,9 +195,7 @@ class Items:
 
     def end(self, seconds: float, joules: float) -> float:
         """Return when a schedule of these loads and joules may end: a power cap may ask it to wait."""
-        return (
-            max(seconds, joules / self.headroom) if self.joules is not None and self.headroom > 0 else seconds
-        )
+        return max(seconds, joules / self.headroom) if self.joules is not None and self.headroom > 0 else seconds
 
     def with_cap_price(self, price: float) -> Items:
         """Return items that cost what their joules above idle are worth under the cap as well."""
@@ -237,9 +233,7 @@ def items_of(  # noqa: PLR0913 - what an objective counts
     for column, (j, k) in enumerate(bag.modes):
         seconds_by_item[:, k, j], costs_by_item[:, k, j] = own[:, column], costs[:, column]
         if arrays.watts is not None:
-            above_by_item[:, k, j] = arrays.seconds[:, column] * (
-                arrays.watts[:, column] - arrays.idle_watts[j]
-            )
+            above_by_item[:, k, j] = arrays.seconds[:, column] * (arrays.watts[:, column] - arrays.idle_watts[j])
     return Items(
         tasks=arrays.task_counts.astype(np.int64),
         machines=arrays.machine_counts.astype(np.int64),

@@ -103,11 +103,7 @@ def certify(  # noqa: PLR0913 - options are keyword-only
 
 
 def certificate_of(
-    question: Question,
-    proved: Proved,
-    leaves: Sequence[Leaf],
-    bound: float | None = None,
-    solver: Solver | None = None,
+    question: Question, proved: Proved, leaves: Sequence[Leaf], bound: float | None = None, solver: Solver | None = None
 ) -> Certificate:
     """Return the certificate of a bound: that of `proved`, if not given, else one that leaves prove.
 
@@ -315,9 +311,7 @@ def _least(bag: Bag, low: float, solver: Solver) -> LeastMakespan:
         seconds = min(low, rounded_down(Prover(free).makespan(prices)))
         if seconds > longest.seconds:
             names = [machine.name for machine in bag.machine_types]
-            return LeastMakespan(
-                Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap)
-            )
+            return LeastMakespan(Fraction(seconds), None, _named(names, prices.machines), Fraction(prices.cap))
     return longest
 
 

@@ -298,9 +298,7 @@ class BagProblem:
         """Return which machine can run which task."""
         bag = arrays_of(self.bag)
         tasks = [task.count for task in self.bag.task_types]
-        return pairs_of(
-            np.repeat(np.arange(len(tasks)), tasks), self.machine_counts, bag.machine_of, bag.can_run
-        )
+        return pairs_of(np.repeat(np.arange(len(tasks)), tasks), self.machine_counts, bag.machine_of, bag.can_run)
 
     def scorer(self) -> BagScorer:
         """Return energy and makespan."""
@@ -324,9 +322,7 @@ class BagProblem:
     def of_one_task(cls) -> BagProblem:
         """Return a bag of one task, to compile with."""
         one = Table.of([[1.0]])
-        return cls(
-            Bag("one task", (MachineType(name="m", count=1),), (TaskType(name="t", count=1),), one, one)
-        )
+        return cls(Bag("one task", (MachineType(name="m", count=1),), (TaskType(name="t", count=1),), one, one))
 
 
 class SampledBagScorer(SampledScorer):

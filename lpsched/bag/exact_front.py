@@ -116,9 +116,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
             recovered = [_levelled(asked, each, memory, watch) for each in recovered]
         with timed(timings, "ends"):
             for place, objective in ((0, "energy"), (-1, "makespan")):
-                question = ask(
-                    bag, solver=solver, objective=objective, power_cap=power_cap, deadline=deadline
-                )
+                question = ask(bag, solver=solver, objective=objective, power_cap=power_cap, deadline=deadline)
                 with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
                     best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
                     proofs[place] = _stronger(proofs[place], best.bound)

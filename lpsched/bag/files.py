@@ -75,9 +75,7 @@ def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> t
     return tuple(files)
 
 
-def as_dict(
-    bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None
-) -> dict[str, Any]:
+def as_dict(bag: Bag, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
     """Return the bag as a mapping with the keys of a bag file; defaults are left out."""
     raw: dict[str, Any] = {"format": FORMAT, "name": bag.name}
     raw["machine_types"] = [_said(machine) for machine in bag.machine_types]
@@ -173,9 +171,7 @@ def _schedule(content: object, faults: list[Fault]) -> Schedule:
     top = mapping((), content, _TOP, ("format", "groups"), faults)
     end = top.get("makespan_seconds")
     if end is not None and not _is_number(end):
-        faults.append(
-            Fault(("makespan_seconds",), describe(end), "seconds: a number above 0, or null", "correct it")
-        )
+        faults.append(Fault(("makespan_seconds",), describe(end), "seconds: a number above 0, or null", "correct it"))
         end = None
     return Schedule(
         tuple(
@@ -268,8 +264,7 @@ def _write_csv(rows: Iterator[TaskRow], file: BinaryIO) -> None:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     writer.writerows(
-        (row.task_type, row.machine_type, row.machine, row.p_state or "", repr(row.start_seconds))
-        for row in rows
+        (row.task_type, row.machine_type, row.machine, row.p_state or "", repr(row.start_seconds)) for row in rows
     )
     text.flush()
     text.detach()

@@ -69,9 +69,7 @@ def longest_useful(scales: Scales, weights: Weights | None = None) -> float:
     """
     thrifty = scales.to_least_energy()
     slowest = scales.makespan_of(thrifty)
-    no_headroom = (
-        scales.cap is not None and scales.cap.headroom_watts <= 0
-    )  # only the thrifty way may keep it
+    no_headroom = scales.cap is not None and scales.cap.headroom_watts <= 0  # only the thrifty way may keep it
     if weights is not None and weights.joules == 0 and not no_headroom:
         slowest = scales.seconds
     elif weights is not None and scales.joules is not None and not no_headroom:

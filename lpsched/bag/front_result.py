@@ -52,11 +52,7 @@ class HalfPlane:
 
     def to_dict(self) -> dict[str, float]:
         """Return the proof as it appears in JSON."""
-        return {
-            "joules_weight": self.joules_weight,
-            "seconds_weight": self.seconds_weight,
-            "bound": self.bound,
-        }
+        return {"joules_weight": self.joules_weight, "seconds_weight": self.seconds_weight, "bound": self.bound}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +144,7 @@ def relative_excess(vertex: Point, point: Point) -> float | None:
     if vertex.energy_joules <= 0:
         return None
     return max(
-        point.energy_joules / vertex.energy_joules - 1.0,
-        point.makespan_seconds / vertex.makespan_seconds - 1.0,
-        0.0,
+        point.energy_joules / vertex.energy_joules - 1.0, point.makespan_seconds / vertex.makespan_seconds - 1.0, 0.0
     )
 
 

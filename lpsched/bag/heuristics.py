@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.ready_machines import (
-    Group,
-    Lowest,
-    PairTimes,
-    ReadyMachines,
-    Way,
-    lowest,
-    shift_of,
-    streams_of,
-)
+from lpsched.bag.ready_machines import Group, Lowest, PairTimes, ReadyMachines, Way, lowest, shift_of, streams_of
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
 from lpsched.plugins import Named

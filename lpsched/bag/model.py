@@ -11,15 +11,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, cast
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
@@ -206,12 +198,7 @@ def _every_task_type_can_run(parts: Parts) -> Iterator[Fault]:
 
 
 def _times_and_powers_go_together(parts: Parts) -> Iterator[Fault]:
-    if (
-        parts.seconds is None
-        or parts.watts is None
-        or parts.machine_types is None
-        or parts.task_types is None
-    ):
+    if parts.seconds is None or parts.watts is None or parts.machine_types is None or parts.task_types is None:
         return
     lonely = set(parts.seconds.absent()) ^ set(parts.watts.absent())
     places = [(j, k) for j, machine in enumerate(parts.machine_types) for k in range(machine.modes)]
@@ -316,9 +303,7 @@ class Bag:
     def __post_init__(self) -> None:
         """Refuse parts that are not sound, or do not fit together."""
         tables = (self.seconds, self.watts)
-        faults = broken_rules(
-            Parts(self.name, self.machine_types, self.task_types, *tables, self.prices, self.site)
-        )
+        faults = broken_rules(Parts(self.name, self.machine_types, self.task_types, *tables, self.prices, self.site))
         if faults:
             raise InstanceError(str(self.name), faults)
 
@@ -433,8 +418,7 @@ class Bag:
         rows = list(zip(self.seconds, self.watts or [[]] * len(self.task_types), strict=True))
         per_task = self.prices.per_task
         tasks = _alike(
-            (*map(tuple, row), per_task.get(task.name))
-            for task, row in zip(self.task_types, rows, strict=True)
+            (*map(tuple, row), per_task.get(task.name)) for task, row in zip(self.task_types, rows, strict=True)
         )
         columns = list(zip(*(self.seconds.row(i) for i in tasks), strict=True))
         powers = list(zip(*(self.watts.row(i) for i in tasks), strict=True)) if self.watts else columns
@@ -442,10 +426,7 @@ class Bag:
         for column, (j, _) in enumerate(self.modes):
             of_machine.setdefault(j, []).append(column)
         machines = _alike(
-            (
-                machine.model_copy(update={"name": "", "count": 1}),
-                *((columns[c], powers[c]) for c in of_machine[j]),
-            )
+            (machine.model_copy(update={"name": "", "count": 1}), *((columns[c], powers[c]) for c in of_machine[j]))
             for j, machine in enumerate(self.machine_types)
         )
         kept = [column for j in machines for column in of_machine[j]]
@@ -457,9 +438,7 @@ class Bag:
             watts=None if self.watts is None else _part_of(self.watts, list(tasks), kept),
             prices=self.prices.model_copy(
                 update={
-                    "per_task": {
-                        name: per_task[name] for i in tasks if (name := self.task_types[i].name) in per_task
-                    }
+                    "per_task": {name: per_task[name] for i in tasks if (name := self.task_types[i].name) in per_task}
                 }
             ),
         )

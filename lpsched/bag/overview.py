@@ -204,19 +204,9 @@ def overview(  # noqa: PLR0913 - options are keyword-only
 
     fronts = _part(own_front, pairs, MOST_FRONT_PAIRS, given=front is not None)
     curves = _part(own_curve, pairs, MOST_CURVE_PAIRS, given=curve is not None)
-    stretches: tuple[PriceStretch, ...] | str
-    if isinstance(curves, str):
-        stretches = curves
-    else:
-        stretches = _part(own_stretches, pairs, MOST_CURVE_PAIRS, given=False)
+    stretches = curves if isinstance(curves, str) else _part(own_stretches, pairs, MOST_CURVE_PAIRS, given=False)
     return Overview(
-        bag=asked,
-        price=paid,
-        result=result,
-        front=fronts,
-        curve=curves,
-        stretches=stretches,
-        sensitivity=sensitivity,
+        bag=asked, price=paid, result=result, front=fronts, curve=curves, stretches=stretches, sensitivity=sensitivity
     )
 
 

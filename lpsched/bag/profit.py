@@ -109,9 +109,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     """Return the program above as a minimum; its block names are the letters of the formulas."""
     bag, arrays = scales.bag, scales.arrays
     most = _most_bags(scales)
-    fastest = np.where(
-        scales.is_told, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0
-    )
+    fastest = np.where(scales.is_told, np.minimum(most, 1.0 / np.where(arrays.can_run, scales.loads, 1.0)), 0.0)
 
     lp = LpBuilder(NAME)
     w = lp.variables("w", upper=SLACK * fastest / scales.units)
@@ -186,9 +184,7 @@ def worths(
     bag, arrays = scales.bag, scales.arrays
     pi, counts = np.array(machine_prices), arrays.task_counts[:, np.newaxis]
     per_joule = energy_price(bag)
-    lost = np.array(
-        [each.purchase_price / (each.mean_hours_to_failure or np.inf) for each in bag.machine_types]
-    )
+    lost = np.array([each.purchase_price / (each.mean_hours_to_failure or np.inf) for each in bag.machine_types])
     machines = SECONDS_PER_HOUR * (pi - (per_joule + cap_price) * arrays.idle_watts) - lost
     extra = 0.0 if scales.joules is None else cap_price * scales.joules
     tasks = ((money.costs + counts * arrays.seconds * pi[arrays.machine_of] + extra) / counts).min(axis=1)

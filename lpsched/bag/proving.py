@@ -114,11 +114,7 @@ def prover_of(bag: Bag) -> Prover:
 
 
 def prove(
-    question: Question,
-    solver: Solver,
-    *,
-    watch: Watch | None = None,
-    timings: dict[str, float] | None = None,
+    question: Question, solver: Solver, *, watch: Watch | None = None, timings: dict[str, float] | None = None
 ) -> Proved:
     """Relax the question, and prove its bound."""
     timings = {} if timings is None else timings
@@ -171,9 +167,7 @@ def require_power(prover: Prover) -> None:
     site = prover.bag.site
     allowed = f"{number(site.average_power_cap_watts)} W"
     if site.cap_measured_at == "facility" and site.pue != 1:
-        allowed += (
-            f" at the facility, which leaves {number(float(headroom + prover.idle_watts))} W for the machines"
-        )
+        allowed += f" at the facility, which leaves {number(float(headroom + prover.idle_watts))} W for the machines"
     short = "nothing" if headroom == 0 else f"{number(-rounded_down(headroom))} W too little"
     raise InfeasibleError(
         f"{prover.bag.name}: the power cap is {allowed}, but idle machines alone draw "

@@ -98,9 +98,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
     faults = list(missing_data(bag, "energy"))
     if prices.electricity_per_kwh is None:
         needed = "what a kWh costs, since a profit ratio is a multiple of the energy's cost"
-        faults.append(
-            Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead")
-        )
+        faults.append(Fault(("prices", "electricity_per_kwh"), "none", needed, "add it, or give a price instead"))
     if faults:
         raise InstanceError(bag.name, tuple(faults))
     least = relaxed_front(bag.without_limits(), ENERGY, solver, whole=False).relaxation.energy_joules
@@ -234,9 +232,7 @@ class Profit:
         return measured.profit_per_hour
 
 
-OBJECTIVES: Final[dict[str, Objective]] = {
-    objective.name: objective for objective in (Profit(), Makespan(), Energy())
-}
+OBJECTIVES: Final[dict[str, Objective]] = {objective.name: objective for objective in (Profit(), Makespan(), Energy())}
 
 
 def relaxed_front(
@@ -261,10 +257,5 @@ def relaxed_front(
         return Relaxed(best)
     among = front.point_of(scales, again)
     return Relaxed(
-        replace(
-            best,
-            shares=among.shares,
-            makespan_seconds=among.makespan_seconds,
-            energy_joules=among.energy_joules,
-        )
+        replace(best, shares=among.shares, makespan_seconds=among.makespan_seconds, energy_joules=among.energy_joules)
     )

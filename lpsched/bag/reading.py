@@ -84,8 +84,7 @@ def bag_schema() -> dict[str, Any]:
     file checks that too.
     """
     parts = {
-        key: model.model_json_schema(ref_template=f"#/$defs/{key}/$defs/{{model}}")
-        for key, model in MODELS.items()
+        key: model.model_json_schema(ref_template=f"#/$defs/{key}/$defs/{{model}}") for key, model in MODELS.items()
     }
     properties = {
         "format": {"const": FORMAT},
@@ -93,9 +92,7 @@ def bag_schema() -> dict[str, Any]:
         "machine_types": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/machine_types"}},
         "task_types": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/task_types"}},
         "seconds": table_schema({"type": "number", "minimum": SMALLEST, "maximum": LARGEST}),
-        "watts": {
-            "anyOf": [table_schema({"type": "number", "minimum": 0, "maximum": LARGEST}), {"type": "null"}]
-        },
+        "watts": {"anyOf": [table_schema({"type": "number", "minimum": 0, "maximum": LARGEST}), {"type": "null"}]},
         "prices": {"anyOf": [{"$ref": "#/$defs/prices"}, {"type": "null"}]},
         "site": {"anyOf": [{"$ref": "#/$defs/site"}, {"type": "null"}]},
     }

@@ -155,9 +155,7 @@ def lowest(streams: Sequence[Stream], count: int) -> Lowest:
     between = []
     for k in near:
         rounds[k] = streams[k].rounds(low)
-        between += [
-            (streams[k].first + q * streams[k].step, k) for q in range(rounds[k], streams[k].rounds(high))
-        ]
+        between += [(streams[k].first + q * streams[k].step, k) for q in range(rounds[k], streams[k].rounds(high))]
     left = count - sum(streams[k].machines * rounds[k] for k in near)
     split = None
     for _, k in sorted(between):
@@ -196,9 +194,7 @@ def _last(streams: Sequence[Stream], rounds: Sequence[int], split: tuple[int, in
         k = split[0]
         return streams[k].first + rounds[k] * streams[k].step
     return max(
-        each.first + (number - 1) * each.step
-        for each, number in zip(streams, rounds, strict=True)
-        if number > 0
+        each.first + (number - 1) * each.step for each, number in zip(streams, rounds, strict=True) if number > 0
     )
 
 
@@ -323,10 +319,7 @@ class ReadyMachines:
 
 def streams_of(owners: Sequence[tuple[Group, Way]], *, by_start: bool = False) -> list[Stream]:
     """Return the ends (or starts) of tasks that these groups would run one after the other."""
-    return [
-        Stream(group.ready + (0 if by_start else way.ticks), way.ticks, group.machines)
-        for group, way in owners
-    ]
+    return [Stream(group.ready + (0 if by_start else way.ticks), way.ticks, group.machines) for group, way in owners]
 
 
 def _age(group: Group) -> int:

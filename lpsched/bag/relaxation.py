@@ -89,9 +89,7 @@ class Relaxation(Point):
 ROUNDING: Final = 1e-9
 LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
 DEAREST: Final = 1e12  # times the unit of cost: what costs more is not told apart
-SLACK: Final = (
-    2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
-)
+SLACK: Final = 2.0  # between what a variable can be and its upper bound: a tight bound would take prices from rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,9 +383,7 @@ def _exact(seconds: Floats, count: int, machines: Floats, about: float) -> Fract
     """Return the least t of one row, exactly: a whole number of tasks on some machine; 0 if none is near."""
     runs = np.flatnonzero(np.isfinite(seconds))
     times = {int(j): Fraction(float(seconds[j])) for j in runs}
-    ends = {
-        max(1, round(about / float(seconds[j])) + step) * times[int(j)] for j in runs for step in (-1, 0, 1)
-    }
+    ends = {max(1, round(about / float(seconds[j])) + step) * times[int(j)] for j in runs for step in (-1, 0, 1)}
     for end in sorted(ends, reverse=True):
         before = sum(int(machines[j]) * (-(-end // each) - 1) for j, each in times.items())
         if before < count:  # of which fewer than all are finished in any shorter time

@@ -100,9 +100,7 @@ class Result:
             rows.append(("regime", self.regime.value, _meaning(self)))
         makespan, energy = self.measured.makespan_seconds, self.measured.energy_joules
         if self.objective != "makespan" and makespan is not None:
-            rows.append(
-                ("makespan", f"{number(makespan)} seconds", f"measured: {number(makespan / 3600)} hours")
-            )
+            rows.append(("makespan", f"{number(makespan)} seconds", f"measured: {number(makespan / 3600)} hours"))
         if energy is not None:
             rows.append(("energy", f"{number(energy)} joules", f"measured: {number(energy / 3.6e6)} kWh"))
         return rows

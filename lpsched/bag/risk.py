@@ -143,12 +143,7 @@ def _crews(bag: Bag, schedule: Schedule) -> Iterator[_Crew]:
     columns = column_numbers(bag.machine_types)
     used: Counter[str] = Counter()
     for group in schedule.groups:
-        yield _Crew(
-            number[group.machine_type],
-            used[group.machine_type],
-            group.machines,
-            _counted(group, row, columns),
-        )
+        yield _Crew(number[group.machine_type], used[group.machine_type], group.machines, _counted(group, row, columns))
         used[group.machine_type] += group.machines
 
 

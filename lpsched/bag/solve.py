@@ -271,9 +271,7 @@ def answer(  # noqa: PLR0913 - the options of `solve`
     """Run the stages for a question that is settled."""
     bag, asked, watch = question.bag, question.objective, watch or Watch()
     timings: dict[str, float] = {}
-    best = find(
-        question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings
-    )
+    best = find(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, start=start, timings=timings)
     found, bound, relaxed = best.found, best.bound, best.proved.relaxed
     value = asked.value(found.measured)
     distance = relative_gap(value, bound)

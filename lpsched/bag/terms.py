@@ -56,9 +56,7 @@ class Terms:
         """Return the bag under these terms."""
         prices, site = bag.prices, bag.site
         if self.price is not None:
-            prices = prices.model_copy(
-                update={"per_bag": float(self.price), "per_task": type(prices.per_task)()}
-            )
+            prices = prices.model_copy(update={"per_bag": float(self.price), "per_task": type(prices.per_task)()})
         changes: dict[str, Any] = {}
         if self.power_cap_watts is not None:
             changes["average_power_cap_watts"] = float(self.power_cap_watts)
@@ -113,9 +111,7 @@ def _check(bag: Bag, counts: Mapping[str, int]) -> None:
     """Refuse machine types that there are not, and counts that no file could say."""
     known = [machine.name for machine in bag.machine_types]
     faults = [
-        Fault(
-            ("machine_types", name), "no machine type of this name", f"one of {', '.join(known)}", "name it"
-        )
+        Fault(("machine_types", name), "no machine type of this name", f"one of {', '.join(known)}", "name it")
         for name in counts
         if name not in known
     ]

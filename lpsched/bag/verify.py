@@ -38,9 +38,7 @@ class Examined:
     measured: Measurement | None
 
 
-def examine(
-    bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tables | None = None
-) -> Examined:
+def examine(bag: Bag, schedule: Schedule, *, may_wait: bool = False, tables: Tables | None = None) -> Examined:
     """Check a schedule against every rule, and measure it if it breaks none.
 
     With `may_wait`, running nothing at all is a schedule too. `tables` is for many schedules of one bag.
@@ -59,9 +57,7 @@ def examine(
         makespan = _whole(schedule.makespan_seconds)
         if makespan < tally.longest:
             busy = rounded_up(Fraction(tally.longest, UNIT))
-            sentence = (
-                f"the schedule ends at {schedule.makespan_seconds!r} s, but a machine works for {busy!r} s"
-            )
+            sentence = f"the schedule ends at {schedule.makespan_seconds!r} s, but a machine works for {busy!r} s"
             found.append(Violation("ends-too-early", sentence))
     seconds = Fraction(makespan, UNIT)
     joules = tally.joules(makespan)
@@ -136,9 +132,7 @@ class _Tally:
         done: Counter[str] = Counter()
         for group in schedule.groups:
             if group.machine_type not in available:
-                found.append(
-                    Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}")
-                )
+                found.append(Violation("unknown-machine-type", f"there is no machine type {group.machine_type!r}"))
                 continue
             if group.machines < 1:
                 sentence = f"a group of {group.machine_type!r} has {group.machines} machines"
@@ -198,9 +192,7 @@ def _broken_limits(bag: Bag, seconds: Fraction, joules: Fraction | None) -> list
     site = bag.site
     found = []
     if site.deadline_seconds is not None and seconds > Fraction(site.deadline_seconds):
-        sentence = (
-            f"the schedule ends at {rounded_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
-        )
+        sentence = f"the schedule ends at {rounded_up(seconds)!r} s, but the deadline is {site.deadline_seconds!r} s"
         found.append(Violation("after-deadline", sentence))
     if site.average_power_cap_watts is not None:
         cap = Fraction(site.average_power_cap_watts)
@@ -229,9 +221,7 @@ def _profit(bag: Bag, done: _Done | None) -> float | None:
     lost_per_hour = Fraction(0)
     for machine in bag.machine_types:
         if machine.purchase_price and machine.mean_hours_to_failure is not None:
-            lost_per_hour += (
-                machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
-            )
+            lost_per_hour += machine.count * Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure)
     if done is None:
         idle_watts = sum(machine.count * Fraction(machine.idle_watts) for machine in bag.machine_types)
         return 0.0 - rounded_up(3600 * per_joule * idle_watts + lost_per_hour)

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 def certify(
     context: typer.Context,
-    instance: Annotated[
-        Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)
-    ],
+    instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The certificate: a .json file.")],
     objective: ObjectiveOption = None,
     price: Price = None,
@@ -37,15 +35,12 @@ def certify(
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     effort: Annotated[
-        Effort | None,
-        typer.Option(help="Prove the bound that 'lpsched solve' finds with this effort; bags only."),
+        Effort | None, typer.Option(help="Prove the bound that 'lpsched solve' finds with this effort; bags only.")
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best bound so far is certified.", min=0.0)
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed, as for 'lpsched solve'; bags only.", min=0)
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed, as for 'lpsched solve'; bags only.", min=0)] = None,
     solver: SolverName = "highs",
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
@@ -126,8 +121,7 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
 def verify(
     context: typer.Context,
     instance: Annotated[
-        Path,
-        typer.Argument(help="A bag, a facility, a day or clusters: a .yaml or .json file.", readable=False),
+        Path, typer.Argument(help="A bag, a facility, a day or clusters: a .yaml or .json file.", readable=False)
     ],
     files: Annotated[
         list[Path],

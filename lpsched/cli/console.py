@@ -48,9 +48,7 @@ class Talk:
     quiet: bool = False
     verbose: bool = False
 
-    def answer(
-        self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), text: str = ""
-    ) -> None:
+    def answer(self, as_json: dict[str, Any], tables: Sequence[ConsoleRenderable] = (), text: str = "") -> None:
         """Print the answer once: as one JSON object, or as tables and text for people."""
         if self.as_json:
             print_json(as_json)

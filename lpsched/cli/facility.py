@@ -67,12 +67,10 @@ def facility(
         typer.Option(help="Celsius of the CRAC units, with commas (one for all of them); not searched then."),
     ] = None,
     gap: Annotated[
-        float,
-        typer.Option(help="Stop, and call the answer optimal, within this relative gap.", min=0.0, max=1.0),
+        float, typer.Option(help="Stop, and call the answer optimal, within this relative gap.", min=0.0, max=1.0)
     ] = 0.001,
     time_limit: Annotated[
-        float | None,
-        typer.Option(help="Seconds, by default 300 (ga: 60, nlp: 600); then the best so far.", min=0.0),
+        float | None, typer.Option(help="Seconds, by default 300 (ga: 60, nlp: 600); then the best so far.", min=0.0)
     ] = None,
     seed: Seed = 0,
     generations: Generations = None,
@@ -80,22 +78,18 @@ def facility(
         Start | None, typer.Option(help="ga: what joins the first population, by default nothing but chance.")
     ] = None,
     state: Annotated[
-        Path | None,
-        typer.Option(help="ga: go on from this .npz file if it is there; save the population to it."),
+        Path | None, typer.Option(help="ga: go on from this .npz file if it is there; save the population to it.")
     ] = None,
     bound: Annotated[
         bool, typer.Option("--bound/--no-bound", help="greedy, ga, nlp: whether to prove the bound as well.")
     ] = True,
     solver: SolverName = "highs",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the allocation: a .json file.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the allocation: a .json file.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the bound's exact proof, for 'lpsched verify': a .json file.")
     ] = None,
     form: Annotated[
-        Form | None,
-        typer.Option(help="gang: patterns of whole nodes (by default). cores: every core's own fractions."),
+        Form | None, typer.Option(help="gang: patterns of whole nodes (by default). cores: every core's own fractions.")
     ] = None,
     figure: Figure = None,
     report: Report = None,
@@ -155,9 +149,7 @@ def facility(
             )
     cores = result.cores if isinstance(result, FacilityResult) else result.allocation
     if output is not None:
-        write_allocation(
-            cores if form is Form.CORES else result.allocation, read, output, result.provenance.lpsched
-        )
+        write_allocation(cores if form is Form.CORES else result.allocation, read, output, result.provenance.lpsched)
     if certificate is not None and isinstance(result, FacilityResult) and result.certificate is not None:
         write_proof(result.certificate, certificate, result.provenance.lpsched)
     _draw(read, result, figure, report)
@@ -167,9 +159,7 @@ def facility(
         raise StoppedEarly
 
 
-def _draw(
-    facility: Facility, result: FacilityResult | MethodResult, figure: Path | None, report: Path | None
-) -> None:
+def _draw(facility: Facility, result: FacilityResult | MethodResult, figure: Path | None, report: Path | None) -> None:
     """Draw the room into a file of its own, and into a page."""
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
@@ -185,9 +175,7 @@ def _fits(method: Method, fitting: Method, given: dict[str, object]) -> None:
     """Refuse options of another method."""
     for option, value in given.items():
         if value is not None and method is not fitting:
-            raise typer.BadParameter(
-                f"goes with --method {fitting.value}, not with {method.value}", param_hint=option
-            )
+            raise typer.BadParameter(f"goes with --method {fitting.value}, not with {method.value}", param_hint=option)
 
 
 def _saved(
@@ -207,7 +195,5 @@ def _temperatures(text: str, units: int) -> list[float]:
     try:
         read = [float(each) for each in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(
-            f"{text!r}: needs numbers with commas between them", param_hint="--outlets"
-        ) from None
+        raise typer.BadParameter(f"{text!r}: needs numbers with commas between them", param_hint="--outlets") from None
     return read * units if len(read) == 1 else read

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 def new(
     context: typer.Context,
     kind: Annotated[Kind, typer.Argument(help="What to start.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A new file; printed if not given.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="A new file; printed if not given.")] = None,
 ) -> None:
     """Start a file: a commented template with every key."""
     from importlib.metadata import version
@@ -41,11 +39,7 @@ def new(
     from lpsched.io.templates import TEMPLATES
 
     text = TEMPLATES[kind.value]
-    content: dict[str, object] = {
-        "format": "lpsched-new/1",
-        "lpsched": version("lpsched"),
-        "kind": kind.value,
-    }
+    content: dict[str, object] = {"format": "lpsched-new/1", "lpsched": version("lpsched"), "kind": kind.value}
     if output is None:
         talk_of(context).answer(content | {"text": text}, text=text)
         return
@@ -89,8 +83,7 @@ def show(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A bag, a facility, a day, clusters, a bench or measurements: .yaml or .json.",
-            readable=False,
+            help="A bag, a facility, a day, clusters, a bench or measurements: .yaml or .json.", readable=False
         ),
     ],
 ) -> None:
@@ -199,17 +192,12 @@ def measured_content(measurements: Measurements) -> dict[str, Any]:
 def convert(
     context: typer.Context,
     file: Annotated[
-        Path,
-        typer.Argument(
-            help="A bag, a facility, a day, clusters or measurements: .yaml or .json.", readable=False
-        ),
+        Path, typer.Argument(help="A bag, a facility, a day, clusters or measurements: .yaml or .json.", readable=False)
     ],
     output: Output,
     tables: TablesOption = None,
     *,
-    merge: Annotated[
-        bool, typer.Option("--merge", help="Join types of a bag that differ only in name.")
-    ] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Join types of a bag that differ only in name.")] = False,
 ) -> None:
     """Write a file in another format or table form, without loss."""
     from lpsched.bag.model import Bag
@@ -234,14 +222,11 @@ def convert(
 
 def expand(
     context: typer.Context,
-    instance: Annotated[
-        Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)
-    ],
+    instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],
     schedule: Annotated[
         Path,
         typer.Argument(
-            help="Of a bag: a compact schedule, .json or .yaml. Of a day or clusters: .csv or .parquet.",
-            readable=False,
+            help="Of a bag: a compact schedule, .json or .yaml. Of a day or clusters: .csv or .parquet.", readable=False
         ),
     ],
     output: Annotated[

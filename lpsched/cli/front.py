@@ -201,8 +201,7 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
 
     if not asked.methods:
         raise typer.BadParameter(
-            "a day has no exact front; name methods to hold against its envelope, as in "
-            "--compare nsga2,max-utility",
+            "a day has no exact front; name methods to hold against its envelope, as in --compare nsga2,max-utility",
             param_hint="--compare",
         )
     talk = talk_of(context)
@@ -307,8 +306,7 @@ def front(
         ),
     ] = None,
     state: Annotated[
-        Path | None,
-        typer.Option(help="nsga2: go on from this .npz file if it is there; save the population to it."),
+        Path | None, typer.Option(help="nsga2: go on from this .npz file if it is there; save the population to it.")
     ] = None,
     figure: Figure = None,
     report: Report = None,
@@ -317,16 +315,14 @@ def front(
         bool, typer.Option("--falling", help="--machines: all machines in falling order, not by type.")
     ] = False,
     peak: Annotated[
-        Path | None,
-        typer.Option(help="Of a day: draw utility per energy and its peak: a .png, .svg or .pdf file."),
+        Path | None, typer.Option(help="Of a day: draw utility per energy and its peak: a .png, .svg or .pdf file.")
     ] = None,
     drop_below: Annotated[
         float | None, typer.Option(help="Of a day: do not run tasks that would earn less.", min=0.0)
     ] = None,
     risk: RiskOption = None,
     ellipses: Annotated[
-        Path | None,
-        typer.Option(help="--risk: draw how much energy and utility vary: a .png, .svg or .pdf file."),
+        Path | None, typer.Option(help="--risk: draw how much energy and utility vary: a .png, .svg or .pdf file.")
     ] = None,
     sample: Annotated[
         int | None, typer.Option(help="Of a bag: weights to sample as well, for comparison.", min=0)

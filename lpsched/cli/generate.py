@@ -105,10 +105,7 @@ def _cells(moments: Moments) -> tuple[str, ...]:
     variation = moments.deviation / moments.mean if moments.mean else 0.0
     if moments.deviation == 0:
         return number(moments.mean, 5), "0", "-", "-"
-    return (
-        number(moments.mean, 5),
-        *(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis)),
-    )
+    return (number(moments.mean, 5), *(f"{each + 0.0:.3f}" for each in (variation, moments.skewness, moments.kurtosis)))
 
 
 # `lpsched generate day`: the thesis's day, or tasks that arrive for the machines of a bag.
@@ -151,33 +148,23 @@ def generate_day(
     output: Output,
     tasks: Annotated[
         int,
-        typer.Option(
-            help="How many tasks arrive in the period on average; the warm-up's come on top. --from: in all."
-        ),
+        typer.Option(help="How many tasks arrive in the period on average; the warm-up's come on top. --from: in all."),
     ],
     name: Annotated[str | None, typer.Option(help="The day's name; from the seed if not given.")] = None,
     hours: Annotated[float | None, typer.Option(help="Length of the period that counts.")] = None,
     warm_up_hours: Annotated[float | None, typer.Option(help="Hours before it that do not count.")] = None,
     p_states: Annotated[int | None, typer.Option(help="P-states of each machine, 1 to 3.")] = None,
     affinity: Annotated[
-        AffinityOption | None,
-        typer.Option(help="How much tasks differ in which machines suit them."),
+        AffinityOption | None, typer.Option(help="How much tasks differ in which machines suit them.")
     ] = None,
     edge: Annotated[
         EdgeOption | None,
-        typer.Option(
-            help="What counts of a task at the period's edges: all if it ends within, or the part within."
-        ),
+        typer.Option(help="What counts of a task at the period's edges: all if it ends within, or the part within."),
     ] = None,
     energy_gigajoules: Annotated[float | None, typer.Option(help="Energy constraint of the period.")] = None,
     task_types: Annotated[int | None, typer.Option(help="Number of task types.")] = None,
-    machines: Annotated[
-        list[str] | None,
-        typer.Option(help="Machines of each general-purpose type."),
-    ] = None,
-    special_machines: Annotated[
-        list[str] | None, typer.Option(help="Machines of each special-purpose type.")
-    ] = None,
+    machines: Annotated[list[str] | None, typer.Option(help="Machines of each general-purpose type.")] = None,
+    special_machines: Annotated[list[str] | None, typer.Option(help="Machines of each special-purpose type.")] = None,
     special_task_types: Annotated[int | None, typer.Option(help="Task types that they run, in all.")] = None,
     source: Annotated[
         Path | None,
@@ -199,9 +186,7 @@ def generate_day(
             "energy_gigajoules": energy_gigajoules,
             "task_types": task_types,
             "machines": counts_of("--machines", machines) if machines else None,
-            "special_machines": counts_of("--special-machines", special_machines)
-            if special_machines
-            else None,
+            "special_machines": counts_of("--special-machines", special_machines) if special_machines else None,
             "special_task_types": special_task_types,
         }
     )
@@ -213,9 +198,7 @@ def generate_day(
     else:
         if own:
             options = ", ".join(f"--{key.replace('_', '-')}" for key in own)
-            raise typer.BadParameter(
-                f"{options}: not with --from, whose bag has machines and tables; drop it"
-            )
+            raise typer.BadParameter(f"{options}: not with --from, whose bag has machines and tables; drop it")
         if minutes is None:
             raise typer.BadParameter("--from needs --minutes: the span in which tasks arrive")
         day = _of_a_bag(named, seed, source, tasks, minutes, output)
@@ -241,9 +224,7 @@ def _of_a_bag(name: str, seed: int, source: Path, tasks: int, minutes: float, ou
 
 # `lpsched generate`: instances from a seed.
 
-generate_app = typer.Typer(
-    help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None
-)
+generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @generate_app.callback()
@@ -276,20 +257,14 @@ def generate_bag(
     method: Annotated[
         Method, typer.Option(help="cov: coefficients of variation; grow: like the tables of a small bag.")
     ] = Method.COV,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")
-    ] = None,
+    source: Annotated[Path | None, typer.Option("--from", help="grow: the small bag, a .yaml or .json file.")] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; from the seed if not given.")] = None,
-    task_types: Annotated[
-        int | None,
-        typer.Option(help="Number of task types; grow: with the small bag's."),
-    ] = None,
+    task_types: Annotated[int | None, typer.Option(help="Number of task types; grow: with the small bag's.")] = None,
     tasks: Annotated[int | None, typer.Option(help="Tasks in all.")] = None,
     machines: Annotated[
         list[str] | None,
         typer.Option(
-            help="Machines of each general-purpose type, e.g. 40,40,20; "
-            "grow: if not given, those of the small bag."
+            help="Machines of each general-purpose type, e.g. 40,40,20; grow: if not given, those of the small bag."
         ),
     ] = None,
     special_machines: Annotated[
@@ -298,26 +273,16 @@ def generate_bag(
     special_speedup: Annotated[float | None, typer.Option(help="How much faster they run their own.")] = None,
     special_least: Annotated[int | None, typer.Option(help="Fewest task types of their own.")] = None,
     special_most: Annotated[int | None, typer.Option(help="Most task types of their own.")] = None,
-    special_cov: Annotated[
-        float | None, typer.Option(help="cov: coefficient of variation of their times.")
-    ] = None,
-    mean_seconds: Annotated[
-        float | None, typer.Option(help="cov: mean time on a general-purpose machine.")
-    ] = None,
-    task_cov: Annotated[
-        float | None, typer.Option(help="cov: coefficient of variation across task types.")
-    ] = None,
+    special_cov: Annotated[float | None, typer.Option(help="cov: coefficient of variation of their times.")] = None,
+    mean_seconds: Annotated[float | None, typer.Option(help="cov: mean time on a general-purpose machine.")] = None,
+    task_cov: Annotated[float | None, typer.Option(help="cov: coefficient of variation across task types.")] = None,
     machine_cov: Annotated[float | None, typer.Option(help="cov: the same across machine types.")] = None,
-    power_task_cov: Annotated[
-        float | None, typer.Option(help="cov: the same of power, across task types.")
-    ] = None,
+    power_task_cov: Annotated[float | None, typer.Option(help="cov: the same of power, across task types.")] = None,
     power_machine_cov: Annotated[
         float | None, typer.Option(help="cov: the same of power, across machine types.")
     ] = None,
     idle_watts: Annotated[float | None, typer.Option(help="cov: mean idle power.")] = None,
-    dynamic_watts: Annotated[
-        float | None, typer.Option(help="cov: mean power above idle while running.")
-    ] = None,
+    dynamic_watts: Annotated[float | None, typer.Option(help="cov: mean power above idle while running.")] = None,
     p_states: Annotated[int | None, typer.Option(help="cov: P-states of each machine, 1 to 3.")] = None,
     tables: TablesOption = None,
 ) -> None:
@@ -358,14 +323,10 @@ def _refuse_foreign(given: dict[str, Any], method: Method) -> None:
     """Refuse options of the other method, all in one message."""
     if given:
         options = ", ".join(f"--{key.replace('_', '-')}" for key in given)
-        raise typer.BadParameter(
-            f"{options}: only with --method {method.value}; drop it or choose that method"
-        )
+        raise typer.BadParameter(f"{options}: only with --method {method.value}; drop it or choose that method")
 
 
-def _by_cov(
-    name: str, options: dict[str, Any], talk: Talk, output: Path, form: TableForm | None, seed: int
-) -> None:
+def _by_cov(name: str, options: dict[str, Any], talk: Talk, output: Path, form: TableForm | None, seed: int) -> None:
     import numpy as np
 
     from lpsched.cli.console import write_and_tell
@@ -376,13 +337,7 @@ def _by_cov(
 
 
 def _grow(
-    name: str,
-    source: Path,
-    options: dict[str, Any],
-    talk: Talk,
-    output: Path,
-    form: TableForm | None,
-    seed: int,
+    name: str, source: Path, options: dict[str, Any], talk: Talk, output: Path, form: TableForm | None, seed: int
 ) -> None:
     import numpy as np
 
@@ -427,12 +382,9 @@ def generate_facility(
     seed: Annotated[int, typer.Option(help="The same seed gives the same facility.", min=0)],
     output: Output,
     platform: Annotated[Platform, typer.Option(help="The sizes of the paper.")] = Platform.SMALL,
-    name: Annotated[
-        str | None, typer.Option(help="The facility's name; platform and seed if not given.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="The facility's name; platform and seed if not given.")] = None,
     recirculation: Annotated[
-        float | None,
-        typer.Option(help="Share of the nodes' air that comes straight from nodes, 0 to 0.6."),
+        float | None, typer.Option(help="Share of the nodes' air that comes straight from nodes, 0 to 0.6.")
     ] = None,
     cap_share: Annotated[float | None, typer.Option(help="The power cap, as a share of full power.")] = None,
     nodes: Annotated[int | None, typer.Option(help="Number of nodes.")] = None,

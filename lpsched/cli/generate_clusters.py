@@ -52,54 +52,37 @@ def generate_clusters(
     ] = None,
     energy_gigajoules: Annotated[float | None, typer.Option(help="Energy constraint of the period.")] = None,
     p_states: Annotated[int | None, typer.Option(help="P-states of each node, 1 to 3.")] = None,
-    nodes: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes of each general-purpose cluster."),
-    ] = None,
+    nodes: Annotated[list[str] | None, typer.Option(help="Nodes of each general-purpose cluster.")] = None,
     cores_per_node: Annotated[list[str] | None, typer.Option(help="Cores of each of these nodes.")] = None,
     special_nodes: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes of each special-purpose cluster, or none."),
+        list[str] | None, typer.Option(help="Nodes of each special-purpose cluster, or none.")
     ] = None,
-    special_cores_per_node: Annotated[
-        list[str] | None, typer.Option(help="Cores of each of these nodes.")
-    ] = None,
+    special_cores_per_node: Annotated[list[str] | None, typer.Option(help="Cores of each of these nodes.")] = None,
     general_task_types: Annotated[
         int | None, typer.Option(help="Task types of general-purpose clusters, in all.")
     ] = None,
-    special_task_types: Annotated[
-        int | None, typer.Option(help="Task types of each special-purpose cluster.")
-    ] = None,
+    special_task_types: Annotated[int | None, typer.Option(help="Task types of each special-purpose cluster.")] = None,
     core_steps: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Cores at most of small, middle and large tasks; larger ones arrive in work hours."
-        ),
+        typer.Option(help="Cores at most of small, middle and large tasks; larger ones arrive in work hours."),
     ] = None,
-    shortest_hours: Annotated[
-        float | None, typer.Option(help="On one core, of tasks worth 1, on average.")
-    ] = None,
+    shortest_hours: Annotated[float | None, typer.Option(help="On one core, of tasks worth 1, on average.")] = None,
     longest_hours: Annotated[float | None, typer.Option(help="The same of tasks worth 8.")] = None,
     time_cov: Annotated[float | None, typer.Option(help="Coefficient of variation around that.")] = None,
     cluster_cov: Annotated[float | None, typer.Option(help="The same of times across clusters.")] = None,
     single_core: Annotated[
-        SingleCoreOption | None,
-        typer.Option(help="Whose time that is: one cluster's, or the mean of all."),
+        SingleCoreOption | None, typer.Option(help="Whose time that is: one cluster's, or the mean of all.")
     ] = None,
     node_watts: Annotated[float | None, typer.Option(help="Mean power of a node that runs a task.")] = None,
     watts_cov: Annotated[float | None, typer.Option(help="Coefficient of variation of power.")] = None,
     parallelism_share_least: Annotated[
-        float | None,
-        typer.Option(help="Least average parallelism, as a share of a task type's cores."),
+        float | None, typer.Option(help="Least average parallelism, as a share of a task type's cores.")
     ] = None,
     parallelism_share_most: Annotated[float | None, typer.Option(help="The most of it, as a share.")] = None,
-    sigma_least: Annotated[
-        float | None, typer.Option(help="Least variation of parallelism, Downey's sigma.")
-    ] = None,
+    sigma_least: Annotated[float | None, typer.Option(help="Least variation of parallelism, Downey's sigma.")] = None,
     sigma_most: Annotated[float | None, typer.Option(help="The most of it.")] = None,
     wave_amplitude: Annotated[
-        float | None,
-        typer.Option(help="How far arrivals swing around their mean, 0 to 1."),
+        float | None, typer.Option(help="How far arrivals swing around their mean, 0 to 1.")
     ] = None,
     tables: TablesOption = None,
 ) -> None:

@@ -47,12 +47,10 @@ def import_slurm(
         str, typer.Option(help="The column that makes machine types or clusters; 'all': there is one.")
     ] = "Partition",
     count: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes of each, such as batch=64,gpu=8. [default: the most in use at once]"),
+        list[str] | None, typer.Option(help="Nodes of each, such as batch=64,gpu=8. [default: the most in use at once]")
     ] = None,
     keep_states: Annotated[
-        list[str] | None,
-        typer.Option(help="States to keep. [default: bag: COMPLETED; clusters: all that ended]"),
+        list[str] | None, typer.Option(help="States to keep. [default: bag: COMPLETED; clusters: all that ended]")
     ] = None,
     fill: Annotated[  # noqa: FBT002 - Typer's way
         bool, typer.Option("--fill", help="bag: estimate cells without samples; they are marked.")
@@ -85,18 +83,11 @@ def import_slurm(
         states=tuple(state.upper() for state in words_of(keep_states)) if keep_states else usual_states,
     )
     if to is Target.BAG:
-        logged, account = bag_of_slurm(
-            named, log, choice=choice, counts=counts, fill=fill, watts=not no_watts
-        )
+        logged, account = bag_of_slurm(named, log, choice=choice, counts=counts, fill=fill, watts=not no_watts)
         imported = Imported(logged.bag, account, log.skipped, "node", logged)
     else:
         clusters, account = clusters_of_slurm(
-            named,
-            log,
-            choice=choice,
-            counts=counts,
-            watts_per_node=watts_per_node,
-            waiting=waiting_of(cost, weight),
+            named, log, choice=choice, counts=counts, watts_per_node=watts_per_node, waiting=waiting_of(cost, weight)
         )
         imported = Imported(clusters, account, log.skipped, "node")
     write_import(talk_of(context), imported, output, form_of(tables))
@@ -133,16 +124,13 @@ def import_swf(
     ] = None,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            help="Nodes of the system. [default: MaxProcs of the header, else MaxNodes]", min=1, max=MOST
-        ),
+        typer.Option(help="Nodes of the system. [default: MaxProcs of the header, else MaxNodes]", min=1, max=MOST),
     ] = None,
     cores_per_node: Annotated[
         int, typer.Option(help="A job takes whole nodes of so many processors.", min=1, max=MOST)
     ] = 1,
     partitions: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes of each partition, such as 1=64,2=128: each becomes a cluster."),
+        list[str] | None, typer.Option(help="Nodes of each partition, such as 1=64,2=128: each becomes a cluster.")
     ] = None,
     watts_per_node: WattsOption = None,
     cost: CostOption = None,
@@ -156,12 +144,8 @@ def import_swf(
     ] = None,
     skip_dirty: SkipOption = False,  # noqa: FBT002 - Typer's way
     first: Annotated[int | None, typer.Option(help="Read no more than so many jobs.", min=1)] = None,
-    begin: Annotated[
-        float, typer.Option(help="Keep jobs submitted from this second of the log on.", min=0.0)
-    ] = 0.0,
-    end: Annotated[
-        float | None, typer.Option(help="Keep jobs submitted before this second.", min=0.0)
-    ] = None,
+    begin: Annotated[float, typer.Option(help="Keep jobs submitted from this second of the log on.", min=0.0)] = 0.0,
+    end: Annotated[float | None, typer.Option(help="Keep jobs submitted before this second.", min=0.0)] = None,
     tables: TablesOption = None,
 ) -> None:
     """Import a log in the Standard Workload Format."""

@@ -57,9 +57,7 @@ class Weight(StrEnum):
 
 ToOption = Annotated[Target, typer.Option("--to", help="Something to simulate, or to solve.")]
 NameOption = Annotated[str | None, typer.Option(help="The instance's name; the file's if not given.")]
-CostOption = Annotated[
-    Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")
-]
+CostOption = Annotated[Cost | None, typer.Option(help="clusters: what waiting costs. [default: bounded-slowdown]")]
 WeightOption = Annotated[
     Weight | None, typer.Option(help="clusters: what a task's cost is multiplied with. [default: task]")
 ]
@@ -220,8 +218,4 @@ def account_table(account: Account, skipped: Mapping[str, int], unit: str) -> Ta
 def _span(seconds: float) -> str:
     from lpsched.units import number
 
-    return (
-        f"{number(seconds)} s"
-        if seconds < SECONDS_PER_DAY
-        else f"{number(seconds / SECONDS_PER_DAY, 3)} days"
-    )
+    return f"{number(seconds)} s" if seconds < SECONDS_PER_DAY else f"{number(seconds / SECONDS_PER_DAY, 3)} days"

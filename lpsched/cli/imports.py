@@ -49,19 +49,15 @@ class Degradation(StrEnum):
 def import_measurements(
     context: typer.Context,
     files: Annotated[
-        list[Path],
-        typer.Argument(help="What 'lpsched measure' wrote, a file per machine type.", readable=False),
+        list[Path], typer.Argument(help="What 'lpsched measure' wrote, a file per machine type.", readable=False)
     ],
     output: Output,
     to: Annotated[
         JoinTarget, typer.Option("--to", help="For 'lpsched solve', or 'lpsched facility'.")
     ] = JoinTarget.BAG,
-    name: Annotated[
-        str | None, typer.Option(help="The instance's name. [default: the room's or output's]")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="The instance's name. [default: the room's or output's]")] = None,
     count: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes of each machine type, such as old=64,new=8. [default: 1 each]"),
+        list[str] | None, typer.Option(help="Nodes of each machine type, such as old=64,new=8. [default: 1 each]")
     ] = None,
     machine_type: Annotated[
         str | None, typer.Option(help="What the machine type is called, in place of the file's; of one file.")
@@ -70,9 +66,7 @@ def import_measurements(
         list[str] | None,
         typer.Option(help="bag: tasks of each application, such as sort=100. [default: the bench's counts]"),
     ] = None,
-    per: Annotated[
-        Per | None, typer.Option(help="bag: what a machine is. [default: node, one task at a time]")
-    ] = None,
+    per: Annotated[Per | None, typer.Option(help="bag: what a machine is. [default: node, one task at a time]")] = None,
     room: Annotated[
         Path | None,
         typer.Option(
@@ -81,8 +75,7 @@ def import_measurements(
         ),
     ] = None,
     power_cap: Annotated[
-        float | None,
-        typer.Option(help="facility: watts of nodes and cooling. [default: the room's, or full power]"),
+        float | None, typer.Option(help="facility: watts of nodes and cooling. [default: the room's, or full power]")
     ] = None,
     degradation: Annotated[
         Degradation | None,
@@ -196,13 +189,10 @@ def _kinds() -> None:
 def import_etc(
     context: typer.Context,
     file: Annotated[
-        Path,
-        typer.Argument(help="Times: Braun/HCSP text, or CSV with machine names as header.", readable=False),
+        Path, typer.Argument(help="Times: Braun/HCSP text, or CSV with machine names as header.", readable=False)
     ],
     output: Output,
-    power: Annotated[
-        Path | None, typer.Option(help="Watts, a table of the same shape.", readable=False)
-    ] = None,
+    power: Annotated[Path | None, typer.Option(help="Watts, a table of the same shape.", readable=False)] = None,
     name: Annotated[str | None, typer.Option(help="The bag's name; the file's name if not given.")] = None,
     first_column: Annotated[
         FirstColumn | None, typer.Option(help="Of a CSV. By default it is seen from header and cells.")

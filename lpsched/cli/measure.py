@@ -81,9 +81,7 @@ class Made:
                 continue
             require_output(path, endings, file)
             if path.absolute() in seen:
-                raise OutputError(
-                    f"cannot write {path}: two files of this name are asked for; choose another"
-                )
+                raise OutputError(f"cannot write {path}: two files of this name are asked for; choose another")
             seen.add(path.absolute())
         if self.figure is not None or self.report is not None:
             require_pictures()
@@ -143,8 +141,7 @@ def measure(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="What was measured: .yaml or .json. A bench needs it."),
+        Path | None, typer.Option("-o", "--output", help="What was measured: .yaml or .json. A bench needs it.")
     ] = None,
     *,
     machine_type: Annotated[
@@ -156,9 +153,7 @@ def measure(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; what was measured by then counts.", min=0.0)
     ] = None,
-    bag: Annotated[
-        Path | None, typer.Option(help="Make a bag of it, for 'lpsched solve': .yaml or .json.")
-    ] = None,
+    bag: Annotated[Path | None, typer.Option(help="Make a bag of it, for 'lpsched solve': .yaml or .json.")] = None,
     facility: Annotated[
         Path | None,
         typer.Option(help="Make a facility of it, in a plain room, for 'lpsched facility': .yaml or .json."),
@@ -187,14 +182,7 @@ def measure(
 
 
 def _run(
-    talk: Talk,
-    bench: Bench,
-    folder: Path,
-    output: Path,
-    made: Made,
-    *,
-    resume: bool,
-    time_limit: float | None,
+    talk: Talk, bench: Bench, folder: Path, output: Path, made: Made, *, resume: bool, time_limit: float | None
 ) -> None:
     # LOOK
     from lpsched.measure.files import write_measurements

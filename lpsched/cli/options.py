@@ -84,19 +84,16 @@ TablesOption = Annotated[
     ),
 ]
 ObjectiveOption = Annotated[
-    Objective | None,
-    typer.Option(help="What to optimise. By default profit where a price is known, else makespan."),
+    Objective | None, typer.Option(help="What to optimise. By default profit where a price is known, else makespan.")
 ]
 Price = Annotated[
     float | None, typer.Option("--price", help="What the whole bag sells for, in place of the file's prices.")
 ]
 ProfitRatio = Annotated[
-    float | None,
-    typer.Option("--profit-ratio", help="The price, as a multiple of what the least energy costs."),
+    float | None, typer.Option("--profit-ratio", help="The price, as a multiple of what the least energy costs.")
 ]
 PowerCap = Annotated[
-    float | None,
-    typer.Option("--power-cap", help="Average-power cap in watts, in place of the file's."),
+    float | None, typer.Option("--power-cap", help="Average-power cap in watts, in place of the file's.")
 ]
 Deadline = Annotated[
     float | None, typer.Option("--deadline", help="Seconds by which all must be done: forces the work.")
@@ -117,20 +114,13 @@ MarginalsOption = Annotated[
         "proved, of the three types of largest value. proved: of all types.",
     ),
 ]
-SolverName = Annotated[
-    str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")
-]
+SolverName = Annotated[str, typer.Option("--solver", help="highs, or pulp:NAME for a solver that PuLP finds.")]
 Seed = Annotated[int, typer.Option(help="Of what is left to chance; the same seed, the same answer.", min=0)]
 Generations = Annotated[
-    int | None,
-    typer.Option(help="ga, nsga2: stop after so many; alike on every machine, unlike a time limit.", min=0),
+    int | None, typer.Option(help="ga, nsga2: stop after so many; alike on every machine, unlike a time limit.", min=0)
 ]
-Figure = Annotated[
-    Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file. Needs the extra 'report'.")
-]
-Report = Annotated[
-    Path | None, typer.Option(help="Write a page to read and look at: .html. Needs the extra 'report'.")
-]
+Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file. Needs the extra 'report'.")]
+Report = Annotated[Path | None, typer.Option(help="Write a page to read and look at: .html. Needs the extra 'report'.")]
 
 
 def form_of(tables: Tables | None) -> TableForm | None:
@@ -234,8 +224,6 @@ def given_of(options: dict[str, Any]) -> dict[str, Any]:
 def counts_of(option: str, given: list[str]) -> tuple[int, ...]:
     """Read counts that come with commas, with repetition, or both."""
     words = [word for part in given for word in part.split(",")]
-    if not all(
-        word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words
-    ):
+    if not all(word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words):
         raise typer.BadParameter(f"{option}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
     return tuple(int(word) for word in words)

@@ -34,8 +34,7 @@ def price(
     to_ratio: Annotated[float | None, typer.Option(help="Profit ratio to end at; by default never.")] = None,
     points: Annotated[int, typer.Option(help="Points to sample for drawing.", min=0)] = 0,
     price: Annotated[
-        float | None,
-        typer.Option(help="What the bag sells for, where electricity and machines are asked about."),
+        float | None, typer.Option(help="What the bag sells for, where electricity and machines are asked about.")
     ] = None,
     profit_ratio: Annotated[
         float | None, typer.Option(help="That price, as a multiple of what the least energy costs.")
@@ -100,6 +99,4 @@ def price(
         write_page(read, asked, report, curve=drawn, sensitivity=needs, seed=seed)
     talk = talk_of(context)
     talk.tell_timings(curve.timings, curve.provenance.solver)
-    talk.answer(
-        curve.to_dict() | {"sensitivity": needs.to_dict()}, [*price_tables(curve), *sensitivity_tables(needs)]
-    )
+    talk.answer(curve.to_dict() | {"sensitivity": needs.to_dict()}, [*price_tables(curve), *sensitivity_tables(needs)])

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import (
-    PICTURES,
-    Figure,
-    Report,
-    Seed,
-    refuse,
-    require_output,
-    require_pictures,
-    words_of,
-)
+from lpsched.cli.options import PICTURES, Figure, Report, Seed, refuse, require_output, require_pictures, words_of
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -56,17 +47,13 @@ class Weight(StrEnum):
 Policies = Annotated[
     list[str] | None,
     typer.Option(
-        "--policy",
-        help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all.",
+        "--policy", help="Policies to run, with commas or repeated, as in max-max-upt,weighted-util:0.4; or all."
     ),
 ]
 Bound = Annotated[bool, typer.Option("--bound", help="Prove how much any schedule of the day can earn.")]
 Offline = Annotated[
     bool,
-    typer.Option(
-        "--offline",
-        help="Days: with the bound, make a schedule from its prices too, knowing the whole day.",
-    ),
+    typer.Option("--offline", help="Days: with the bound, make a schedule from its prices too, knowing the whole day."),
 ]
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds of each bound; whenever it ends, the bound holds.", min=0.0)
@@ -83,9 +70,7 @@ Placeholders = Annotated[
 ]
 MachinesOption = Annotated[
     Machines | None,
-    typer.Option(
-        help="Days: every machine has a queue, or idle ones are polled for one task each. By default queued."
-    ),
+    typer.Option(help="Days: every machine has a queue, or idle ones are polled for one task each. By default queued."),
 ]
 EverySeconds = Annotated[
     float | None,
@@ -95,12 +80,9 @@ EverySeconds = Annotated[
     ),
 ]
 EveryArrivals = Annotated[
-    int | None,
-    typer.Option(help="Days: map after so many arrivals; with --every-seconds, whichever is first."),
+    int | None, typer.Option(help="Days: map after so many arrivals; with --every-seconds, whichever is first.")
 ]
-DropBelow = Annotated[
-    float, typer.Option(help="Drop a task for good when it can earn less than this.", min=0.0)
-]
+DropBelow = Annotated[float, typer.Option(help="Drop a task for good when it can earn less than this.", min=0.0)]
 EnergyFilter = Annotated[
     str,
     typer.Option(
@@ -109,21 +91,16 @@ EnergyFilter = Annotated[
     ),
 ]
 Permute = Annotated[
-    int | None,
-    typer.Option(help="Days: try all orders of so many tasks at the head of each queue.", min=0),
+    int | None, typer.Option(help="Days: try all orders of so many tasks at the head of each queue.", min=0)
 ]
 EnergyGigajoules = Annotated[
     float | None, typer.Option(help="Energy constraint of the period, in place of the file's.", min=0.0)
 ]
 CostOption = Annotated[
     Cost | None,
-    typer.Option(
-        "--cost", help="Clusters judged by what tasks wait: what it costs, in place of what the file says."
-    ),
+    typer.Option("--cost", help="Clusters judged by what tasks wait: what it costs, in place of what the file says."),
 ]
-WeightOption = Annotated[
-    Weight | None, typer.Option("--weight", help="Likewise: what the waiting of a task weighs.")
-]
+WeightOption = Annotated[Weight | None, typer.Option("--weight", help="Likewise: what the waiting of a task weighs.")]
 ScheduleFile = Annotated[
     Path | None,
     typer.Option(
@@ -135,9 +112,7 @@ ScheduleFile = Annotated[
 ]
 Timeline = Annotated[
     Path | None,
-    typer.Option(
-        help="Draw what each machine or node runs under the best policy: a .png, .svg or .pdf file."
-    ),
+    typer.Option(help="Draw what each machine or node runs under the best policy: a .png, .svg or .pdf file."),
 ]
 
 
@@ -215,9 +190,7 @@ def _leniency(energy_filter: str) -> float | Literal["adaptive"] | None:
     return _number(energy_filter, f"needs none, adaptive or a number for a day; not {energy_filter!r}")
 
 
-def _cluster_filter(
-    energy_filter: str,
-) -> tuple[Literal["per-task", "per-resource"] | None, float | None]:
+def _cluster_filter(energy_filter: str) -> tuple[Literal["per-task", "per-resource"] | None, float | None]:
     from lpsched.online.nodes.options import PER_RESOURCE, PER_TASK
 
     kind, colon, leniency = energy_filter.partition(":")
@@ -367,9 +340,7 @@ def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
 
 def simulate(
     context: typer.Context,
-    instance: Annotated[
-        Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)
-    ],
+    instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],
     *,
     policy: Policies = None,
     bound: Bound = False,

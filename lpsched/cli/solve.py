@@ -51,9 +51,7 @@ def solve(
     deadline: Deadline = None,
     gap: Annotated[
         float,
-        typer.Option(
-            help="Call the answer optimal within this relative gap; search stops there.", min=0.0, max=1.0
-        ),
+        typer.Option(help="Call the answer optimal within this relative gap; search stops there.", min=0.0, max=1.0),
     ] = 1e-4,
     effort: EffortOption = Effort.AUTO,
     time_limit: Annotated[
@@ -137,8 +135,7 @@ def whatif(
     context: typer.Context,
     bag: BagFile,
     changes: Annotated[
-        list[str],
-        typer.Option("--set", help="NAME=COUNT: so many machines of a type, 0 for none; commas or repeated."),
+        list[str], typer.Option("--set", help="NAME=COUNT: so many machines of a type, 0 for none; commas or repeated.")
     ],
     objective: ObjectiveOption = None,
     price: Price = None,
@@ -146,9 +143,7 @@ def whatif(
     power_cap: PowerCap = None,
     deadline: Deadline = None,
     effort: EffortOption = Effort.AUTO,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)
-    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)] = None,
     seed: Seed = 0,
     solver: SolverName = "highs",
 ) -> None:
@@ -183,9 +178,7 @@ def _counts(changes: list[str], names: list[str]) -> dict[str, int]:
         for word in [given] if whole in names else given.split(","):
             name, _, count = (part.strip() for part in word.rpartition("="))
             if not name or not (count.isascii() and count.isdigit() and len(count) <= LONGEST_COUNT):
-                raise typer.BadParameter(
-                    f"found {word[:60]!r}, needs NAME=COUNT, e.g. gpu=8", param_hint="--set"
-                )
+                raise typer.BadParameter(f"found {word[:60]!r}, needs NAME=COUNT, e.g. gpu=8", param_hint="--set")
             if name in counts:
                 raise typer.BadParameter(f"{name!r} is set twice; leave one out", param_hint="--set")
             counts[name] = int(count)
@@ -286,13 +279,7 @@ def export(
     kind = output.suffix.lower().removeprefix(".")
     read = read_bag(bag)
     text = export_bag(
-        read,
-        kind,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
+        read, kind, objective=objective, price=price, profit_ratio=profit_ratio, power_cap=power_cap, deadline=deadline
     )
     write_files({output: text.encode()})
     answer = header("lpsched-written/1", read) | {"files": [str(output)]}

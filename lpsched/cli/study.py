@@ -34,9 +34,7 @@ def study_run(
     study: Annotated[Path, typer.Argument(help="The study: a .yaml or .json file.", readable=False)],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="One line of JSON for each run: .jsonl. By default beside the study."
-        ),
+        typer.Option("-o", "--output", help="One line of JSON for each run: .jsonl. By default beside the study."),
     ] = None,
     *,
     resume: Annotated[
@@ -46,12 +44,10 @@ def study_run(
         bool, typer.Option("--retry-failed", help="Go on, and make runs again that failed.")
     ] = False,
     jobs: Annotated[
-        int | None,
-        typer.Option(help="Processes of this machine; by default one for each core.", min=1),
+        int | None, typer.Option(help="Processes of this machine; by default one for each core.", min=1)
     ] = None,
     scheduler: Annotated[
-        str | None,
-        typer.Option(help="A Dask scheduler whose workers make the runs: tcp://HOST:PORT."),
+        str | None, typer.Option(help="A Dask scheduler whose workers make the runs: tcp://HOST:PORT.")
     ] = None,
 ) -> None:
     """Make every run of a study, and write each as one line of JSON as soon as it has ended."""
@@ -128,9 +124,7 @@ def study_report(
     ] = None,
     value: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Numbers to tell, of the runs' outcomes, or seconds. By default gap, value, bound."
-        ),
+        typer.Option(help="Numbers to tell, of the runs' outcomes, or seconds. By default gap, value, bound."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the table, numbers in full: a .csv file.")

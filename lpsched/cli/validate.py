@@ -110,9 +110,7 @@ def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms,
     leave(watch, valid=result.valid)
 
 
-def judge_day(
-    context: typer.Context, day: Day, files: list[Path], drop_below: float | None, options: Options
-) -> None:
+def judge_day(context: typer.Context, day: Day, files: list[Path], drop_below: float | None, options: Options) -> None:
     """Hold schedulers and schedule files against the bound of a day."""
     from lpsched.online.compare.days import validate_day
     from lpsched.report.online_answers import day_validation_tables
@@ -142,9 +140,7 @@ def judge_clusters(context: typer.Context, clusters: Clusters, files: list[Path]
     from lpsched.report.online_answers import clusters_validation_tables
 
     if not files:
-        raise typer.BadParameter(
-            "needs a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES"
-        )
+        raise typer.BadParameter("needs a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES")
     talk = talk_of(context)
     with watched(talk, None) as watch:
         result = validate_clusters(clusters, files, time_limit=options.time_limit, watch=watch)
@@ -201,8 +197,7 @@ ALL = "all"
 def validate(
     context: typer.Context,
     instance: Annotated[
-        Path,
-        typer.Argument(help="A bag, a day, clusters or a facility: a .yaml or .json file.", readable=False),
+        Path, typer.Argument(help="A bag, a day, clusters or a facility: a .yaml or .json file.", readable=False)
     ],
     schedules: Annotated[
         list[Path] | None,
@@ -244,8 +239,7 @@ def validate(
     seed: Seed = 0,
     generations: Generations = None,
     drop_below: Annotated[
-        float | None,
-        typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0),
+        float | None, typer.Option(help="Of a day: do not run tasks that would earn less utility than this.", min=0.0)
     ] = None,
     risk: RiskOption = None,
     figure: Figure = None,
@@ -273,10 +267,7 @@ def validate(
         return
     if isinstance(read, Clusters):
         refuse(of_bag | {"--risk": risk, "--generations": generations}, "does not go with clusters")
-        refuse(
-            {"--heuristic": heuristic, "--method": method},
-            "does not go with clusters; see 'lpsched simulate'",
-        )
+        refuse({"--heuristic": heuristic, "--method": method}, "does not go with clusters; see 'lpsched simulate'")
         refuse({"--drop-below": drop_below}, "does not go with clusters")
         judge_clusters(context, read, files, Options((), time_limit, seed, None, solver, *looks))
         return

@@ -120,12 +120,7 @@ def crossover(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
 
 @compiled
 def mutate(  # noqa: D103, PLR0913, PLR0917 - the function below says what it does
-    pairs: Pairs,
-    machines: Numbers,
-    columns: Numbers,
-    orders: Numbers,
-    chance: float,
-    rng: np.random.Generator,
+    pairs: Pairs, machines: Numbers, columns: Numbers, orders: Numbers, chance: float, rng: np.random.Generator
 ) -> None:
     tasks = len(pairs.task_type)
     for s in range(len(machines)):

@@ -52,9 +52,7 @@ def cut_points(cores: int, rng: np.random.Generator) -> tuple[int, int]:
     return min(x, y), max(x, y)
 
 
-def crossover(
-    first: NDArray[Kind], second: NDArray[Kind], x: int, y: int
-) -> tuple[NDArray[Kind], NDArray[Kind]]:
+def crossover(first: NDArray[Kind], second: NDArray[Kind], x: int, y: int) -> tuple[NDArray[Kind], NDArray[Kind]]:
     """Return two children: copies of the parents with the rows from x to y - 1 swapped.
 
     >>> one, two = crossover(np.array([[1], [1], [1]]), np.array([[2], [2], [2]]), 1, 2)

@@ -105,8 +105,7 @@ class Mating:
     def __init__(self, pairs: Pairs, first: Genes, mutation: float) -> None:
         self.pairs, self.mutation = pairs, mutation
         machines, columns, orders = (
-            np.concatenate((genes, np.zeros_like(genes)))
-            for genes in (first.machines, first.columns, first.orders)
+            np.concatenate((genes, np.zeros_like(genes))) for genes in (first.machines, first.columns, first.orders)
         )
         self.slots = Genes(machines, columns, orders)
 

@@ -66,9 +66,7 @@ def heat_map(facility: Facility) -> HeatMap:
         from_power[np.ix_(room, room)], from_outlets[room] = solved[:, : len(room)], solved[:, len(room) :]
     outlets_from_power = from_power.copy()
     outlets_from_power[np.arange(nodes), np.arange(nodes)] += 1.0 / per_kelvin
-    return HeatMap(
-        from_power, from_outlets, back @ outlets_from_power, back @ from_outlets + bypass, crac_per_kelvin
-    )
+    return HeatMap(from_power, from_outlets, back @ outlets_from_power, back @ from_outlets + bypass, crac_per_kelvin)
 
 
 def rooms(among: Floats) -> list[Integers]:
@@ -161,9 +159,7 @@ def even_outlets(arrays: FacilityArrays, heat: HeatMap) -> Floats:
     return outlets
 
 
-def largest_share(
-    arrays: FacilityArrays, heat: HeatMap, overhead: Floats, work: Floats, outlets: Floats
-) -> float:
+def largest_share(arrays: FacilityArrays, heat: HeatMap, overhead: Floats, work: Floats, outlets: Floats) -> float:
     """Return the largest theta <= 1 for which nodes that draw `overhead + theta * work` keep all limits.
 
     Redlines and cap rise with theta along straight lines, so it is the least of as many quotients. A unit

@@ -44,9 +44,7 @@ class FacilityArrays:
 def facility_arrays(facility: Facility, *, colocation: bool = True) -> FacilityArrays:
     """Return the views; without co-location, cores do not slow each other down."""
     speeds, watts = _cells(facility.speeds), _cells(facility.watts)
-    deadlines = np.array(
-        [np.inf if t.deadline_seconds is None else t.deadline_seconds for t in facility.task_types]
-    )
+    deadlines = np.array([np.inf if t.deadline_seconds is None else t.deadline_seconds for t in facility.task_types])
     with np.errstate(divide="ignore"):
         runs = (np.nan_to_num(speeds) > 0) & (1.0 / np.nan_to_num(speeds) < deadlines[:, None])  # equation 3
     degraded = colocation and facility.degradation is not None

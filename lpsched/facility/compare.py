@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from lpsched.cancellation import Watch, timed
-from lpsched.errors import (
-    Fault,
-    InfeasibleError,
-    InstanceError,
-    InvalidScheduleError,
-    NotFoundError,
-    SolverError,
-)
+from lpsched.errors import Fault, InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.facility import verify as facilities
 from lpsched.facility.files import allocation_from_dict
 from lpsched.facility.genetic import evolve_facility, warm_up
@@ -104,9 +97,7 @@ def _ga(instance: Facility, asked: Asked, watch: Watch, _solver: Solver) -> Foun
         keep=asked.keep,
     )
     ended = f"best of {evolved.generations:,} generations"
-    return Found(
-        evolved.allocation, ended, FrozenDict({"generations": float(evolved.generations)}), evolved.history
-    )
+    return Found(evolved.allocation, ended, FrozenDict({"generations": float(evolved.generations)}), evolved.history)
 
 
 def _nlp(instance: Facility, asked: Asked, watch: Watch, solver: Solver) -> Found:
@@ -333,9 +324,7 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _named(
-    allocations: Mapping[str, Allocation] | Sequence[Path | str],
-) -> list[tuple[str, Allocation | Path]]:
+def _named(allocations: Mapping[str, Allocation] | Sequence[Path | str]) -> list[tuple[str, Allocation | Path]]:
     if isinstance(allocations, Mapping):
         return list(allocations.items())
     return [(str(file), Path(file)) for file in allocations]

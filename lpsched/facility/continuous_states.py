@@ -82,11 +82,7 @@ def compile_program(
 
 
 def _limit_power(
-    program: SmoothProgram,
-    arrays: FacilityArrays,
-    heat: HeatMap,
-    states: CoreStates,
-    times: tuple[Expression, Floats],
+    program: SmoothProgram, arrays: FacilityArrays, heat: HeatMap, states: CoreStates, times: tuple[Expression, Floats]
 ) -> None:
     """Add T, P and the rows power, air and cap."""
     x, x0 = times

@@ -106,9 +106,7 @@ LESS: Final = 1.0 - 1e-12  # of a quotient, for rounding
 
 
 @compiled
-def repair(
-    genes: Genes, cooling: Cooling, fractions: Floats, states: States, rng: np.random.Generator
-) -> int:
+def repair(genes: Genes, cooling: Cooling, fractions: Floats, states: States, rng: np.random.Generator) -> int:
     """Slow a chromosome down, in place, until it keeps all limits; return the step of its outlets.
 
     Returns -1 if no step allows even idle nodes.
@@ -186,9 +184,7 @@ def add_heat(cooling: Cooling, v: int, watts: float, warming: Floats, crac_warmi
 
 
 @compiled
-def hottest_step(
-    cooling: Cooling, warming: Floats, crac_warming: Floats, witness: Integers, cool: int
-) -> int:
+def hottest_step(cooling: Cooling, warming: Floats, crac_warming: Floats, witness: Integers, cool: int) -> int:
     """Return the first step that redlines and units allow, -1 if there is none.
 
     Steps from `cool` on are known to keep the redlines: a colder one does where a hotter one does.
@@ -225,14 +221,10 @@ def is_allowed(cooling: Cooling, step: int, watts: float, crac_warming: Floats) 
 
 
 @compiled_inside
-def is_hopeless(
-    cooling: Cooling, watts: float, warming: Floats, crac_warming: Floats, witness: Integers
-) -> bool:
+def is_hopeless(cooling: Cooling, watts: float, warming: Floats, crac_warming: Floats, witness: Integers) -> bool:
     """Tell whether nodes are too hot or draw too much at every step, also if they drew more."""
     for s in range(len(cooling.room)):
-        if is_allowed(cooling, s, watts, crac_warming) and is_cool(
-            cooling, s, warming, crac_warming, witness
-        ):
+        if is_allowed(cooling, s, watts, crac_warming) and is_cool(cooling, s, warming, crac_warming, witness):
             return False
     return True
 
@@ -283,13 +275,7 @@ def hottest_node(nodes: Integers, celsius: Floats) -> tuple[int, float]:
 
 @compiled_inside
 def slow_node(  # noqa: PLR0913, PLR0917 - a compiled function has no keyword-only arguments
-    genes: Genes,
-    cooling: Cooling,
-    fractions: Floats,
-    states: States,
-    v: int,
-    kelvin: float,
-    rng: np.random.Generator,
+    genes: Genes, cooling: Cooling, fractions: Floats, states: States, v: int, kelvin: float, rng: np.random.Generator
 ) -> tuple[float, int]:
     """Slow random genes of a node down until its air is so many kelvin cooler, or none is left.
 

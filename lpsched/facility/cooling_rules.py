@@ -105,9 +105,7 @@ def _the_cap_covers_idle_nodes_and_their_cooling(facility: Room) -> Iterator[Fau
     least = overhead * (1.0 + 1.0 / best)
     if facility.power_cap_watts < least * (1.0 - FORGIVEN):
         cooling = f"{overhead / best:,.1f} W to cool them, at a CoP of {best:.4g}"
-        found = (
-            f"{facility.power_cap_watts:,.1f} W, but idle nodes draw {overhead:,.1f} W and it takes {cooling}"
-        )
+        found = f"{facility.power_cap_watts:,.1f} W, but idle nodes draw {overhead:,.1f} W and it takes {cooling}"
         yield Fault(("power_cap_watts",), found, f"at least {_up(least, 1)} W", "raise it, or drop nodes")
 
 
@@ -147,9 +145,7 @@ def warmest_inlet(facility: Room, u: int) -> float | None:
     for _ in range(MOST_SWEEPS):
         newer = [_mixed(shares[v], leaving + outlets) + warming[v] for v in range(nodes)]
         taken = [b - a for a, b in zip(leaving, newer, strict=True)]
-        ratio = max(
-            (b / a if a > 0 else 2.0 for a, b in zip(steps, taken, strict=True) if b > 0), default=0.0
-        )
+        ratio = max((b / a if a > 0 else 2.0 for a, b in zip(steps, taken, strict=True) if b > 0), default=0.0)
         steps, leaving = taken, newer
         if ratio < 1.0 and max(steps) * ratio / (1.0 - ratio) < SETTLED:
             rest = [step * ratio / (1.0 - ratio) for step in steps]
@@ -165,6 +161,4 @@ def _busy_watts(facility: Room) -> list[float]:
     for row in facility.watts:
         for j, watts in zip(columns, row, strict=True):
             most[j] = max(most[j], watts or 0.0)
-    return [
-        facility.node_types[j].overhead_watts + facility.node_types[j].cores * most[j] for j in facility.nodes
-    ]
+    return [facility.node_types[j].overhead_watts + facility.node_types[j].cores * most[j] for j in facility.nodes]

@@ -124,16 +124,12 @@ def compile_lp(fixed: CoreTimes, known: Floats) -> LinearProgram:
     lp.objective([(z, -earns / _all(earns))])
     rates = useful * speeds / ceilings / np.where(earns > 0, arrays.arrivals, 1.0)
     core, task = np.meshgrid(np.arange(cores), np.arange(tasks), indexing="ij")
-    lp.at_most_each(
-        [f"done[{i}]" for i in range(tasks)], [(np.arange(tasks), z, 1.0), (task, f, -rates)], 0.0
-    )
+    lp.at_most_each([f"done[{i}]" for i in range(tasks)], [(np.arange(tasks), z, 1.0), (task, f, -rates)], 0.0)
     lp.at_most_each([f"core[{k}]" for k in range(cores)], [(core, f, useful)], 1.0)
     _hold_slowdowns(lp, fixed, f, ceilings)
     nodes = np.arange(len(most))
     lp.equal_each(
-        [f"power[{v}]" for v in nodes],
-        [(nodes, power, 1.0), (fixed.node[core], f, -useful * fixed.watts / KILO)],
-        0.0,
+        [f"power[{v}]" for v in nodes], [(nodes, power, 1.0), (fixed.node[core], f, -useful * fixed.watts / KILO)], 0.0
     )
     _limit_power(lp, fixed, power, most)
     return lp.build()

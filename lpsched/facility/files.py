@@ -54,16 +54,12 @@ def facility_of(document: Document, path: Path) -> Facility:
     beside = Beside(path, "facility")
 
     def make(raw: object) -> Facility:
-        return facility_from_dict(
-            raw, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix
-        )
+        return facility_from_dict(raw, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix)
 
     return made_of(document, path, make)
 
 
-def write_facility(
-    facility: Facility, path: Path | str, *, form: TableForm | None = None
-) -> tuple[Path, ...]:
+def write_facility(facility: Facility, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
     """Write a facility, without loss; return the files written, the facility's own last.
 
     Parameters
@@ -162,9 +158,7 @@ _RUN: Final = ("task_type", "cores", "p_state")
 _PART: Final = ("task_type", "fraction", "p_state")
 
 
-def allocation_as_dict(
-    allocation: GangAllocation | CoreAllocation, facility: Facility, version: str
-) -> dict[str, Any]:
+def allocation_as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, version: str) -> dict[str, Any]:
     """Return what the file says."""
     nodes: list[list[Any]]
     if isinstance(allocation, GangAllocation):
@@ -226,9 +220,7 @@ def allocation_from_dict(
 def _allocation(content: object, faults: list[Fault]) -> GangAllocation | CoreAllocation | None:
     if isinstance(content, dict) and content.get("format", ALLOCATION_FORMAT) != ALLOCATION_FORMAT:
         faults.append(
-            Fault(
-                ("format",), describe(content["format"]), repr(ALLOCATION_FORMAT), "name an allocation file"
-            )
+            Fault(("format",), describe(content["format"]), repr(ALLOCATION_FORMAT), "name an allocation file")
         )
         return None  # what else it says is not for an allocation to judge
     top = mapping((), content, _TOP, ("format", "form", "outlets_celsius", "nodes"), faults)
@@ -302,9 +294,7 @@ def _state(path: Place, run: dict[str, Any], faults: list[Fault]) -> str | None:
 
 
 def _pattern_as_dict(pattern: PatternShare) -> dict[str, Any]:
-    runs = [
-        _with_state({"task_type": run.task_type, "cores": run.cores}, run.p_state) for run in pattern.runs
-    ]
+    runs = [_with_state({"task_type": run.task_type, "cores": run.cores}, run.p_state) for run in pattern.runs]
     return {"share": pattern.share, "runs": runs}
 
 

@@ -103,9 +103,7 @@ def genes_of(arrays: FacilityArrays) -> Genes:
 
 
 @compiled
-def set_at_random(
-    genes: Genes, fractions: Floats, states: States, chance: float, rng: np.random.Generator
-) -> None:
+def set_at_random(genes: Genes, fractions: Floats, states: States, chance: float, rng: np.random.Generator) -> None:
     """Give each gene a random fraction and P-state with some probability, and normalise the cores.
 
     With probability 1 this makes a random chromosome, with a small one it is the mutation. A core's fractions
@@ -137,9 +135,7 @@ def to_allocation(facility: Facility, fractions: Floats, states: States, outlets
         cores = [
             tuple(
                 CoreFraction(
-                    names[i],
-                    float(fractions[k, i]),
-                    None if kind.p_states is None else kind.p_states[states[k, i]],
+                    names[i], float(fractions[k, i]), None if kind.p_states is None else kind.p_states[states[k, i]]
                 )
                 for i in np.flatnonzero(fractions[k] > 0.0)
             )

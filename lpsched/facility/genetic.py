@@ -174,9 +174,7 @@ def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
         zip(population.fractions, population.states, population.outlets_celsius, strict=True)
     ):
         if not breeder.can_run(fractions, states) or not breeder.keeps_limits(fractions, states, outlets):
-            raise population_refusal(
-                f"chromosome {place}", "one that breaks a limit", "allocations that keep them all"
-            )
+            raise population_refusal(f"chromosome {place}", "one that breaks a limit", "allocations that keep them all")
         members.append(breeder.scored(fractions.copy(), states.copy(), outlets.copy()))
     return members
 
@@ -353,9 +351,7 @@ def evolve_facility(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _run(
-    run: Generations, watch: Watch, generations: int | None, keep: Callable[[Population], object] | None
-) -> bool:
+def _run(run: Generations, watch: Watch, generations: int | None, keep: Callable[[Population], object] | None) -> bool:
     """Go on until the watch is over, or return true when as many generations as were wanted are done."""
     last = None if generations is None else run.count + generations
     told = kept = time.monotonic()

@@ -31,17 +31,7 @@ from lpsched.model.table import SparseMatrix
 if TYPE_CHECKING:
     from lpsched.model.table import Table
 
-__all__ = [
-    "FORMAT",
-    "Air",
-    "ArrivingType",
-    "CracUnit",
-    "Facility",
-    "Mixing",
-    "MixingForm",
-    "NodeType",
-    "SparseMatrix",
-]
+__all__ = ["FORMAT", "Air", "ArrivingType", "CracUnit", "Facility", "Mixing", "MixingForm", "NodeType", "SparseMatrix"]
 
 FORMAT: Final = "lpsched-facility/1"
 PLAIN_AIR: Final = Air()
@@ -154,13 +144,9 @@ class Facility:
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""
         used = set(self.nodes)
-        remarks = [
-            f"no node is of type {kind.name!r}" for j, kind in enumerate(self.node_types) if j not in used
-        ]
+        remarks = [f"no node is of type {kind.name!r}" for j, kind in enumerate(self.node_types) if j not in used]
         remarks += [
-            f"no task type is of memory class {name!r}"
-            for a, name in enumerate(self.classes)
-            if a not in self.class_of
+            f"no task type is of memory class {name!r}" for a, name in enumerate(self.classes) if a not in self.class_of
         ]
         if not self.classes:
             remarks += [

@@ -69,10 +69,7 @@ class _Pieces:
 
 
 def one_state_each(
-    arrays: FacilityArrays,
-    node: Integers,
-    states: tuple[Integers, Integers, Integers],
-    times: Floats,
+    arrays: FacilityArrays, node: Integers, states: tuple[Integers, Integers, Integers], times: Floats
 ) -> OneState:
     """Return one P-state for each core and task type.
 
@@ -239,9 +236,7 @@ def three_stages(
     with timed(timings, "continuous"):
         first = _continuous(arrays, heat, states, rng, watch)
     with timed(timings, "rounded"):
-        rounded = one_state_each(
-            arrays, states.node, (states.core, states.task, states.column), first.point.times
-        )
+        rounded = one_state_each(arrays, states.node, (states.core, states.task, states.column), first.point.times)
     with timed(timings, "times"):
         choices = [
             CoreTimes(arrays, heat, outlets, states.node, rounded.column)
@@ -253,11 +248,7 @@ def three_stages(
         found = _best_times(instance.name, choices, known, solver, watch)
     earned = continuous_states.reward_rate(arrays, states, first.point.times)
     theta = largest_share(
-        arrays,
-        heat,
-        arrays.overhead_watts[arrays.node_type],
-        found.fixed.node_watts(found.times),
-        found.fixed.outlets,
+        arrays, heat, arrays.overhead_watts[arrays.node_type], found.fixed.node_watts(found.times), found.fixed.outlets
     )
     return ThreeStages(
         allocation=_allocation(instance, found.fixed, theta * found.times),
@@ -308,15 +299,11 @@ class _Last:
     rounds: int
 
 
-def _best_times(
-    name: str, choices: list[CoreTimes], known: list[Floats], solver: Solver, watch: Watch
-) -> _Last:
+def _best_times(name: str, choices: list[CoreTimes], known: list[Floats], solver: Solver, watch: Watch) -> _Last:
     """Run stage 3 from known times, at the first temperatures at which anything is allowed."""
     for fixed in choices:
         try:
-            return max(
-                (_improved(fixed, times, solver, watch) for times in known), key=lambda last: last.promised
-            )
+            return max((_improved(fixed, times, solver, watch) for times in known), key=lambda last: last.promised)
         except InfeasibleProgramError:
             continue
     raise NotFoundError(
@@ -348,11 +335,7 @@ def _allocation(instance: Facility, fixed: CoreTimes, times: Floats) -> CoreAllo
     for k, v in enumerate(fixed.node.tolist()):
         cores[v].append(
             tuple(
-                CoreFraction(
-                    instance.task_types[i].name,
-                    float(times[k, i]),
-                    instance.p_state(int(fixed.column[k, i])),
-                )
+                CoreFraction(instance.task_types[i].name, float(times[k, i]), instance.p_state(int(fixed.column[k, i])))
                 for i in np.flatnonzero(times[k] > LEAST_FRACTION).tolist()
             )
         )

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass as checked
 
-from lpsched.model.fields import (
-    Amount,
-    Name,
-    Seconds,
-    WithPStates,
-    check_p_states,
-    describe,
-    number_field,
-    refusal,
-)
+from lpsched.model.fields import Amount, Name, Seconds, WithPStates, check_p_states, describe, number_field, refusal
 
 if TYPE_CHECKING:
     from lpsched.model.table import SparseMatrix, Table
@@ -73,9 +64,7 @@ def _check_cop(value: object) -> tuple[float, ...]:
         raise refusal(describe(value), needed, "write the polynomial of the outlet temperature as a list")
     for each in value:
         if isinstance(each, bool) or not isinstance(each, int | float) or not -MOST <= each <= MOST:
-            raise refusal(
-                describe(each), f"a number from {-MOST:g} to {MOST:g}", "write it as a plain number"
-            )
+            raise refusal(describe(each), f"a number from {-MOST:g} to {MOST:g}", "write it as a plain number")
     return tuple(float(each) + 0.0 for each in value)
 
 
@@ -85,9 +74,7 @@ FacilityWatts = Annotated[float, *number_field(check_facility_watts, minimum=0, 
 Arrivals = Annotated[float, *number_field(check_arrivals, minimum=0, maximum=MOST)]
 Reward = Annotated[float, *number_field(check_reward, minimum=0, maximum=MOST)]
 Cores = Annotated[
-    int,
-    PlainValidator(_check_cores),
-    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_CORES}),
+    int, PlainValidator(_check_cores), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_CORES})
 ]
 OutletRange = Annotated[
     tuple[float, float],
@@ -97,9 +84,7 @@ OutletRange = Annotated[
 Polynomial = Annotated[
     tuple[float, ...],
     PlainValidator(_check_cop),
-    WithJsonSchema(
-        {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MOST_COEFFICIENTS}
-    ),
+    WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MOST_COEFFICIENTS}),
 ]
 PStates = Annotated[tuple[Name, ...], BeforeValidator(check_p_states)]
 

@@ -176,9 +176,7 @@ class NodeKind:
         class_of, degradation = alike(arrays)
         task, mode = np.nonzero(arrays.speeds[:, of_type] > 0)
         present = np.unique(class_of[task])
-        self._lines = [
-            (task[class_of[task] == each], of_type[mode[class_of[task] == each]]) for each in present
-        ]
+        self._lines = [(task[class_of[task] == each], of_type[mode[class_of[task] == each]]) for each in present]
         self._compose(int(arrays.cores[j]), degradation[np.ix_(present, present)])
 
     def _compose(self, cores: int, degradation: Floats) -> None:
@@ -400,21 +398,12 @@ class NodeMarket:
                 runs += [(v, patterns[q]) for v, q in chosen if patterns[q].runs]
         return gains, runs
 
-    def begun(
-        self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]
-    ) -> tuple[LinearProgram, list[Run]]:
+    def begun(self, master: LinearProgram, runs: Sequence[tuple[int, NodePattern]]) -> tuple[LinearProgram, list[Run]]:
         """Return a program with columns for these patterns, and what all its columns stand for."""
         return with_columns(master, self.columns(runs)), [*[None] * len(master.costs), *runs]
 
     def prices(  # noqa: PLR0913 - one for each kind of limit
-        self,
-        *,
-        worths: Floats,
-        cap: float,
-        redlines: Floats,
-        crac_redlines: Floats,
-        cooling: Floats,
-        nodes: Floats,
+        self, *, worths: Floats, cap: float, redlines: Floats, crac_redlines: Floats, cooling: Floats, nodes: Floats
     ) -> FacilityPrices:
         """Return multipliers in reward per second and SI units; a node's is that of its kilowatts."""
         gains, _ = self.best(worths, nodes)

@@ -48,12 +48,7 @@ def proof_of(
 
 
 def proof_at(
-    facility: Facility,
-    arrays: FacilityArrays,
-    heat: HeatMap,
-    found: FacilityRelaxation,
-    *,
-    colocation: bool,
+    facility: Facility, arrays: FacilityArrays, heat: HeatMap, found: FacilityRelaxation, *, colocation: bool
 ) -> FacilityCertificate:
     """Return the certificate of the bound at fixed outlet temperatures.
 
@@ -71,12 +66,7 @@ def proof_at(
 
 
 def _certified(
-    facility: Facility,
-    boxes: tuple[Box, ...],
-    floor: float,
-    outlets: tuple[float, ...] | None,
-    *,
-    colocation: bool,
+    facility: Facility, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None, *, colocation: bool
 ) -> FacilityCertificate:
     """Return the certificate of what the boxes prove."""
     bound = proved(Proof(facility, colocation=colocation), boxes, floor, outlets)

@@ -106,8 +106,7 @@ def read_units(reading: Reading) -> tuple[tuple[CracUnit, ...] | None, list[int]
         return None, []
     miscounted = len(reading.faults) > before
     plain = [
-        {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry
-        for entry in value
+        {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry for entry in value
     ]
     sub = replace(reading, raw={"crac_units": plain})  # its list of faults is the same one
     units = sub.entries("crac_units", CracUnit, UNIT)
@@ -282,9 +281,7 @@ def facility_from_dict(
     tasks = reading.entries("task_types", ArrivingType, TASK_TYPE, MOST_TASK_TYPES)
     nodes = read_nodes(reading, kinds)
     units, entry_of = read_units(reading)
-    axes = (
-        Axes(tasks, kinds, KIND, column_kind="node type") if tasks is not None and kinds is not None else None
-    )
+    axes = Axes(tasks, kinds, KIND, column_kind="node type") if tasks is not None and kinds is not None else None
     classes, degradation = _degradation(reading, tasks, read_table_file)
     parts = FacilityParts(
         name=reading.raw.get("name"),
@@ -359,9 +356,7 @@ def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[
         try:
             check_name(name)
         except PydanticCustomError as refused:
-            faults.append(
-                Fault((key, index) if key == "memory_classes" else (key,), **(refused.context or {}))
-            )
+            faults.append(Fault((key, index) if key == "memory_classes" else (key,), **(refused.context or {})))
     reading.faults += faults
     return None if faults else tuple(names)
 
@@ -385,9 +380,7 @@ def _degradation(
     return (classes, table) if table is not None else (None, None)
 
 
-def _as_given(
-    fault: Fault, raw: Mapping[str, Any], entry_of: list[int], classes: tuple[str, ...] | None
-) -> Fault:
+def _as_given(fault: Fault, raw: Mapping[str, Any], entry_of: list[int], classes: tuple[str, ...] | None) -> Fault:
     """Give a fault that a rule found the path that the file uses: entries before repetition, and names."""
     key, *rest = fault.path or ("",)
     if key == "crac_units" and rest and isinstance(rest[0], int):
@@ -433,9 +426,7 @@ def facility_schema() -> dict[str, Any]:
         "title": "lpsched facility",
         "type": "object",
         "additionalProperties": False,
-        "required": [
-            key for key in KEYS if key not in {"description", "memory_classes", "degradation", "air"}
-        ],
+        "required": [key for key in KEYS if key not in {"description", "memory_classes", "degradation", "air"}],
         "properties": {key: properties[key] for key in KEYS},
         "$defs": parts,
     }

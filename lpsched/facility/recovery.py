@@ -32,9 +32,7 @@ HAIR: Final = 1e-10  # of a node's time
 LEAST_SHARE: Final = 1e-12  # of a node's time; below, a pattern is the solver's noise
 
 
-def gang(
-    facility: Facility, arrays: FacilityArrays, heat: HeatMap, relaxed: FacilityRelaxation
-) -> GangAllocation:
+def gang(facility: Facility, arrays: FacilityArrays, heat: HeatMap, relaxed: FacilityRelaxation) -> GangAllocation:
     """Return the allocation of the relaxation's patterns, each node's time at most 100 %, all limits kept."""
     shares = [_whole(node) for node in relaxed.shares]
     overhead = arrays.overhead_watts[arrays.node_type]
@@ -43,8 +41,7 @@ def gang(
     return GangAllocation(
         tuple(map(float, relaxed.outlets)),
         tuple(
-            tuple(PatternShare(theta * share, _runs(facility, pattern)) for share, pattern in node)
-            for node in shares
+            tuple(PatternShare(theta * share, _runs(facility, pattern)) for share, pattern in node) for node in shares
         ),
     )
 
@@ -58,8 +55,7 @@ def _whole(node: tuple[tuple[float, NodePattern], ...]) -> list[tuple[float, Nod
 
 def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
     return tuple(
-        CoreRun(facility.task_types[i].name, cores, facility.p_state(column))
-        for i, column, cores in pattern.runs
+        CoreRun(facility.task_types[i].name, cores, facility.p_state(column)) for i, column, cores in pattern.runs
     )
 
 
@@ -110,9 +106,7 @@ def _order(facility: Facility) -> list[tuple[float, int]]:
     return [(-(table[own, own] or 0.0), i) for i, own in enumerate(facility.class_of)]
 
 
-def _work(
-    facility: Facility, rows: dict[str, int], j: int, patterns: tuple[PatternShare, ...]
-) -> list[Piece]:
+def _work(facility: Facility, rows: dict[str, int], j: int, patterns: tuple[PatternShare, ...]) -> list[Piece]:
     """Return tau: the core time that a node's patterns take, by task type and column."""
     first = sum(kind.modes for kind in facility.node_types[:j])
     states = facility.node_types[j].p_states or (None,)

@@ -39,11 +39,7 @@ def measured_keys(measured: Measurement, cap_watts: float) -> dict[str, Any]:
 def bound_fact(bound: float, *, exactly_proved: bool, at: str) -> Fact:
     """Return the bound, and how it is known."""
     how = "proved" if exactly_proved else f"of linear programs in doubles, {NOT_CERTIFIED}"
-    return (
-        "bound",
-        f"{upper_text(bound)} {UNIT}",
-        f"{how}: no allocation earns more at {at} outlet temperatures",
-    )
+    return ("bound", f"{upper_text(bound)} {UNIT}", f"{how}: no allocation earns more at {at} outlet temperatures")
 
 
 def power(measured: Measurement, cap_watts: float) -> Fact:
@@ -300,9 +296,7 @@ class Judged:
             "plain_reward_rate": None if measured is None else measured.plain_reward_rate,
             "power_watts": None if measured is None else measured.total_watts,
             "hottest_inlet_celsius": None if measured is None else hottest_inlet_celsius(measured),
-            "hottest_inlet_margin_celsius": None
-            if measured is None
-            else measured.hottest_inlet_margin_celsius,
+            "hottest_inlet_margin_celsius": None if measured is None else measured.hottest_inlet_margin_celsius,
             "outlet_celsius": None if self.allocation is None else list(self.allocation.outlets_celsius),
             "seconds": self.seconds,
             "ended": self.ended or None,

@@ -72,9 +72,7 @@ def _the_matrix_fits_and_is_sound(facility: Room) -> Iterator[Fault]:
         yield Fault(path, found, f"{size} x {size}, {of_what}", "mend its shape")
         return
     if not _is_packed(matrix):
-        yield Fault(
-            path, "a matrix whose bytes do not fit", "rows, columns and values", "use SparseMatrix.of"
-        )
+        yield Fault(path, "a matrix whose bytes do not fit", "rows, columns and values", "use SparseMatrix.of")
         return
     for v, (places, values) in enumerate(matrix_rows(matrix)):
         if sum(values) < math.inf and min(values, default=1.0) >= SMALLEST:  # no NaN: that sum is not below
@@ -304,9 +302,7 @@ def _tables_fit_and_are_sound(parts: FacilityParts) -> Iterator[Fault]:
     yield from unsound("degradation", parts.degradation, shape, "classes x classes", check_degradation)
     for flat in parts.degradation.absent() if parts.degradation is not None else ():
         place = divmod(flat, len(parts.classes))
-        yield Fault(
-            ("degradation", *place), "nothing", "a number", "write 0 where one does not slow the other"
-        )
+        yield Fault(("degradation", *place), "nothing", "a number", "write 0 where one does not slow the other")
 
 
 def _speeds_and_powers_go_together(parts: FacilityParts) -> Iterator[Fault]:

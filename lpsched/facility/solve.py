@@ -173,7 +173,5 @@ def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -
         kilowatt=1000.0 * prices.cap,
         redline_kelvin=float(prices.redlines.sum()),
         node_types=FrozenDict({name: float(worths.mean()) for name, worths in kinds.items() if len(worths)}),
-        task_types=FrozenDict(
-            zip((task.name for task in instance.task_types), prices.arrivals.tolist(), strict=True)
-        ),
+        task_types=FrozenDict(zip((task.name for task in instance.task_types), prices.arrivals.tolist(), strict=True)),
     )

@@ -91,9 +91,7 @@ def _wrong_shape(facility: Facility, allocation: GangAllocation | CoreAllocation
         sentence = f"the allocation is for {nodes} nodes, but there are {len(facility.nodes)}"
         found.append(Violation("wrong-node-count", sentence))
     if units != len(facility.crac_units):
-        sentence = (
-            f"{units} outlet temperatures are given, but there are {len(facility.crac_units)} CRAC units"
-        )
+        sentence = f"{units} outlet temperatures are given, but there are {len(facility.crac_units)} CRAC units"
         found.append(Violation("wrong-outlet-count", sentence))
     for unit, outlet in zip(facility.crac_units, allocation.outlets_celsius, strict=False):
         low, high = unit.outlet_celsius
@@ -113,8 +111,7 @@ def _measured(facility: Facility, outlets: Sequence[float], tally: Tally, air: I
         removed.append(heat)
         cooling.append(max(0.0, heat) / _cop(unit.cop, outlet))  # a unit that would heat saves nothing
     margins = [
-        facility.node_types[j].redline_celsius - inlet
-        for j, inlet in zip(facility.nodes, air.nodes, strict=True)
+        facility.node_types[j].redline_celsius - inlet for j, inlet in zip(facility.nodes, air.nodes, strict=True)
     ]
     return Measurement(
         reward_rate=_reward(facility, tally.rates),
@@ -162,9 +159,7 @@ def _broken_limits(facility: Facility, outlets: Sequence[float], measured: Measu
             drawn = f"draws in air of {inlet!r} celsius, but its redline is {unit.redline_celsius!r}"
             found.append(Violation("over-crac-redline", f"{unit.name!r} {drawn}"))
         if inlet < outlet - KELVIN:
-            sentence = (
-                f"{unit.name!r} draws in air of {inlet!r} celsius and would have to heat it to {outlet!r}"
-            )
+            sentence = f"{unit.name!r} draws in air of {inlet!r} celsius and would have to heat it to {outlet!r}"
             found.append(Violation("would-heat", sentence))
     if measured.total_watts > facility.power_cap_watts * (1.0 + ROUNDING):
         drawn = f"{measured.total_watts!r} W are drawn, but the cap is {facility.power_cap_watts!r} W"
@@ -294,9 +289,7 @@ class Tally:
             return [Violation("cannot-run", f"{what} cannot run")]
         deadline = self.facility.task_types[self.row[task_type]].deadline_seconds
         if deadline is not None and 1.0 / speed >= deadline:
-            sentence = (
-                f"{what} takes {1.0 / speed!r} s, but must take less than its deadline of {deadline!r} s"
-            )
+            sentence = f"{what} takes {1.0 / speed!r} s, but must take less than its deadline of {deadline!r} s"
             return [Violation("misses-deadline", sentence)]
         return []
 

@@ -170,16 +170,12 @@ def balanced(kernel: Floats, rows: Floats, columns: Floats) -> Floats:
     return left[:, None] * kernel * right
 
 
-def _joined(
-    among: tuple[Integers, Integers, Floats], down: Floats, of_units: Floats, flows: Floats
-) -> SparseMatrix:
+def _joined(among: tuple[Integers, Integers, Floats], down: Floats, of_units: Floats, flows: Floats) -> SparseMatrix:
     """Put the blocks together, as shares of the inlet air of each row."""
     nodes, units = down.shape
     node, unit = np.arange(nodes), np.arange(units)
     rows = np.concatenate((among[0], np.repeat(node, units), np.repeat(nodes + unit, nodes + units)))
-    columns = np.concatenate(
-        (among[1], np.tile(nodes + unit, nodes), np.tile(np.arange(nodes + units), units))
-    )
+    columns = np.concatenate((among[1], np.tile(nodes + unit, nodes), np.tile(np.arange(nodes + units), units)))
     values = np.concatenate((among[2], down.ravel(), of_units.ravel())) / flows[rows]
     values = np.minimum(values, 1.0)  # all of a place's air, and not the rounding of doubles more
     order = np.lexsort((columns, rows))
@@ -187,6 +183,4 @@ def _joined(
     kept = values >= SMALLEST
     starts = np.zeros(nodes + units + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows[kept], minlength=nodes + units), out=starts[1:])
-    return SparseMatrix(
-        nodes + units, nodes + units, starts.tobytes(), columns[kept].tobytes(), values[kept].tobytes()
-    )
+    return SparseMatrix(nodes + units, nodes + units, starts.tobytes(), columns[kept].tobytes(), values[kept].tobytes())

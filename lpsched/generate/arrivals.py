@@ -144,9 +144,7 @@ def draw_bursts(rng: np.random.Generator, day_seconds: float) -> Bursts:
     return Bursts(day_seconds, np.array(begins[:-1]), np.array(rates) / mean, rng.uniform(0.0, day_seconds))
 
 
-def draw_arrivals(
-    rng: np.random.Generator, rates: Rates, *, per_second: float, begin: float, end: float
-) -> Floats:
+def draw_arrivals(rng: np.random.Generator, rates: Rates, *, per_second: float, begin: float, end: float) -> Floats:
     """Draw arrivals from the begin until before the end, in seconds since the day's begin, in no order.
 
     `per_second` is the mean rate.
@@ -196,18 +194,8 @@ THESIS_LEVELS: Final = UtilityLevels(
         for name, minutes, shares, rates in (
             ("A", (0, 5, 10, 20, 30, 10_000), (1, 0.6, 0.3, 0.2, 0.1, 0), (1.1, 1.15, 1.2, 1.1, 1.2, 10)),
             ("B", (0, 7, 15, 22.5, 30, 10_000), (1, 0.5, 0.25, 0.12, 0.05, 0), (0.9, 0.9, 0.9, 0.9, 0.9, 10)),
-            (
-                "C",
-                (0, 10, 20, 30, 40, 10_000),
-                (1, 0.75, 0.5, 0.25, 0.12, 0),
-                (0.9, 0.85, 0.85, 0.8, 0.8, 10),
-            ),
-            (
-                "D",
-                (0, 12.5, 25, 37, 50, 10_000),
-                (1, 0.8, 0.66, 0.33, 0.11, 0),
-                (1.2, 1.1, 1.1, 0.9, 0.9, 10),
-            ),
+            ("C", (0, 10, 20, 30, 40, 10_000), (1, 0.75, 0.5, 0.25, 0.12, 0), (0.9, 0.85, 0.85, 0.8, 0.8, 10)),
+            ("D", (0, 12.5, 25, 37, 50, 10_000), (1, 0.8, 0.66, 0.33, 0.11, 0), (1.2, 1.1, 1.1, 0.9, 0.9, 10)),
         )
     },
 )

@@ -115,10 +115,7 @@ class MachovecOptions:
         """The clusters, general-purpose ones first."""
         names = numbered("general", len(self.nodes)) + numbered("special", len(self.special_nodes))
         sizes = zip(
-            names,
-            (*self.nodes, *self.special_nodes),
-            (*self.cores_per_node, *self.special_cores_per_node),
-            strict=True,
+            names, (*self.nodes, *self.special_nodes), (*self.cores_per_node, *self.special_cores_per_node), strict=True
         )
         states = tuple(f"P{k}" for k in range(self.p_states)) if self.p_states > 1 else None
         return tuple(Cluster(name, nodes, cores, states) for name, nodes, cores in sizes)

@@ -185,18 +185,13 @@ SPECIAL_COV: Final = 0.2
 STATE_SHARE: Final = 0.1  # of these, between P-states
 
 
-def draw_curves(
-    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
-) -> tuple[NodeCurves, NodeCurves]:
+def draw_curves(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[NodeCurves, NodeCurves]:
     """Draw the curves of seconds and of watts."""
     seconds, watts = draw_single(rng, options, types)
     runs = _can_run(options, types)
     pairs = [
         [
-            (
-                seconds_curves(cluster, types, i, seconds[i, c]),
-                watts_curves(cluster, watts[i, c]),
-            )
+            (seconds_curves(cluster, types, i, seconds[i, c]), watts_curves(cluster, watts[i, c]))
             if runs[i, c]
             else ((None,) * options.p_states,) * 2
             for c, cluster in enumerate(options.clusters)
@@ -204,8 +199,7 @@ def draw_curves(
         for i in range(options.task_types)
     ]
     of_seconds, of_watts = (
-        NodeCurves(tuple(tuple(cell for pair in row for cell in pair[which]) for row in pairs))
-        for which in (0, 1)
+        NodeCurves(tuple(tuple(cell for pair in row for cell in pair[which]) for row in pairs)) for which in (0, 1)
     )
     return of_seconds, of_watts
 
@@ -217,9 +211,7 @@ def _can_run(options: MachovecOptions, types: TypeDraws) -> Mask:
     return runs
 
 
-def draw_single(
-    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
-) -> tuple[Floats, Floats]:
+def draw_single(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Floats]:
     """Draw t_ic / s_ick, seconds on a single core, and D_ic p_ick, watts of a single node."""
     size = (options.task_types, len(options.clusters))
     on_one_core = np.broadcast_to(types.single_core_seconds[:, np.newaxis], size)
@@ -233,9 +225,7 @@ def draw_single(
     return varied[:, :, np.newaxis] / speed, node_watts[:, :, np.newaxis] * power
 
 
-def draw_states(
-    rng: np.random.Generator, options: MachovecOptions, types: TypeDraws
-) -> tuple[Floats, Floats]:
+def draw_states(rng: np.random.Generator, options: MachovecOptions, types: TypeDraws) -> tuple[Floats, Floats]:
     """Draw s_ick and p_ick, the factors of speed and of power."""
     shape = (len(types.home), len(options.clusters), options.p_states)
     speed, power = np.empty(shape), np.empty(shape)
@@ -293,9 +283,7 @@ WORK_HOURS: Final = (9.0, 18.0)
 WORK_RATE: Final = 2.0
 
 
-def machovec_clusters(
-    name: str, seed: int, options: MachovecOptions, trial: tuple[int, ...] = ()
-) -> Clusters:
+def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tuple[int, ...] = ()) -> Clusters:
     """Generate clusters; the same seed, options and trial give the same clusters.
 
     >>> made = machovec_clusters("half", 1, MachovecOptions(tasks=2_500))
@@ -314,9 +302,7 @@ def machovec_clusters(
         tuple(DayTaskType(label) for label in numbered("task", options.task_types)),
         seconds,
         watts,
-        ParallelTasks.of(
-            arrivals.tolist(), of_type.tolist(), types.cores[of_type].tolist(), utilities=levels
-        ),
+        ParallelTasks.of(arrivals.tolist(), of_type.tolist(), types.cores[of_type].tolist(), utilities=levels),
         UtilityLevels(priorities, THESIS_LEVELS.urgencies, TWENTY_CLASSES),
         period=options.period,
         made_by=_made_by(seed, options, trial),
@@ -338,9 +324,7 @@ def _priorities(types: TypeDraws) -> dict[str, float]:
     }
 
 
-def _levels(
-    rng: np.random.Generator, types: TypeDraws, priorities: list[str], of_type: Integers
-) -> list[Levels]:
+def _levels(rng: np.random.Generator, types: TypeDraws, priorities: list[str], of_type: Integers) -> list[Levels]:
     """Draw a utility class for each task."""
     classes = tuple(TWENTY_CLASSES)
     every = [

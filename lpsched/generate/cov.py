@@ -117,9 +117,7 @@ class CovOptions:
         if self.tasks < self.task_types:
             faults.append(Fault(("tasks",), str(self.tasks), "at least one of each type", "ask for more"))
         if self.special_least > self.special_most:
-            faults.append(
-                Fault(("special_least",), str(self.special_least), "at most special_most", "lower it")
-            )
+            faults.append(Fault(("special_least",), str(self.special_least), "at most special_most", "lower it"))
         special = self.special_most * len(self.special_machines)
         if special > self.task_types:
             needed = f"{special}, so that all special-purpose types have tasks of their own"
@@ -127,9 +125,7 @@ class CovOptions:
         faults += self._special_faults()
         pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
         if pairs > MOST_PAIRS:
-            faults.append(
-                Fault(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer")
-            )
+            faults.append(Fault(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer"))
         if faults:
             raise InstanceError("options of the generator", tuple(faults))
 
@@ -161,9 +157,7 @@ def cov_bag(name: str, rng: np.random.Generator, options: CovOptions | None = No
     options = options if options is not None else CovOptions()
     drawn = cov_tables(rng, options)
     seconds, watts = with_p_states(rng, drawn, options.p_states)
-    tasks = zip(
-        numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True
-    )
+    tasks = zip(numbered("task", options.task_types), task_counts(rng, options.task_types, options.tasks), strict=True)
     return Bag(
         name=name,
         machine_types=tuple(
@@ -180,9 +174,7 @@ def cov_tables(rng: np.random.Generator, options: CovOptions) -> CovTables:
     """Draw the tables of P-state 0; idle watts have six digits, the others all of theirs."""
     special = len(options.special_machines)
     size = (options.task_types, special + len(options.machines))
-    row_means = gamma_draws(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[
-        :, np.newaxis
-    ]
+    row_means = gamma_draws(rng, np.full(options.task_types, options.mean_seconds), options.task_cov)[:, np.newaxis]
     seconds = np.empty(size)
     seconds[:, special:] = gamma_draws(
         rng, np.broadcast_to(row_means, (size[0], size[1] - special)), options.machine_cov
@@ -227,9 +219,7 @@ def machine_counts(options: CovOptions) -> list[tuple[str, int]]:
 
 def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
     """Draw a number for each mean, with one coefficient of variation: G(mean, V)."""
-    return (
-        np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
-    )
+    return np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
 
 
 def own_tasks(rng: np.random.Generator, options: Special, in_all: int | None = None) -> Mask:
@@ -247,8 +237,7 @@ def own_tasks(rng: np.random.Generator, options: Special, in_all: int | None = N
 
 def _own_numbers(rng: np.random.Generator, options: Special, in_all: int | None) -> list[int]:
     found = [
-        int(rng.integers(options.special_least, options.special_most, endpoint=True))
-        for _ in options.special_machines
+        int(rng.integers(options.special_least, options.special_most, endpoint=True)) for _ in options.special_machines
     ]
     while in_all is not None and sum(found) != in_all:
         step = 1 if sum(found) < in_all else -1

@@ -55,9 +55,7 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
     if not 1 <= tasks <= MOST_TASKS:
         faults.append(Fault(("tasks",), str(tasks), f"1 to {MOST_TASKS:,}", "change the option"))
     if not 0 < minutes <= MOST_MINUTES:
-        faults.append(
-            Fault(("minutes",), repr(minutes), f"above 0, up to {MOST_MINUTES:g}", "change the option")
-        )
+        faults.append(Fault(("minutes",), repr(minutes), f"above 0, up to {MOST_MINUTES:g}", "change the option"))
     if bag.watts is None:
         faults.append(Fault(("watts",), "none in the bag", "watts of every pair", "add them to the bag"))
     if faults:
@@ -210,9 +208,7 @@ class EsscOptions:
             task_types=self.task_types,
             machines=self.machines,
             special_machines=self.special_machines,
-            special_task_types=round(SPECIAL_TASK_TYPES * len(self.special_machines))
-            if special is None
-            else special,
+            special_task_types=round(SPECIAL_TASK_TYPES * len(self.special_machines)) if special is None else special,
             tasks=max(1, self.task_types),
             p_states=self.p_states,
         )
@@ -314,9 +310,7 @@ def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Tabl
     drawn = cov_tables(rng, options.tables)
     affinity = Affinity(options.affinity)
     changed = with_affinity(drawn.seconds, special, affinity)
-    seconds, watts = with_p_states(
-        rng, CovTables(changed, drawn.idle_watts, drawn.dynamic_watts), options.p_states
-    )
+    seconds, watts = with_p_states(rng, CovTables(changed, drawn.idle_watts, drawn.dynamic_watts), options.p_states)
     own: Mask = np.asarray((~np.isnan(drawn.seconds[:, :special])).any(axis=1))
     kept = seconds if affinity is Affinity.LOW else rounded(seconds)
     return packed_table(kept), packed_table(rounded(watts)), own

@@ -46,9 +46,7 @@ def moments(values: Floats) -> Moments:
         return Moments(0.0, 0.0)
     scaled = (values / largest).tolist()  # so that no power of a huge number overflows
     mean = math.fsum(scaled) / len(scaled)
-    second, third, fourth = (
-        math.fsum((x - mean) ** power for x in scaled) / len(scaled) for power in (2, 3, 4)
-    )
+    second, third, fourth = (math.fsum((x - mean) ** power for x in scaled) / len(scaled) for power in (2, 3, 4))
     deviation = math.sqrt(second)
     if deviation <= NO_SPREAD * mean:
         return Moments(mean * largest, 0.0)
@@ -157,9 +155,7 @@ def _fixed(values: Floats, areas: Floats, kept: Moments) -> GramCharlier:
 
 def _nearest(start: Floats, wanted: Moments, floor: float) -> Floats:
     """Search the disc of (w1, w2): a coarse look everywhere, then closely from the most promising points."""
-    lengths = [
-        math.sin(part * math.pi / 2 / LENGTHS) for part in range(1, LENGTHS + 1)
-    ]  # dense where w0 is small
+    lengths = [math.sin(part * math.pi / 2 / LENGTHS) for part in range(1, LENGTHS + 1)]  # dense where w0 is small
     points = np.concatenate((start[:, np.newaxis], *(length * _around() for length in lengths)), axis=1)
     promising = np.argsort(_misfits(points, wanted, floor), kind="stable")[:STARTS]
     found: list[tuple[float, Floats]] = []
@@ -186,9 +182,7 @@ def _misfits(points: Floats, wanted: Moments, floor: float) -> Floats:
     """Return how far the densities at some (w1, w2) are from what is wanted."""
     cut = _cut(points, wanted, floor)
     lost = DEVIATION_WEIGHT * (1 - cut.scale * cut.deviation / wanted.deviation)
-    off: Floats = np.sqrt(
-        (cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2
-    )
+    off: Floats = np.sqrt((cut.skewness - wanted.skewness) ** 2 + (cut.kurtosis - wanted.kurtosis) ** 2 + lost**2)
     return off
 
 
@@ -211,9 +205,7 @@ def _cut(points: Floats, wanted: Moments, floor: float) -> _Cut:
     with np.errstate(divide="ignore", invalid="ignore"):  # where nothing is left; never chosen
         m1, m2, m3, m4 = (_from_here_on(areas * power) / left for power in _powers())
         deviation = np.sqrt(np.maximum(0.0, m2 - m1 * m1))
-        room = np.where(
-            left > NOTHING_LEFT * areas.max(axis=1, keepdims=True), (m1 - steps[:-1]) / deviation, np.inf
-        )
+        room = np.where(left > NOTHING_LEFT * areas.max(axis=1, keepdims=True), (m1 - steps[:-1]) / deviation, np.inf)
     fits = room <= (wanted.mean - floor) / wanted.deviation
     first = np.where(fits.any(axis=1), fits.argmax(axis=1), room.argmin(axis=1))
     m1, m2, m3, m4, deviation = (each[np.arange(len(first)), first] for each in (m1, m2, m3, m4, deviation))

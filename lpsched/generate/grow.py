@@ -21,15 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
-from lpsched.generate.cov import (
-    MOST_PAIRS,
-    MOST_TYPES,
-    own_tasks,
-    packed_table,
-    rounded,
-    six_digits,
-    task_counts,
-)
+from lpsched.generate.cov import MOST_PAIRS, MOST_TYPES, own_tasks, packed_table, rounded, six_digits, task_counts
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
 from lpsched.model.fields import LARGEST, SMALLEST, numbered
 
@@ -81,9 +73,7 @@ def require_options(small: Bag, options: GrowOptions) -> None:
         needed = f"{types}, one for each machine type of the small bag"
         faults.append(Fault(("machines",), f"{len(options.machines)} counts", needed, "add or drop some"))
     if options.special_least > options.special_most:
-        faults.append(
-            Fault(("special_least",), str(options.special_least), "at most special_most", "lower it")
-        )
+        faults.append(Fault(("special_least",), str(options.special_least), "at most special_most", "lower it"))
     special = options.special_most * len(options.special_machines)
     if special > options.task_types:
         needed = f"{special}, so that all special-purpose types have tasks of their own"
@@ -168,10 +158,7 @@ def grow(name: str, small: Bag, rng: np.random.Generator, options: GrowOptions |
     names = [machine.name for machine in small.machine_types]
     tables: list[Table] = []
     shapes: list[Shape] = []
-    for key, known, speedup in (
-        ("seconds", arrays.seconds, options.special_speedup),
-        ("watts", arrays.watts, 1.0),
-    ):
+    for key, known, speedup in (("seconds", arrays.seconds, options.special_speedup), ("watts", arrays.watts, 1.0)):
         if known is None:
             continue
         cells = np.where(arrays.can_run, known, np.nan)
@@ -278,9 +265,7 @@ def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tabl
     return Bag(
         name=name,
         machine_types=special + machines,
-        task_types=tuple(
-            TaskType(name=label, count=count) for label, count in zip(names, counts, strict=True)
-        ),
+        task_types=tuple(TaskType(name=label, count=count) for label, count in zip(names, counts, strict=True)),
         seconds=tables[0],
         watts=tables[1] if len(tables) > 1 else None,
         prices=Prices(electricity_per_kwh=small.prices.electricity_per_kwh, currency=small.prices.currency),

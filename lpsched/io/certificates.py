@@ -75,9 +75,7 @@ class CertificateReader:
         """Return a number that must be a double: what stands in a bag is one."""
         exact = self.number(path, value)
         if exact > 0 and not SMALLEST <= exact <= LARGEST:
-            self.fault(
-                path, describe(value), f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "certify again"
-            )
+            self.fault(path, describe(value), f"0, or a number from {SMALLEST:g} to {LARGEST:g}", "certify again")
             return 0.0
         if Fraction(float(exact)) != exact:
             self.fault(path, describe(value), "the exact decimal of a double", "certify again")

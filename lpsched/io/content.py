@@ -64,9 +64,7 @@ def as_text(path: Path, content: bytes) -> str:
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise one_fault(
-            path, "a NUL character, as in binary data", "a text file", "check which file this is", line
-        )
+        raise one_fault(path, "a NUL character, as in binary data", "a text file", "check which file this is", line)
     if not text.strip():
         raise one_fault(path, "an empty file", "a file with content", "see 'lpsched new bag'")
     return text

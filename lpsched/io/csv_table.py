@@ -35,9 +35,7 @@ def read(contract: TableContract) -> Table:
         raise contract.here(error) from None
     header, body = lines[0][1], lines[1:]
     faults = [
-        contract.fault(
-            f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row", number
-        )
+        contract.fault(f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row", number)
         for number, row in body
         if len(row) != len(header)
     ]

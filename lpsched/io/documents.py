@@ -186,9 +186,7 @@ class _Builder:
             if self._place:
                 self._place.pop()
         elif isinstance(event, yaml.AliasEvent):
-            raise one_fault(
-                self.path, f"the alias *{event.anchor}", "no aliases", "write the value out", line
-            )
+            raise one_fault(self.path, f"the alias *{event.anchor}", "no aliases", "write the value out", line)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
@@ -196,9 +194,7 @@ class _Builder:
 
     def _refuse_features(self, event: yaml.NodeEvent, line: int) -> None:
         if event.anchor is not None:
-            raise one_fault(
-                self.path, f"the anchor &{event.anchor}", "no anchors", "write the value out", line
-            )
+            raise one_fault(self.path, f"the anchor &{event.anchor}", "no anchors", "write the value out", line)
         tag = getattr(event, "tag", None)
         if tag is not None:
             raise one_fault(self.path, f"the tag {quote(tag)}", "no tags", "write the plain value", line)
@@ -261,9 +257,7 @@ def read_document(path: Path) -> Document:
     """Read a YAML or JSON file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise one_fault(
-            path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file"
-        )
+        raise one_fault(path, f"the ending {quote(path.suffix)}", " or ".join(SUFFIXES), "rename or convert the file")
     text = read_text(path, MOST_JSON_BYTES if suffix == ".json" else MOST_YAML_BYTES)
     return read_json(path, text) if suffix == ".json" else read_yaml(path, text)
 
@@ -279,9 +273,7 @@ def mapping(
 ) -> dict[str, Any]:
     """Return a mapping that has all needed keys and no unknown ones."""
     if not isinstance(value, dict):
-        faults.append(
-            Fault(path, describe(value), f"a mapping with the keys {', '.join(needed)}", "correct it")
-        )
+        faults.append(Fault(path, describe(value), f"a mapping with the keys {', '.join(needed)}", "correct it"))
         return {}
     missing = (key for key in needed if key not in value)
     faults += [Fault((*path, key), "nothing", f"the key {key!r}", "add it") for key in missing]

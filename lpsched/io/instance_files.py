@@ -77,8 +77,7 @@ def made_of(document: Document, path: Path, make: Callable[[object], Instance]) 
     if found or document.faults:
         faults = in_file_order([*document.faults, *found], document.value)
         lined = [
-            fault if fault.file or fault.line else replace(fault, line=document.line_of(fault.path))
-            for fault in faults
+            fault if fault.file or fault.line else replace(fault, line=document.line_of(fault.path)) for fault in faults
         ]
         raise InstanceError(str(path), tuple(lined))
     for remark in instance.remarks():
@@ -93,9 +92,7 @@ def require_suffix(path: Path) -> None:
         raise InstanceError(str(path), (fault,))
 
 
-def document_bytes(
-    raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None
-) -> bytes:
+def document_bytes(raw: dict[str, Any], path: Path, *, as_yaml: Callable[[dict[str, Any]], str] | None = None) -> bytes:
     """Return the mapping as the bytes of a YAML or JSON file, if they can be read again.
 
     Parameters
@@ -111,9 +108,7 @@ def document_bytes(
         raise OutputError(f"cannot write {path}: its name is not UTF-8; choose another name") from None
     most, do = (MOST_JSON_BYTES, "choose --tables npz") if is_json else (MOST_YAML_BYTES, "write .json")
     if len(content) > most:
-        raise OutputError(
-            f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}"
-        )
+        raise OutputError(f"cannot write {path}: it would have {len(content):,} bytes, more than {most:,}; {do}")
     return content
 
 

@@ -143,9 +143,7 @@ def _entries(contract: _Contract, archive: zipfile.ZipFile) -> SparseMatrix:
     for member, (shape, dtype) in headers.items():
         kinds, word = (NUMBERS, "numbers") if member == "values" else (WHOLE, "whole numbers")
         if shape != length or len(shape) != 1 or shape[0] > contract.size**2 or dtype.kind not in kinds:
-            there = (
-                f"the array {quote(member)} of shape {' x '.join(map(str, shape)) or 'none'}, type {dtype}"
-            )
+            there = f"the array {quote(member)} of shape {' x '.join(map(str, shape)) or 'none'}, type {dtype}"
             needed = f"as many {word} as there are entries, at most {contract.size**2:,}"
             raise contract.refusal(there, needed, "write rows, columns and values alike")
     rows, columns = (array_of(archive, member).astype(np.int64) for member in TRIPLETS[:2])

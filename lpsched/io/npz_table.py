@@ -63,9 +63,7 @@ def _same_names(contract: TableContract, member: str, found: list[str], wanted: 
     for place, (name, expected) in enumerate(zip(found, wanted, strict=True)):
         if name != expected:
             there = f"{quote(name)} at place {place} of its {member}"
-            raise contract.refusal(
-                there, quote(expected), f"write it in the order of the {contract.axes.kind}'s lists"
-            )
+            raise contract.refusal(there, quote(expected), f"write it in the order of the {contract.axes.kind}'s lists")
 
 
 def _member(
@@ -94,9 +92,7 @@ def header_of(
     with archive.open(f"{member}.npy") as file:
         version = np.lib.format.read_magic(file)
         wide = version != (1, 0)
-        shape, _, dtype = (
-            np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
-        )(file)
+        shape, _, dtype = (np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0)(file)
     return shape, dtype
 
 

@@ -49,12 +49,8 @@ def _cells(contract: TableContract, pa: Any, arrow: Any) -> Floats:  # noqa: ANN
     for place in places:
         kind = arrow.column(place).type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-            raise contract.refusal(
-                f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it"
-            )
-    of_label = {
-        labels[place]: arrow.column(place).cast(pa.float64(), safe=False).to_numpy() for place in places
-    }
+            raise contract.refusal(f"the column {quote(labels[place])} of type {kind}", "numbers", "convert it")
+    of_label = {labels[place]: arrow.column(place).cast(pa.float64(), safe=False).to_numpy() for place in places}
     row_of = {name: row for row, name in enumerate(names)}
     cells = np.stack([of_label[label] for label in contract.labels], axis=1)
     return np.ascontiguousarray(cells[[row_of[name] for name in contract.names]])
@@ -64,9 +60,7 @@ def _check_size(contract: TableContract, metadata: Any) -> None:  # noqa: ANN401
     rows, columns = len(contract.names), len(contract.labels) + 1
     if (metadata.num_rows, metadata.num_columns) != (rows, columns):
         found = f"{metadata.num_rows} rows and {metadata.num_columns} columns"
-        raise contract.refusal(
-            found, f"{rows} rows and {columns} columns, {CORNER} among them", "mend its shape"
-        )
+        raise contract.refusal(found, f"{rows} rows and {columns} columns, {CORNER} among them", "mend its shape")
     unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     if unpacked > MOST_BYTES:
         raise contract.refusal(f"{unpacked:,} bytes unpacked", f"at most {MOST_BYTES:,}", "use plain numbers")

@@ -83,9 +83,7 @@ def _with_counted_clips(svg: bytes) -> bytes:
     names = dict.fromkeys(re.findall(rb'<clipPath id="(p[0-9a-f]{10})"', svg))
     number = {name: b"clip%d" % place for place, name in enumerate(names)}
     return re.sub(
-        rb'(<clipPath id="|url\(#)(p[0-9a-f]{10})',
-        lambda found: found[1] + number.get(found[2], found[2]),
-        svg,
+        rb'(<clipPath id="|url\(#)(p[0-9a-f]{10})', lambda found: found[1] + number.get(found[2], found[2]), svg
     )
 
 

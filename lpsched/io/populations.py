@@ -175,9 +175,7 @@ def write_task_population(population: TaskPopulation, instance: Identified, path
     write_archive(path, about, arrays)
 
 
-def read_task_population(
-    path: Path | str, instance: Identified, *, objectives: str | None = None
-) -> TaskPopulation:
+def read_task_population(path: Path | str, instance: Identified, *, objectives: str | None = None) -> TaskPopulation:
     """Read a population of a bag or a day; whether its machines can run their tasks, the algorithm will say."""
     with opened(path, FORMAT) as archive:
         about = archive.about(FORMAT, _CHECKS, instance.name, instance.content_hash)
@@ -195,9 +193,7 @@ def _population(archive: PopulationArchive, about: dict[str, Any], instance: Ide
         found = f"{len(scores)} chromosomes of {scores.shape[1]} scores"
         raise archive.refusal(found, "at least 2 chromosomes of 2 scores", BEGIN_ANEW, "scores")
     shape = len(scores), instance.tasks
-    machines, columns, orders = (
-        archive.array(name, shape, number) for name in ("machines", "columns", "orders")
-    )
+    machines, columns, orders = (archive.array(name, shape, number) for name in ("machines", "columns", "orders"))
     return TaskPopulation(
         instance_hash=instance.content_hash,
         objectives=about["objectives"],

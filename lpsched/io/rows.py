@@ -81,11 +81,7 @@ def _parquet_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> It
             for batch in file.iter_batches(batch_size=PIECE, use_threads=False):
                 cells = dict(zip(batch.schema.names, batch.columns, strict=True))
                 yield Rows(
-                    {
-                        key: cells[key].to_pylist() if key in cells else [None] * batch.num_rows
-                        for key in known
-                    },
-                    None,
+                    {key: cells[key].to_pylist() if key in cells else [None] * batch.num_rows for key in known}, None
                 )
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InstanceError):

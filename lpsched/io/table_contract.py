@@ -56,9 +56,7 @@ class TableContract:
         except InstanceError as error:
             raise self.here(error) from None
 
-    def fault(
-        self, found: str, needed: str, do: str, line: int | None = None, at: tuple[str, ...] = ()
-    ) -> Fault:
+    def fault(self, found: str, needed: str, do: str, line: int | None = None, at: tuple[str, ...] = ()) -> Fault:
         """Return a fault of this table in this file; `at` names row and column."""
         return Fault((self.key, *at), found, needed, do, line=line, file=self.path.name)
 
@@ -82,19 +80,13 @@ class TableContract:
             if name not in known:
                 advice = nearest(name, wanted) if len(faults) < MOST_ADVISED else ""
                 needed = f"only {kind}s that the {self.axes.kind}'s lists name"
-                faults.append(
-                    self.fault(f"the {kind} {quote(name)}", needed, advice or "correct or remove it")
-                )
+                faults.append(self.fault(f"the {kind} {quote(name)}", needed, advice or "correct or remove it"))
             elif count > 1:
-                faults.append(
-                    self.fault(f"the {kind} {quote(name)} {count} times", "each once", "remove one")
-                )
+                faults.append(self.fault(f"the {kind} {quote(name)} {count} times", "each once", "remove one"))
         missing = [name for name in wanted if name not in times]
         if missing:
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            faults.append(
-                self.fault(f"no {kind} {quote(missing[0])}{others}", f"a {kind} for each", "add it")
-            )
+            faults.append(self.fault(f"no {kind} {quote(missing[0])}{others}", f"a {kind} for each", "add it"))
         return faults[:MOST_FAULTS]
 
     def pack(self, cells: Floats) -> Table:

@@ -80,9 +80,7 @@ class DualFace:
         ranges: list[tuple[float | None, float | None]] = []
         for value, size, gradient in zip(at_origin.tolist(), sizes.ravel().tolist(), gradients, strict=True):
             low, high = least(gradient), least(-gradient)
-            ranges.append(
-                (None if low is None else value + size * low, None if high is None else value - size * high)
-            )
+            ranges.append((None if low is None else value + size * low, None if high is None else value - size * high))
         return ranges
 
     def _program(self) -> LinearProgram:
@@ -141,9 +139,7 @@ def dual_face(program: LinearProgram, x: Floats) -> DualFace | None:
     return DualFace(
         origin,
         free,
-        np.concatenate(
-            [moved[usable & at_zero], -moved[at_most], sides[one_sided, np.newaxis] * free[one_sided]]
-        ),
+        np.concatenate([moved[usable & at_zero], -moved[at_most], sides[one_sided, np.newaxis] * free[one_sided]]),
         np.concatenate([reduced[usable & at_zero], -reduced[at_most], -sides[one_sided] * origin[one_sided]]),
     )
 

@@ -225,9 +225,7 @@ def _answer(highs: highspy.Highs, program: LinearProgram) -> LpSolution:
     solution = highs.getSolution()
     rows, size = len(program.row_names), len(program.costs)
     if not solution.dual_valid and status is LpStatus.FAILED:
-        raise SolverError(
-            f"HiGHS has no answer to {program.name}: {highs.modelStatusToString(highs.getModelStatus())}"
-        )
+        raise SolverError(f"HiGHS has no answer to {program.name}: {highs.modelStatusToString(highs.getModelStatus())}")
     multipliers = np.array(solution.row_dual) if solution.dual_valid else np.zeros(rows)
     return LpSolution(
         program=program,
@@ -331,12 +329,7 @@ FEWEST_LOOKS: Final = 3
 
 
 def whole_point(
-    program: LinearProgram,
-    *,
-    watch: Watch,
-    whole: Floats | None = None,
-    start: Floats | None = None,
-    gap: float = 1e-4,
+    program: LinearProgram, *, watch: Watch, whole: Floats | None = None, start: Floats | None = None, gap: float = 1e-4
 ) -> Floats | None:
     """Return the best point found with whole variables; `None` if there is none.
 

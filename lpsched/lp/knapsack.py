@@ -122,9 +122,7 @@ def _rounded_down(sizes: Floats, capacity: float, cells: int) -> Integers:
 class _Table:
     """The best value for each number of cells, and which lots were taken to get there."""
 
-    def __init__(
-        self, sizes: Integers, values: Integers, limits: Integers, cells: int, *, keep: bool = True
-    ) -> None:
+    def __init__(self, sizes: Integers, values: Integers, limits: Integers, cells: int, *, keep: bool = True) -> None:
         self.cells, self.width = cells, len(sizes)
         self.best = np.zeros(cells + 1, dtype=np.int32)
         self.steps: list[tuple[int, int, int, NDArray[np.bool_]]] = []
@@ -174,9 +172,7 @@ class _Table:
         return counts
 
 
-def _useful(
-    sizes: Sequence[Number], values: Sequence[Number], limits: Sequence[int], capacity: Number
-) -> list[int]:
+def _useful(sizes: Sequence[Number], values: Sequence[Number], limits: Sequence[int], capacity: Number) -> list[int]:
     """Return the items that fit, are worth something, and that no other can stand in for."""
     use = [k for k, size in enumerate(sizes) if size <= capacity and values[k] > 0 and limits[k] > 0]
     kept: list[int] = []

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import SolverError
-from lpsched.lp.program import (
-    Columns,
-    LinearProgram,
-    LpSolution,
-    LpStatus,
-    Rows,
-    Solver,
-    Sweep,
-    require_optimal,
-)
+from lpsched.lp.program import Columns, LinearProgram, LpSolution, LpStatus, Rows, Solver, Sweep, require_optimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

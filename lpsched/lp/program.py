@@ -228,9 +228,7 @@ def require_optimal(solution: LpSolution) -> LpSolution:
     """
     if solution.status is not LpStatus.OPTIMAL:
         kind = InfeasibleProgramError if solution.status is LpStatus.INFEASIBLE else SolverError
-        raise kind(
-            f"the linear program {solution.program.name} ended as {solution.status.value}, not optimal"
-        )
+        raise kind(f"the linear program {solution.program.name} ended as {solution.status.value}, not optimal")
     return solution
 
 

@@ -64,12 +64,7 @@ class Memory:
 
 
 def descend(
-    smooth: Callable[[Floats], tuple[float, Floats]],
-    start: Floats,
-    *,
-    steps: int,
-    settled: float,
-    watch: Watch,
+    smooth: Callable[[Floats], tuple[float, Floats]], start: Floats, *, steps: int, settled: float, watch: Watch
 ) -> Floats:
     """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late.
 
@@ -104,11 +99,7 @@ def descend(
 
 
 def _step(
-    smooth: Callable[[Floats], tuple[float, Floats]],
-    here: Floats,
-    value: float,
-    slope: Floats,
-    memory: Memory,
+    smooth: Callable[[Floats], tuple[float, Floats]], here: Floats, value: float, slope: Floats, memory: Memory
 ) -> tuple[Floats, float, Floats] | None:
     """Return the next point with its value and slope, or `None` if none along the way is lower."""
     free = np.where((here > 0.0) | (slope < 0.0), 1.0, 0.0)

@@ -124,9 +124,7 @@ class SmoothProgram:
         places, own = np.unique(np.asarray(rows) * shape[1] + np.asarray(columns), return_inverse=True)
         added = np.bincount(own.ravel(), weights=values, minlength=len(places))
         cells = self._casadi.DM(added)
-        return self._casadi.DM.triplet(
-            (places // shape[1]).tolist(), (places % shape[1]).tolist(), cells, *shape
-        )
+        return self._casadi.DM.triplet((places // shape[1]).tolist(), (places % shape[1]).tolist(), cells, *shape)
 
     def constant(self, values: Floats) -> Expression:
         """Return a constant column, or a full matrix."""
@@ -198,8 +196,7 @@ class SmoothProgram:
 
     def _options(self, seconds: float) -> dict[str, Any]:
         limits = sum(
-            int(np.isfinite(each).sum())
-            for each in (*self._lower, *self._upper, *self._row_lower, *self._row_upper)
+            int(np.isfinite(each).sum()) for each in (*self._lower, *self._upper, *self._row_lower, *self._row_upper)
         )
         tolerance = max(TIGHTEST, min(LOOSEST, MISSED / max(1, limits)))
         own = {

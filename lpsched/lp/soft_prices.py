@@ -95,9 +95,7 @@ class SoftPrices:
     steps: int
 
 
-def climb(
-    blocks: Blocks, cooling: Cooling, *, budget: float, target: float | None = None, watch: Watch
-) -> SoftPrices:
+def climb(blocks: Blocks, cooling: Cooling, *, budget: float, target: float | None = None, watch: Watch) -> SoftPrices:
     """Return soft prices: first of a sample of the blocks, then of all."""
     enough = SAMPLE * len(blocks.supply)
     sample = blocks.sample(enough) if blocks.size > 2 * enough else blocks
@@ -111,9 +109,7 @@ def _even(blocks: Blocks, budget: float) -> Floats:
     return even
 
 
-def _climbed(
-    blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, watch: Watch
-) -> SoftPrices:
+def _climbed(blocks: Blocks, first: SoftPrices, cooling: Cooling, target: float | None, watch: Watch) -> SoftPrices:
     prices, budget, steps = first.prices, first.budget, first.steps
     for temperature in cooling.temperatures:
         local = temperature * blocks.sizes(prices)
@@ -122,15 +118,12 @@ def _climbed(
             if watch.is_over():
                 return SoftPrices(prices, budget, steps)
             steps += 1
-            barrier = (
-                temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
-            )
+            barrier = temperature * max(abs(here.value), budget * float(np.abs(here.slope).max())) / len(prices)
             step, slope_t, promise = _newton(here, prices, blocks.supply, barrier)
             excess = float((here.slope / blocks.supply).max()) / slope_t - 1.0
             off = 0.0 if target is None else abs(target - here.value) / max(abs(target), abs(here.value))
             is_settled = (
-                promise <= cooling.settled * temperature * abs(here.value)
-                or excess <= cooling.balanced * temperature
+                promise <= cooling.settled * temperature * abs(here.value) or excess <= cooling.balanced * temperature
             )
             if is_settled and off <= temperature:
                 break

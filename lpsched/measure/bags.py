@@ -54,9 +54,7 @@ def bag_of(
     """
     require_machine_types(name, measurements)
     applications, remarks = timed_applications(name, measurements)
-    nodes = counts_for(
-        name, counts or {}, {each.machine_type: 1 for each in measurements}, "count", "a machine type"
-    )
+    nodes = counts_for(name, counts or {}, {each.machine_type: 1 for each in measurements}, "count", "a machine type")
     usual = {key: each.count for key, each in applications.items()}
     numbers = counts_for(name, tasks or {}, usual, "tasks", "an application")
     shares = [places_of(each) if per == "core" else 1 for each in measurements]
@@ -76,17 +74,13 @@ def bag_of(
     ]
     bag = Bag(
         name,
-        tuple(
-            sound_part(name, "machine_types", partial(MachineType.model_validate, each)) for each in machines
-        ),
+        tuple(sound_part(name, "machine_types", partial(MachineType.model_validate, each)) for each in machines),
         tuple(TaskType(name=key, count=count) for key, count in numbers.items()),
         seconds=column_table(applications, measurements, [each.seconds for each in measurements]),
         watts=None
         if missing
         else column_table(
-            applications,
-            measurements,
-            [_watts(each, share) for each, share in zip(measurements, shares, strict=True)],
+            applications, measurements, [_watts(each, share) for each, share in zip(measurements, shares, strict=True)]
         ),
     )
     return Joined(bag, tuple(remarks))
@@ -98,9 +92,7 @@ def _watts(measurements: Measurements, share: int) -> Mapping[str, Sequence[floa
     if share == 1:
         return known
     idle = measurements.idle_watts or 0.0
-    return {
-        name: [idle / share + max(0.0, watts - idle) for watts in column] for name, column in known.items()
-    }
+    return {name: [idle / share + max(0.0, watts - idle) for watts in column] for name, column in known.items()}
 
 
 def _about_cores(measurements: Sequence[Measurements], per: str) -> list[str]:
@@ -108,12 +100,8 @@ def _about_cores(measurements: Sequence[Measurements], per: str) -> list[str]:
     if not several:
         return []
     if per == "core":
-        return [
-            f"each core of {listed(several)} is a machine; what neighbours cost in time is not in the bag"
-        ]
-    return [
-        f"{listed(several)}: one task at a time on a node, other cores idle; --per core makes each a machine"
-    ]
+        return [f"each core of {listed(several)} is a machine; what neighbours cost in time is not in the bag"]
+    return [f"{listed(several)}: one task at a time on a node, other cores idle; --per core makes each a machine"]
 
 
 def _why_no_watts(measurements: Sequence[Measurements], per: str) -> list[str]:
@@ -122,9 +110,7 @@ def _why_no_watts(measurements: Sequence[Measurements], per: str) -> list[str]:
         lacking = without_watts(each)
         if lacking:
             what = "anything" if len(lacking) == len(each.seconds) else listed(lacking)
-            return [
-                f"no power of {what} on {quote(each.machine_type)}, so the bag has no watts: makespan only"
-            ]
+            return [f"no power of {what} on {quote(each.machine_type)}, so the bag has no watts: makespan only"]
         if each.idle_watts is None and per == "core" and places_of(each) > 1:
             kind = quote(each.machine_type)
             return [f"the idle power of {kind} is not known and cannot be divided, so the bag has no watts"]

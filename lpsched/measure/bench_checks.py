@@ -89,9 +89,7 @@ def check_text(value: object) -> str:
     if len(value) > LONGEST_TEXT:
         raise refusal(f"{len(value):,} characters", needed, "shorten it")
     if "\0" in value or not _is_utf8(value):
-        raise refusal(
-            f"{quote(value)}, which no program can be given", "plain text", "remove such characters"
-        )
+        raise refusal(f"{quote(value)}, which no program can be given", "plain text", "remove such characters")
     return value
 
 
@@ -150,10 +148,7 @@ TEXT: Final = {"type": "string", "maxLength": LONGEST_TEXT}
 WORD: Final = {"anyOf": [TEXT, {"type": "integer"}]}
 PROCESSOR: Final = {"type": "integer", "minimum": 0, "maximum": LAST_PROCESSOR}
 COMMAND: Final = {
-    "anyOf": [
-        TEXT | {"minLength": 1},
-        {"type": "array", "items": WORD, "minItems": 1, "maxItems": MOST_WORDS},
-    ]
+    "anyOf": [TEXT | {"minLength": 1}, {"type": "array", "items": WORD, "minItems": 1, "maxItems": MOST_WORDS}]
 }
 NOTHING: Final = {"type": "null"}
 

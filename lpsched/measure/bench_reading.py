@@ -73,16 +73,12 @@ class Entry:
         Those that it may have; `None`: any.
     """
 
-    def __init__(
-        self, reading: Reading, raw: object, place: Place = (), keys: tuple[str, ...] | None = None
-    ) -> None:
+    def __init__(self, reading: Reading, raw: object, place: Place = (), keys: tuple[str, ...] | None = None) -> None:
         self.reading, self.place = reading, place
         self.is_mapping = raw is None or isinstance(raw, Mapping)
         self.raw: Mapping[str, object] = raw if isinstance(raw, Mapping) else {}
         if not self.is_mapping:
-            self.refuse(
-                (), describe(raw), "a mapping" + (f" with the keys {', '.join(keys)}" if keys else "")
-            )
+            self.refuse((), describe(raw), "a mapping" + (f" with the keys {', '.join(keys)}" if keys else ""))
         if keys is not None:
             for key in islice((key for key in self.raw if key not in keys), MOST_FAULTS):
                 needed = "one of " + ", ".join(keys)
@@ -414,9 +410,7 @@ def _together(
                 whole.refuse((key, index, place), told, "the name of an application", advice)
         if places and len(entry) > places:
             needed = f"at most {places}, as many as there are cores"
-            whole.refuse(
-                (key, index), f"{len(entry)} applications at once", needed, "add cores, or drop some"
-            )
+            whole.refuse((key, index), f"{len(entry)} applications at once", needed, "add cores, or drop some")
         elif not unknown:
             found[tuple(sorted(entry))] = None
     return tuple(found)

@@ -89,9 +89,7 @@ def compute(work: float = 1.0) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a companion."""
-    parser = argparse.ArgumentParser(
-        description="A small application that is bound by memory or by computing."
-    )
+    parser = argparse.ArgumentParser(description="A small application that is bound by memory or by computing.")
     parser.add_argument("kind", choices=("memory", "compute"))
     parser.add_argument("--work", type=float, default=1.0, help="how much, as a multiple of the usual")
     parser.add_argument("--tell", action="store_true", help="print the seconds of processor time to stderr")

@@ -197,9 +197,7 @@ def _signal_group(group: int, number: int) -> None:
 LOOK_SECONDS: Final = 0.1  # between two looks at the watch
 KEEPER_SECONDS: Final = 20.0  # for a keeper to leave; it needs less than 12
 PACKAGES: Final = str(Path(__file__).parents[2])
-KEEPER: Final = (
-    "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.supervisor import main; main()"
-)
+KEEPER: Final = "import sys; sys.path.append(sys.argv[1]); from lpsched.measure.supervisor import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,9 +319,7 @@ class _Keeper:
                 start_new_session=True,  # or Ctrl-C would reach it
             )
         except OSError as error:
-            raise MeasureError(
-                f"no process can be started to watch over the applications ({error})"
-            ) from error
+            raise MeasureError(f"no process can be started to watch over the applications ({error})") from error
         self._lines: list[bytes] = []
         self._part = b""
 
@@ -374,9 +370,7 @@ class _Keeper:
         assert self._process.stderr is not None
         why = last_line(self._process.stderr.read(65536).decode("utf-8", "replace"))
         how = how_it_ended(self._process.wait(), why) or "left"
-        return MeasureError(
-            f"the process that watches over the applications {how}; look for some left running"
-        )
+        return MeasureError(f"the process that watches over the applications {how}; look for some left running")
 
 
 def _job(programs: Sequence[Program], places: Sequence[frozenset[int]], *, again: bool) -> Job:

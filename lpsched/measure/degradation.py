@@ -39,9 +39,7 @@ class Range(NamedTuple):
 def alone_seconds(measured: Iterable[Measured]) -> dict[tuple[str, float | None], float]:
     """Return the mean time of each application alone at each clock."""
     return {
-        (each.setting.application, each.setting.mhz): each.seconds.mean
-        for each in measured
-        if not each.setting.beside
+        (each.setting.application, each.setting.mhz): each.seconds.mean for each in measured if not each.setting.beside
     }
 
 

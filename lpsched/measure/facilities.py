@@ -74,9 +74,7 @@ def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
             raw, remarks[len(told.remarks) :] = _filled(value, told, nodes or {}, degradation)
             asked = {"name": name, "power_cap_watts": power_cap_watts}
             value = raw | {key: each for key, each in asked.items() if each is not None}
-        return facility_from_dict(
-            value, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix
-        )
+        return facility_from_dict(value, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix)
 
     return Joined(made_of(read_document(path), path, make), tuple(remarks))
 
@@ -177,9 +175,7 @@ def _cores(raw: Raw, measurements: Sequence[Measurements]) -> dict[str, int]:
         kind, count = (entry.get("type"), entry.get("count", 1)) if isinstance(entry, Mapping) else (entry, 1)
         if isinstance(kind, str) and isinstance(count, int) and 1 <= count <= MOST_NODES:
             nodes[kind] = nodes.get(kind, 0) + count
-    return {
-        each.machine_type: nodes.get(each.machine_type, 0) * _cores_each(raw, each) for each in measurements
-    }
+    return {each.machine_type: nodes.get(each.machine_type, 0) * _cores_each(raw, each) for each in measurements}
 
 
 def _cores_each(raw: Raw, measurements: Measurements) -> int:
@@ -216,8 +212,7 @@ def _fill_degradation(raw: Raw, told: MeasuredFacility, form: Form | None) -> tu
             _fill(tasks[task], "memory_class", memory_class)
     if joined.table is not None and joined.classes:
         raw["degradation"] = {
-            a: dict(zip(joined.classes, row, strict=True))
-            for a, row in zip(joined.classes, joined.table, strict=True)
+            a: dict(zip(joined.classes, row, strict=True)) for a, row in zip(joined.classes, joined.table, strict=True)
         }
     return joined.remarks
 
@@ -343,9 +338,7 @@ def measured_facility(measurements: Sequence[Measurements], *, name: str) -> Mea
     applications, remarks = timed_applications(name, measurements)
     _require_powers(name, measurements)
     remarks += [*about_meters(measurements), *(said for each in measurements for said in _below_idle(each))]
-    speeds = [
-        {key: [1.0 / x for x in column] for key, column in each.seconds.items()} for each in measurements
-    ]
+    speeds = [{key: [1.0 / x for x in column] for key, column in each.seconds.items()} for each in measurements]
     return MeasuredFacility(
         tuple(measurements),
         tuple(applications),
@@ -358,9 +351,7 @@ def measured_facility(measurements: Sequence[Measurements], *, name: str) -> Mea
 def core_watts(measurements: Measurements) -> dict[str, list[float]]:
     """Return what a busy core adds to an idle node, never less than nothing."""
     idle = measurements.idle_watts or 0.0
-    return {
-        key: [max(0.0, watts - idle) for watts in measurements.watts[key]] for key in measurements.seconds
-    }
+    return {key: [max(0.0, watts - idle) for watts in measurements.watts[key]] for key in measurements.seconds}
 
 
 def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
@@ -369,12 +360,8 @@ def _require_powers(name: str, measurements: Sequence[Measurements]) -> None:
     for each in measurements:
         lacking, kind = without_watts(each), quote(each.machine_type)
         if lacking:
-            what = (
-                "no power at all" if len(lacking) == len(each.seconds) else f"no power of {listed(lacking)}"
-            )
-            faults.append(
-                Fault(("watts",), f"{what} on {kind}", "watts of every application", HOW_TO_MEASURE)
-            )
+            what = "no power at all" if len(lacking) == len(each.seconds) else f"no power of {listed(lacking)}"
+            faults.append(Fault(("watts",), f"{what} on {kind}", "watts of every application", HOW_TO_MEASURE))
         elif each.idle_watts is None:
             found = f"no idle power of {kind}"
             faults.append(Fault(("idle_watts",), found, "the watts of an idle node", HOW_TO_MEASURE))

@@ -106,8 +106,7 @@ def as_dict(measurements: Measurements) -> dict[str, Any]:
         "failed": [_setting(each.setting) | {"reason": _text(each.reason)} for each in told.failed],
         "savings": [_some(asdict(each) | {"together": list(each.together)}) for each in told.savings],
         "additive": [
-            _setting(each.setting) | {"measured": each.measured, "predicted": each.predicted}
-            for each in told.additive
+            _setting(each.setting) | {"measured": each.measured, "predicted": each.predicted} for each in told.additive
         ],
     }
     return _some(raw)
@@ -121,9 +120,7 @@ def _some(told: dict[str, Any]) -> dict[str, Any]:
 def _told(part: MeasuredMachine | Meters, nothing: MeasuredMachine | Meters) -> dict[str, Any]:
     """Leave out what a part does not tell; `nothing` is one that tells nothing."""
     kept = {key: value for key, value in asdict(part).items() if value != getattr(nothing, key)}
-    return {
-        key: _text(value) if isinstance(value, str) else list(map(list, value)) for key, value in kept.items()
-    }
+    return {key: _text(value) if isinstance(value, str) else list(map(list, value)) for key, value in kept.items()}
 
 
 def _text(text: str) -> str:

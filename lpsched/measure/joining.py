@@ -75,16 +75,11 @@ def require_machine_types(name: str, measurements: Sequence[Measurements]) -> No
         raise InstanceError(name, tuple(faults))
 
 
-def counts_for(
-    name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str
-) -> dict[str, int]:
+def counts_for(name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str) -> dict[str, int]:
     """Return how many there are of each, as given or else as usual."""
     faults = [
         Fault(
-            (option,),
-            quote(each),
-            f"{kind} that was measured: {listed(usual)}",
-            nearest(each, usual) or "correct it",
+            (option,), quote(each), f"{kind} that was measured: {listed(usual)}", nearest(each, usual) or "correct it"
         )
         for each in given
         if each not in usual
@@ -125,9 +120,7 @@ def timed_applications(
 
 
 def column_table(
-    names: Iterable[str],
-    measurements: Sequence[Measurements],
-    columns: Sequence[Mapping[str, Sequence[float]]],
+    names: Iterable[str], measurements: Sequence[Measurements], columns: Sequence[Mapping[str, Sequence[float]]]
 ) -> Table:
     """Return a table with a row per application and the columns of each file; what is not there is absent."""
     rows: list[list[float | None]] = []
@@ -224,9 +217,7 @@ def joined_degradation(
     unclear = _unclear_classes(measurements, names)
     if unclear and form == "classes":
         do = "choose '--degradation full', or measure with companions"
-        raise InstanceError(
-            name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),)
-        )
+        raise InstanceError(name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),))
     if form == "full" or unclear:
         own = {each: each for each in names}
         classes, tables = names, [each.degradation for each in measurements]

@@ -132,9 +132,7 @@ def faults_here(bench: Bench, folder: Path) -> Iterator[Fault]:
     for index, application in enumerate(bench.applications):
         if why := why_not_startable(programs[application.name]):
             found = f"a command that {why}"
-            yield Fault(
-                ("applications", index, "command"), found, "a program that can be run here", "correct it"
-            )
+            yield Fault(("applications", index, "command"), found, "a program that can be run here", "correct it")
 
 
 def require_linux() -> None:
@@ -266,8 +264,6 @@ class MachineStage:
                 return replace(sample, seconds=None, failure=counts.crash)
             if counts.seconds is not None:
                 begin = ended.end - counts.seconds
-            sample = replace(
-                sample, seconds=ended.end - begin, misses=counts.misses, instructions=counts.instructions
-            )
+            sample = replace(sample, seconds=ended.end - begin, misses=counts.misses, instructions=counts.instructions)
         energy = self._chosen.energy
         return sample if energy is None else replace(sample, joules=energy.joules(begin, ended.end))

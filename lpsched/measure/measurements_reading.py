@@ -244,9 +244,7 @@ def _numbers(check: Amount, clocks: int | None) -> Callable[[object], tuple[floa
             return (check(value),)
         wanted = 1 if clocks == 0 else clocks
         if not isinstance(value, list | tuple) or wanted not in (None, len(value)):
-            needed = (
-                f"a list of {clocks}, one for each clock" if clocks else "one number: there are no clocks"
-            )
+            needed = f"a list of {clocks}, one for each clock" if clocks else "one number: there are no clocks"
             raise refusal(describe(value), needed, "give one for each of frequencies_mhz")
         return tuple(map(check, value))
 
@@ -266,9 +264,7 @@ def degradation_from(reading: Reading, key: str, known: Collection[str] | None) 
     return FrozenDict(found)
 
 
-def _rows(
-    reading: Reading, raw: object, place: Place, known: Collection[str] | None
-) -> Iterator[tuple[Entry, str]]:
+def _rows(reading: Reading, raw: object, place: Place, known: Collection[str] | None) -> Iterator[tuple[Entry, str]]:
     """Yield the names that a mapping has, with the mapping; refuse those that nobody knows."""
     entry = Entry(reading, raw, place)
     for name in entry.raw:
@@ -335,10 +331,7 @@ def _columns_are_what_the_evidence_says(told: Measurements) -> Iterator[Fault]:
         if setting.beside or setting.mhz not in clocks:
             continue
         index = clocks.index(setting.mhz)
-        for key, column, value in (
-            ("seconds", told.seconds, each.seconds.mean),
-            ("watts", told.watts, _watts(each)),
-        ):
+        for key, column, value in (("seconds", told.seconds, each.seconds.mean), ("watts", told.watts, _watts(each))):
             row = column.get(setting.application)
             if row is None or value is None or _is_close(row[index], value):
                 continue

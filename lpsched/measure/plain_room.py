@@ -62,9 +62,7 @@ def cap_for(full_watts: float, unit: CracUnit) -> float:
     return full_watts * (1.0 + 1.0 / unit.performance(OUTLET_CELSIUS[1])) * HEADROOM
 
 
-def market_for(
-    measurements: Sequence[Measurements], cores: Mapping[str, int], application: str
-) -> tuple[float, float]:
+def market_for(measurements: Sequence[Measurements], cores: Mapping[str, int], application: str) -> tuple[float, float]:
     """Return arrivals per second and reward of an application; `cores` are all of each machine type."""
     able = [each for each in measurements if application in each.seconds]
     arrivals = sum(cores[each.machine_type] / min(each.seconds[application]) for each in able)

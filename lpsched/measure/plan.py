@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import MeasuredMachine, Meters
 
 
-def settings_of(
-    bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool
-) -> tuple[Setting, ...]:
+def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:
     """Return every setting once, in the order above.
 
     Parameters

@@ -142,9 +142,7 @@ def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
 
 
 def _class_range(_: Bench, measurements: Measurements) -> Iterator[str]:
-    classes = {
-        each.name: each.memory_class for each in measurements.applications if each.memory_class is not None
-    }
+    classes = {each.name: each.memory_class for each in measurements.applications if each.memory_class is not None}
     found = widest(measurements.degradation, classes)
     if found is not None and found.most - found.least > CLASS_RANGE:
         yield (

@@ -92,9 +92,7 @@ class BenchHead:
         return self if both == self.applications else replace(self, applications=FrozenDict(both))
 
 
-def head_of(
-    bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: str = "", began: str = ""
-) -> BenchHead:
+def head_of(bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: str = "", began: str = "") -> BenchHead:
     """Return the head of a bench that is about to begin on a machine."""
     energy = bench.energy
     return BenchHead(
@@ -153,9 +151,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - likewise
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
-def _differences(
-    before: Mapping[str, Any], now: Mapping[str, Any], place: tuple[str, ...] = ()
-) -> Iterator[str]:
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[str]:
     for key in dict.fromkeys((*before, *now)):
         here = (*place, key)
         if place == ("applications",) and (key not in before or key not in now):
@@ -188,9 +184,7 @@ def _said(value: object) -> str:
 ENDING: Final = ".samples.jsonl"
 SAMPLE_FORMAT: Final = "lpsched-sample/1"
 IDLE_FORMAT: Final = "lpsched-idle/1"
-SAMPLES: Final = LineKind(
-    "sample", "samples of a bench", "lpsched measure", (SAMPLE_FORMAT, FORMAT, IDLE_FORMAT)
-)
+SAMPLES: Final = LineKind("sample", "samples of a bench", "lpsched measure", (SAMPLE_FORMAT, FORMAT, IDLE_FORMAT))
 MOST_DIFFERENCES: Final = 5  # told
 
 

@@ -71,9 +71,7 @@ def bench_schema() -> dict[str, Any]:
             "cores": cores(),
             "frequencies_mhz": optional(list_of(amount(check_mhz), MOST_CLOCKS)),
             "applications": list_of(_bench_application(), MOST_APPLICATIONS) | {"minItems": 1},
-            "pairs": optional(
-                {"anyOf": [{"enum": ["all", "none"]}, list_of(names(PAIR, PAIR), MOST_GROUPS)]}
-            ),
+            "pairs": optional({"anyOf": [{"enum": ["all", "none"]}, list_of(names(PAIR, PAIR), MOST_GROUPS)]}),
             "groups": optional(list_of(names(PAIR + 1, MOST_PLACES), MOST_GROUPS)),
             "batches": optional({"type": "boolean"}),
             "repeats": optional(_repeats()),
@@ -163,10 +161,9 @@ def measurements_schema() -> dict[str, Any]:
         "additive": optional(list_of(_additive(), MOST_ENTRIES)),
     }
     needed = ("format", "name", "applications", "seconds")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "lpsched measurements",
-    } | mapping({key: properties[key] for key in KEYS}, *needed)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "lpsched measurements"} | mapping(
+        {key: properties[key] for key in KEYS}, *needed
+    )
 
 
 def _machine() -> dict[str, Any]:

@@ -91,9 +91,7 @@ class Session:
         self.stage = stage or MachineStage(bench, folder)
         known = {"energy": self.stage.meters.energy is not None, "counters": self._counted}
         self.absent = (*self.stage.absent, *left_out(bench, **known))
-        self.settings: tuple[Setting, ...] = settings_of(
-            bench, frequencies_mhz=self.stage.frequencies_mhz, **known
-        )
+        self.settings: tuple[Setting, ...] = settings_of(bench, frequencies_mhz=self.stage.frequencies_mhz, **known)
 
     @property
     def _counted(self) -> bool:

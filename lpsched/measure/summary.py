@@ -186,11 +186,7 @@ def is_told(own: Estimate | None) -> bool:
 
 
 def _intensity(
-    name: str,
-    bench: Bench,
-    measured: Mapping[Setting, Measured],
-    clocks: Sequence[float | None],
-    own: Estimate | None,
+    name: str, bench: Bench, measured: Mapping[Setting, Measured], clocks: Sequence[float | None], own: Estimate | None
 ) -> Intensity:
     mhz = clocks[0]
     beside_compute = measured.get(Setting(M, (C,), mhz))
@@ -208,9 +204,7 @@ def _intensity(
     return Intensity(class_of(share.value, bench.share_bounds), BY_SLOWDOWN, None, *shares, doubtful)
 
 
-def _misses_alone(
-    name: str, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]
-) -> float | None:
+def _misses_alone(name: str, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]) -> float | None:
     """Return misses per instruction alone, the mean over the clocks at which they were counted."""
     found = [measured.get(Setting(name, (), mhz)) for mhz in clocks]
     counted = [each.intensity.mean for each in found if each is not None and each.intensity is not None]
@@ -282,9 +276,7 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     clocks: tuple[float | None, ...] = tuple(frequencies_mhz) or (None,)
     names = tuple(each.name for each in bench.applications)
     programs = {*names, *COMPANIONS}
-    counted = [
-        each for each in samples if each.setting.mhz in clocks and programs.issuperset(each.setting.together)
-    ]
+    counted = [each for each in samples if each.setting.mhz in clocks and programs.issuperset(each.setting.together)]
     measured, failed = evidence_of(counted, bench)
     known = {each.setting: each for each in measured}
     told = intensities_of(bench, known, clocks)
@@ -340,14 +332,7 @@ def evidence_of(samples: Iterable[Sample], bench: Bench) -> tuple[tuple[Measured
 
     def order(setting: Setting) -> tuple[object, ...]:
         places = [position.get(name, last) for name in (setting.application, *setting.beside)]
-        return (
-            -(setting.mhz or 0.0),
-            setting.batch,
-            len(setting.beside),
-            places,
-            setting.application,
-            setting.beside,
-        )
+        return (-(setting.mhz or 0.0), setting.batch, len(setting.beside), places, setting.application, setting.beside)
 
     measured, failed = [], []
     for setting in sorted(runs, key=order):
@@ -375,18 +360,12 @@ def _measured(setting: Setting, runs: Sequence[Sample], confidence: float) -> Me
 
     seconds = spread(run.seconds for run in runs)
     assert seconds is not None, "a setting without times has failed"
-    intensity = spread(
-        run.misses / run.instructions for run in runs if run.misses is not None and run.instructions
-    )
+    intensity = spread(run.misses / run.instructions for run in runs if run.misses is not None and run.instructions)
     return Measured(setting, seconds, spread(run.joules for run in runs), intensity)
 
 
 def _watts(known: Mapping[Setting, Measured]) -> dict[Setting, float]:
-    return {
-        setting: each.joules.mean / each.seconds.mean
-        for setting, each in known.items()
-        if each.joules is not None
-    }
+    return {setting: each.joules.mean / each.seconds.mean for setting, each in known.items() if each.joules is not None}
 
 
 def _columns(

@@ -141,13 +141,9 @@ def number_field(check: Callable[[Any], float], **schema: float) -> Any:  # noqa
 
 
 Name = Annotated[
-    str,
-    PlainValidator(check_name),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}),
+    str, PlainValidator(check_name), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
 ]
-Count = Annotated[
-    int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})
-]
+Count = Annotated[int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})]
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
 

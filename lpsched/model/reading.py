@@ -154,13 +154,7 @@ class Reading:
                 needed = _SHAPES.get(kind, "a value of another kind")
                 return [Fault(path, describe(detail["input"]), needed, self.hint)]
 
-    def table(
-        self,
-        key: str,
-        check: Amount,
-        axes: Axes | None,
-        read_file: TableFileReader | None,
-    ) -> Table | None:
+    def table(self, key: str, check: Amount, axes: Axes | None, read_file: TableFileReader | None) -> Table | None:
         """Read a table: by name, as a matrix, or from a file; `None` if it or its lists have faults."""
         self.tables.add(key)
         raw = self.raw.get(key)
@@ -287,9 +281,7 @@ def _outline(model: type[Part], entry: object, stand_in: Mapping[str, object]) -
 def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
     """Return the schema of a table in its three forms."""
     cell = {"anyOf": [number, {"type": "null"}]}
-    entry = {
-        "anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]
-    }  # a list: per P-state
+    entry = {"anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]}  # a list: per P-state
     return {
         "anyOf": [
             {

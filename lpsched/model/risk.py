@@ -363,9 +363,7 @@ def told(
         power_cov=written(options.powers),
         quantities=FrozenDict(distributions),
         covariance=tuple(tuple(map(_finite, row)) for row in matrix.tolist()),
-        chances=FrozenDict(
-            {name: Chance.of(int(met.sum()), options.samples) for name, met in events.items()}
-        ),
+        chances=FrozenDict({name: Chance.of(int(met.sum()), options.samples) for name, met in events.items()}),
         currency=currency,
     )
 

@@ -25,9 +25,7 @@ def unnamed(name: object) -> Iterator[Fault]:
         yield Fault(("name",), **(refused.context or {}))
 
 
-def unsound(
-    key: str, table: Table | None, shape: tuple[int, int], names: str, check: Check
-) -> Iterator[Fault]:
+def unsound(key: str, table: Table | None, shape: tuple[int, int], names: str, check: Check) -> Iterator[Fault]:
     """Return the faults of a table: its shape, and its cells if no reader has checked them."""
     if table is None:
         return

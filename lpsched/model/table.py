@@ -159,9 +159,7 @@ class _Reader:
         self.plain = all(machine.p_states is None for machine in self.machines)
         self.faults: list[Fault] = []
 
-    def by_name(
-        self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]
-    ) -> list[list[float | None]]:
+    def by_name(self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
         names = [machine.name for machine in self.machines]
         self._known(raw, (key,), [task.name for task in tasks], self.row_kind)
         rows = []
@@ -180,9 +178,7 @@ class _Reader:
 
     def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
         if len(raw) != len(tasks):
-            self._fault(
-                (key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows"
-            )
+            self._fault((key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows")
         rows = []
         for i, entries in enumerate(raw):
             if len(self.faults) >= MOST_FAULTS:

@@ -71,11 +71,7 @@ def utility(arrays: DayArrays, tasks: int | Integers, seconds_since_arrival: Flo
     One task at many times takes a quarter of the time that an array of one task would.
     """
     seconds = np.asarray(seconds_since_arrival, dtype=float)
-    now = (
-        _interval_of_one(arrays, tasks, seconds)
-        if isinstance(tasks, int)
-        else _intervals(arrays, tasks, seconds)
-    )
+    now = _interval_of_one(arrays, tasks, seconds) if isinstance(tasks, int) else _intervals(arrays, tasks, seconds)
     decay = np.exp(-arrays.rate_per_second[now] * (seconds - arrays.after_seconds[now]))
     earned: Floats = arrays.falls_to[now] + (arrays.starts_at[now] - arrays.falls_to[now]) * decay
     return earned

@@ -129,9 +129,7 @@ class TaskRows:
             values, empty = full[column.key], column.empty
             if empty is not None and None in values:
                 others = full[empty] if isinstance(empty, str) else [empty] * len(values)
-                full[column.key] = [
-                    other if each is None else each for each, other in zip(values, others, strict=True)
-                ]
+                full[column.key] = [other if each is None else each for each, other in zip(values, others, strict=True)]
         return full
 
     def _numbers(self, column: NumberColumn, values: list[Any]) -> array[Any] | None:
@@ -297,9 +295,7 @@ DAY_COLUMNS: Final = (*DAY_NEEDED, *TOLD)
 
 
 def day_rows(
-    task_types: Sequence[DayTaskType] | None,
-    levels: UtilityLevels | None,
-    functions: Mapping[str, object] | None,
+    task_types: Sequence[DayTaskType] | None, levels: UtilityLevels | None, functions: Mapping[str, object] | None
 ) -> TaskRows:
     """Return what gathers the tasks of a day."""
     return TaskRows(task_types, levels, functions, (ARRIVAL,))

@@ -413,12 +413,7 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
 
 @overload
 def register(
-    name: str,
-    *,
-    placeholders: bool = False,
-    drops: bool = True,
-    filtered: bool = True,
-    needs_utility: bool = False,
+    name: str, *, placeholders: bool = False, drops: bool = True, filtered: bool = True, needs_utility: bool = False
 ) -> Callable[[Place], Place]: ...
 
 

@@ -51,9 +51,7 @@ KIND: Final = "clusters"
 MOST_PARTS: Final = 100_000  # clusters, or task types
 
 
-def clusters_from_dict(
-    raw: object, *, source: str = KIND, read_task_file: TaskFileReader | None = None
-) -> Clusters:
+def clusters_from_dict(raw: object, *, source: str = KIND, read_task_file: TaskFileReader | None = None) -> Clusters:
     """Make clusters of a mapping with the keys of a clusters file.
 
     Parameters

@@ -265,10 +265,7 @@ def _curves_fit_and_are_sound(parts: ClusterParts) -> Iterator[Fault]:
     if parts.clusters is None or parts.task_types is None:
         return
     shape = (len(parts.task_types), sum(cluster.modes for cluster in parts.clusters))
-    for key, curves, check in (
-        ("seconds", parts.seconds, check_seconds),
-        ("watts", parts.watts, check_watts),
-    ):
+    for key, curves, check in (("seconds", parts.seconds, check_seconds), ("watts", parts.watts, check_watts)):
         if curves is not None:
             yield from broken_curves(key, curves, shape, check)
 
@@ -293,9 +290,7 @@ def _columns_are_sound(parts: ClusterParts) -> Iterator[Fault]:
         yield too_many(("tasks",), tasks.count, MOST_TASKS)
         return
     yield from falling_arrivals(tasks.arrival_seconds.tolist())
-    yield from strange_numbers_of_utilities(
-        tasks.utility_numbers.tolist(), tasks.told, "use ParallelTasks.of"
-    )
+    yield from strange_numbers_of_utilities(tasks.utility_numbers.tolist(), tasks.told, "use ParallelTasks.of")
     types = None if parts.task_types is None else len(parts.task_types)
     yield from strange_types(tasks.type_numbers.tolist(), types)
     work, requested = tasks.work_factors.tolist(), tasks.requested_factors.tolist()

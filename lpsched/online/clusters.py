@@ -155,9 +155,7 @@ class Clusters:
     def _kinds(self) -> tuple[tuple[Kind, ...], bytes]:
         tasks = self.arriving
         number: dict[tuple[int, int, float, float], int] = {}
-        columns = zip(
-            tasks.type_numbers, tasks.core_counts, tasks.work_factors, tasks.requested_factors, strict=True
-        )
+        columns = zip(tasks.type_numbers, tasks.core_counts, tasks.work_factors, tasks.requested_factors, strict=True)
         numbers = array("q", (number.setdefault(each, len(number)) for each in columns))
         return tuple(Kind(*each) for each in number), numbers.tobytes()
 

@@ -148,10 +148,7 @@ def bad_names(named: Mapping[str, object], place: Place) -> Iterator[Fault]:
 
 
 def unknown_utilities(
-    told: Sequence[Told],
-    numbers: memoryview[int],
-    levels: UtilityLevels | None,
-    functions: Mapping[str, object] | None,
+    told: Sequence[Told], numbers: memoryview[int], levels: UtilityLevels | None, functions: Mapping[str, object] | None
 ) -> Iterator[Fault]:
     """Return the faults of tasks that tell a utility by names that nobody knows, at the first of each."""
     for number, names in enumerate(told):
@@ -201,9 +198,7 @@ def _are_jobs(values: Sequence[float]) -> bool:
 
 def are_whole(values: Sequence[float]) -> bool:
     """Tell whether all are whole numbers, perhaps written as 4.0."""
-    return set(map(type, values)) <= {int} or all(
-        isinstance(each, int) or each.is_integer() for each in values
-    )
+    return set(map(type, values)) <= {int} or all(isinstance(each, int) or each.is_integer() for each in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +240,7 @@ class NumberColumn:
 ARRIVAL: Final = NumberColumn("arrival_seconds", check_arrival, are_times, "d", "seconds")
 CORES: Final = NumberColumn("cores", check_count, _are_counts, "q", "a whole number from 1 to 10^15")
 WORK: Final = NumberColumn("work", check_work, _are_works, "d", empty=1.0)
-REQUESTED: Final = NumberColumn(
-    "requested_work", check_work, _are_works, "d", empty=WORK.key, at_least=WORK.key
-)
+REQUESTED: Final = NumberColumn("requested_work", check_work, _are_works, "d", empty=WORK.key, at_least=WORK.key)
 JOB: Final = NumberColumn("job", check_job, _are_jobs, "q")
 
 
@@ -330,9 +323,7 @@ def _columns_are_sound(parts: DayParts) -> Iterator[Fault]:
         yield too_many(("tasks",), tasks.count, MOST_TASKS)
         return
     yield from falling_arrivals(tasks.arrival_seconds.tolist())
-    yield from strange_numbers_of_utilities(
-        tasks.utility_numbers.tolist(), tasks.told, "use ArrivingTasks.of"
-    )
+    yield from strange_numbers_of_utilities(tasks.utility_numbers.tolist(), tasks.told, "use ArrivingTasks.of")
     types = None if parts.task_types is None else len(parts.task_types)
     yield from strange_types(tasks.type_numbers.tolist(), types)
 

@@ -136,12 +136,7 @@ def utility(tables: DayTables, task: int, seconds: float) -> float:
 
 @compiled
 def run_day(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: DayTables,
-    machines: Numbers,
-    columns: Numbers,
-    orders: Numbers,
-    drop_below: float,
-    starts: Floats,
+    tables: DayTables, machines: Numbers, columns: Numbers, orders: Numbers, drop_below: float, starts: Floats
 ) -> tuple[float, float]:
     """Return energy and utility of one chromosome, and write when its tasks start (NaN: dropped)."""
     tasks = len(machines)
@@ -171,9 +166,7 @@ def run_day(  # noqa: PLR0913, PLR0917 - compiled functions take no options by n
 
 
 @compiled
-def day_scores(
-    tables: DayTables, machines: Numbers, columns: Numbers, orders: Numbers, drop_below: float
-) -> Floats:
+def day_scores(tables: DayTables, machines: Numbers, columns: Numbers, orders: Numbers, drop_below: float) -> Floats:
     """Return energy and minus utility of S chromosomes."""
     scores = np.empty((len(machines), 2))
     starts = np.empty(machines.shape[1])

@@ -76,13 +76,7 @@ def sort_tasks(orders: Numbers, place: Integers, in_turn: Integers) -> None:
 
 @compiled
 def add_utility(  # noqa: C901, PLR0913, PLR0917 - plain loops; compiled functions take no options by name
-    since: Floats,
-    intervals: Floats,
-    exponentials: Floats,
-    which: Draws,
-    steps: Numbers,
-    decay: Floats,
-    earned: Floats,
+    since: Floats, intervals: Floats, exponentials: Floats, which: Draws, steps: Numbers, decay: Floats, earned: Floats
 ) -> None:
     """Add what a task earns in each sample; `since` its arrival, below 0 where it does not run."""
     soonest, latest = 0, 0  # intervals in which it ends

@@ -150,9 +150,7 @@ def day_of(document: Document, path: Path) -> Day:
     return made_of(
         document,
         path,
-        lambda raw: day_from_dict(
-            raw, source=str(path), read_table_file=beside.table, read_task_file=read_tasks
-        ),
+        lambda raw: day_from_dict(raw, source=str(path), read_table_file=beside.table, read_task_file=read_tasks),
     )
 
 
@@ -187,9 +185,7 @@ def _task_file(day: Day, path: Path, form: TableForm) -> Contents:
     return {path.with_name(f"{path.name}.tasks.csv"): (csv_bytes(day_columns(day)), ("tasks",))}
 
 
-def day_as_dict(
-    day: Day, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None
-) -> dict[str, Any]:
+def day_as_dict(day: Day, form: TableForm = TableForm.NAMES, files: dict[str, str] | None = None) -> dict[str, Any]:
     """Return the day as a mapping with the keys of a day file; what is in `files` is named only."""
     files = files if files is not None else {}
     raw: dict[str, Any] = {"format": FORMAT, "name": day.name}
@@ -282,14 +278,10 @@ def clusters_of(document: Document, path: Path) -> Clusters:
     def read_tasks(file: str, rows: TaskRows) -> None:
         read_task_file(beside.inside(file, ("tasks", "file"), "file of tasks"), rows)
 
-    return made_of(
-        document, path, lambda raw: clusters_from_dict(raw, source=str(path), read_task_file=read_tasks)
-    )
+    return made_of(document, path, lambda raw: clusters_from_dict(raw, source=str(path), read_task_file=read_tasks))
 
 
-def write_clusters(
-    clusters: Clusters, path: Path | str, *, form: TableForm | None = None
-) -> tuple[Path, ...]:
+def write_clusters(clusters: Clusters, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
     """Write clusters, without loss; return the files written, the clusters' own last.
 
     Parameters

@@ -86,9 +86,7 @@ def max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None
 # Source: Friese, thesis of 2015, section 5.5.2.3.
 
 
-def utility_per_energy(
-    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
-) -> DaySchedule:
+def utility_per_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that gives each task in turn the most utility per joule."""
     return in_order_of_arrival(day, by_utility_per_energy, drop_below=drop_below)
 
@@ -118,9 +116,7 @@ def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | No
     """Return a schedule by chance; the queues are in the order of arrival."""
     arrays, placing = day_arrays(day), Placing(day)
     ready: dict[tuple[int, int], float] = {}  # of the machines that have run something
-    for task, (kind, arrival) in enumerate(
-        zip(arrays.task_type.tolist(), arrays.arrivals.tolist(), strict=True)
-    ):
+    for task, (kind, arrival) in enumerate(zip(arrays.task_type.tolist(), arrays.arrivals.tolist(), strict=True)):
         columns = np.flatnonzero(arrays.can_run[kind])
         types = np.unique(arrays.mode_type[columns])
         ends_at = np.cumsum(arrays.machine_counts[types])
@@ -345,23 +341,17 @@ def max_max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | 
     return best_pairs_first(day, by_utility, drop_below=drop_below)
 
 
-def max_max_utility_per_time(
-    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
-) -> DaySchedule:
+def max_max_utility_per_time(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the most utility per second of machine time first."""
     return best_pairs_first(day, by_utility_per_time, drop_below=drop_below)
 
 
-def max_max_utility_per_power(
-    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
-) -> DaySchedule:
+def max_max_utility_per_power(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the most utility per watt first."""
     return best_pairs_first(day, by_utility_per_power, drop_below=drop_below)
 
 
-def max_max_utility_per_energy(
-    day: Day, _rng: np.random.Generator, *, drop_below: float | None = None
-) -> DaySchedule:
+def max_max_utility_per_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the most utility per joule first."""
     return best_pairs_first(day, by_utility_per_energy, drop_below=drop_below)
 
@@ -385,9 +375,7 @@ def max_max_utility_per_energy(
 class DayHeuristic(Protocol):
     """Maps the tasks of a day to machines, P-states and start times."""
 
-    def __call__(
-        self, day: Day, rng: np.random.Generator, /, *, drop_below: float | None = None
-    ) -> DaySchedule:
+    def __call__(self, day: Day, rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
         """Return a schedule; a task that would earn less than `drop_below` is dropped."""
 
 

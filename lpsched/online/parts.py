@@ -64,9 +64,7 @@ def _check_edge(value: object) -> object:
 WarmUp = Annotated[float, *number_field(Amount("seconds"), minimum=0, maximum=LARGEST)]
 Length = Annotated[float, *number_field(Amount("seconds", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
 Joules = Annotated[float, *number_field(Amount("joules"), minimum=0, maximum=LARGEST)]
-Edge = Annotated[
-    Literal["prorated", "completed"], PlainValidator(_check_edge), WithJsonSchema({"enum": list(EDGES)})
-]
+Edge = Annotated[Literal["prorated", "completed"], PlainValidator(_check_edge), WithJsonSchema({"enum": list(EDGES)})]
 
 
 @checked(frozen=True, slots=True, config=CONFIG)
@@ -219,8 +217,7 @@ class NodeCurves:
     def said(self) -> list[list[list[list[float]] | None]]:
         """Return the cells as lists, for a hash: 8 and 8.0 are one, as are 0.0 and -0.0."""
         return [
-            [None if cell is None else [[n, value + 0.0] for n, value in cell] for cell in row]
-            for row in self.cells
+            [None if cell is None else [[n, value + 0.0] for n, value in cell] for cell in row] for row in self.cells
         ]
 
 

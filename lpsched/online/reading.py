@@ -146,9 +146,7 @@ def _intervals(reading: Reading, value: object, place: Place, model: type[Part])
         needed = f"at most {MOST_INTERVALS}"
         reading.faults.append(Fault(place, f"{len(value)} intervals", needed, "join some"))
         return None
-    found: list[Any] = [
-        reading.part(each, model, (*place, k), reading.faults) for k, each in enumerate(value)
-    ]
+    found: list[Any] = [reading.part(each, model, (*place, k), reading.faults) for k, each in enumerate(value)]
     return None if None in found else tuple(found)
 
 
@@ -284,8 +282,7 @@ class _Reader:
             return []
         counts = sorted(points)
         curves = [
-            tuple((n, value) for n in counts if (value := points[n][k]) is not None)
-            for k in range(cluster.modes)
+            tuple((n, value) for n in counts if (value := points[n][k]) is not None) for k in range(cluster.modes)
         ]
         return [curve or None for curve in curves]
 

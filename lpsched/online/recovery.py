@@ -416,13 +416,7 @@ def _no_lines(day: Day) -> Lines:
 
     left = np.array([np.inf if energy is None else energy * (1.0 - ROUNDING)])
     return Lines(
-        nobody(day.machines),
-        nobody(tasks),
-        np.zeros(tasks),
-        np.zeros(tasks),
-        nobody(tasks),
-        nobody(tasks),
-        left,
+        nobody(day.machines), nobody(tasks), np.zeros(tasks), np.zeros(tasks), nobody(tasks), nobody(tasks), left
     )
 
 

@@ -87,9 +87,7 @@ class DaySamples:
     dropped_tasks: Integers
 
 
-def sample_day(
-    day: Day, schedule: DaySchedule, draws: TaskDraws, *, drop_below: float | None = None
-) -> DaySamples:
+def sample_day(day: Day, schedule: DaySchedule, draws: TaskDraws, *, drop_below: float | None = None) -> DaySamples:
     """Run a valid schedule in all samples at once."""
     arrays = day_arrays(day)
     samples = draws.time_draws.shape[1]

@@ -72,20 +72,12 @@ def write_day_schedule(schedule: DaySchedule, path: Path | str) -> None:
         If it is to be a Parquet file and PyArrow is not installed.
     """
     by_task = sorted(schedule.placed, key=lambda placed: placed.task)
-    rows = [
-        (each.task, each.machine_type, each.machine, each.p_state, each.start_seconds) for each in by_task
-    ]
+    rows = [(each.task, each.machine_type, each.machine, each.p_state, each.start_seconds) for each in by_task]
     write_placed(DAY_TABLE, rows, Path(path))
 
 
 DAY_TABLE: Final = PlacedTable(
-    {
-        "task": "int64",
-        "machine_type": "string",
-        "machine": "int64",
-        "p_state": "string",
-        "start_seconds": "float64",
-    },
+    {"task": "int64", "machine_type": "string", "machine": "int64", "p_state": "string", "start_seconds": "float64"},
     ("p_state",),
     _day_task,
 )
@@ -125,10 +117,7 @@ def write_clusters_schedule(schedule: ClustersSchedule, path: Path | str) -> Non
         If it is to be a Parquet file and PyArrow is not installed.
     """
     by_task = sorted(schedule.placed, key=lambda placed: placed.task)
-    rows = [
-        (each.task, each.cluster, each.p_state, each.start_seconds, written_nodes(each.nodes))
-        for each in by_task
-    ]
+    rows = [(each.task, each.cluster, each.p_state, each.start_seconds, written_nodes(each.nodes)) for each in by_task]
     write_placed(CLUSTER_TABLE, rows, Path(path))
 
 
@@ -167,13 +156,7 @@ def _long_cells() -> Iterator[None]:
 
 
 CLUSTER_TABLE: Final = PlacedTable(
-    {
-        "task": "int64",
-        "cluster": "string",
-        "p_state": "string",
-        "start_seconds": "float64",
-        "nodes": "string",
-    },
+    {"task": "int64", "cluster": "string", "p_state": "string", "start_seconds": "float64", "nodes": "string"},
     ("p_state",),
     _cluster_task,
 )

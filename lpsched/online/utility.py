@@ -294,9 +294,7 @@ Measure = Annotated[
     WithJsonSchema({"enum": list(MEASURES)}),
 ]
 Weight = Annotated[
-    Literal["task", "cores", "core-seconds"],
-    PlainValidator(_check_weight),
-    WithJsonSchema({"enum": list(WEIGHTS)}),
+    Literal["task", "cores", "core-seconds"], PlainValidator(_check_weight), WithJsonSchema({"enum": list(WEIGHTS)})
 ]
 CostPoints = Annotated[
     tuple[tuple[float, float], ...],
@@ -343,8 +341,7 @@ class WaitingCost:
         """Return the cost of a task by rising `after_seconds`, the first 0."""
         weight = {TASK: 1.0, CORES: float(cores), CORE_SECONDS: cores * fastest_seconds}[self.weight]
         return tuple(
-            CostPiece(after, weight * cost, weight * slope)
-            for after, cost, slope in self._shape(fastest_seconds)
+            CostPiece(after, weight * cost, weight * slope) for after, cost, slope in self._shape(fastest_seconds)
         )
 
     def cost(self, waited_seconds: float, fastest_seconds: float, *, cores: int) -> float:
@@ -360,11 +357,7 @@ class WaitingCost:
         if self.measure == SLOWDOWN:
             return [(0.0, 1.0, 1.0 / fastest)]
         if self.measure == BOUNDED:
-            rising = (
-                max(0.0, self.at_least_seconds - fastest),
-                1.0,
-                1.0 / max(fastest, self.at_least_seconds),
-            )
+            rising = (max(0.0, self.at_least_seconds - fastest), 1.0, 1.0 / max(fastest, self.at_least_seconds))
             return [rising] if rising[0] == 0.0 else [(0.0, 1.0, 0.0), rising]
         slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(self.points)]
         slopes.append(slopes[-1] if slopes else 0.0)

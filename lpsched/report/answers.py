@@ -71,10 +71,7 @@ def risk_tables(risk: Risk | None) -> list[Table | Text]:
     if risk is None:
         return []
     headers = risk.headers()
-    answer: list[Table | Text] = [
-        Text(risk.heading()),
-        table(headers, risk.rows(), numbers=range(1, len(headers))),
-    ]
+    answer: list[Table | Text] = [Text(risk.heading()), table(headers, risk.rows(), numbers=range(1, len(headers)))]
     return [*answer, *([table(("", "", ""), risk.chance_rows())] if risk.chances else [])]
 
 
@@ -91,8 +88,7 @@ def _machines(result: Result) -> Table:
         return table(headers, rows, numbers=(1, 2))
     worth = result.worth
     with_worth = [
-        (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name))
-        for name in worth.machine_types
+        (name, f"{machines[name]:,}", f"{tasks[name]:,}", worth.machine_text(name)) for name in worth.machine_types
     ]
     return table((*headers, worths.machine_heading(result.unit)), with_worth, numbers=(1, 2, 3))
 
@@ -159,9 +155,7 @@ def validation_tables(result: Validation) -> list[Table | Text]:
     heading = Text(f"{told}; seed {result.seed}" if ran else told)
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
     headers = result.headers()
-    answer = table(
-        headers, result.rows(), numbers=[k for k in range(1, len(headers)) if headers[k] != "valid"]
-    )
+    answer = table(headers, result.rows(), numbers=[k for k in range(1, len(headers)) if headers[k] != "valid"])
     risks = [(entry.name, entry.risk) for entry in result.entries]
     sampled = risks_tables(risks, (QUANTITIES[result.objective],))
     return [heading, answer, *sampled, *broken_rules("scheduler", broken)]

@@ -27,11 +27,7 @@ SMALL_CHANGES: Final = (
 
 def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -> list[Table | Text]:
     """Return value and bound, outlets and heat of the CRAC units, and marginal values where there are any."""
-    counts = (
-        (len(instance.nodes), "node"),
-        (instance.cores, "core"),
-        (len(instance.crac_units), "CRAC unit"),
-    )
+    counts = ((len(instance.nodes), "node"), (instance.cores, "core"), (len(instance.crac_units), "CRAC unit"))
     sizes = ", ".join(f"{count:,} {word}{'s' if count > 1 else ''}" for count, word in counts)
     worth = result.worth if isinstance(result, FacilityResult) else None
     return [
@@ -41,11 +37,7 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
         *([] if worth is None else [table(("", f"{ONE_MORE}, {UNIT}", ""), _limits(worth), numbers=(1,))]),
         _nodes(instance, result, worth),
         _tasks(instance, result, worth),
-        *(
-            [Text(UNFINISHED if worth is None else SMALL_CHANGES)]
-            if isinstance(result, FacilityResult)
-            else []
-        ),
+        *([Text(UNFINISHED if worth is None else SMALL_CHANGES)] if isinstance(result, FacilityResult) else []),
     ]
 
 
@@ -78,9 +70,7 @@ def _units(result: FacilityResult | MethodResult) -> Table | Text:
             strict=True,
         )
     ]
-    return table(
-        ("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=(1, 2, 3, 4)
-    )
+    return table(("CRAC unit", "outlet, C", "inlet, C", "takes out, W", "draws, W"), rows, numbers=(1, 2, 3, 4))
 
 
 def _limits(worth: FacilityWorth) -> list[tuple[str, str, str]]:

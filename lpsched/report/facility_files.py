@@ -141,11 +141,7 @@ def facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Te
             numbers=(1, 2, 3, 4, 5, 6),
         ),
         table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _units(facility), numbers=(1, 2, 4)),
-        table(
-            ("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"),
-            tasks,
-            numbers=(1, 2, 3, 4),
-        ),
+        table(("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"), tasks, numbers=(1, 2, 3, 4)),
     ]
     if facility.description:
         made.append(Text(textwrap.fill(facility.description, WIDTH)))
@@ -200,9 +196,7 @@ def bench_facts(bench: Bench) -> dict[str, Any]:
 def bench_tables(bench: Bench) -> list[Table | Text]:
     """Return the same as tables: the bench, its settings, its applications."""
     repeats, size = bench.repeats, size_of(bench)
-    often = (
-        f"{repeats.least} to {repeats.most} times, until the mean is known within {percent(repeats.within)}"
-    )
+    often = f"{repeats.least} to {repeats.most} times, until the mean is known within {percent(repeats.within)}"
     limit = "none" if bench.limit_seconds is None else f"{number(bench.limit_seconds)} s in all"
     facts = [
         ("bench", bench.name),
@@ -217,13 +211,7 @@ def bench_tables(bench: Bench) -> list[Table | Text]:
     ]
     headers = ("application", "tasks", "time limit", "folder", "command")
     rows = [
-        (
-            each.name,
-            f"{each.count:,}",
-            f"{number(each.timeout_seconds)} s",
-            each.folder or ".",
-            _shown(each.command),
-        )
+        (each.name, f"{each.count:,}", f"{number(each.timeout_seconds)} s", each.folder or ".", _shown(each.command))
         for each in bench.applications
     ]
     return [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]

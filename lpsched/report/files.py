@@ -44,12 +44,7 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
         ("site", _site(bag)),
     ]
     types = [
-        (
-            machine.name,
-            f"{machine.count:,}",
-            number(machine.idle_watts),
-            ", ".join(machine.p_states or ()) or "-",
-        )
+        (machine.name, f"{machine.count:,}", number(machine.idle_watts), ", ".join(machine.p_states or ()) or "-")
         for machine in bag.machine_types
     ]
     spreads = [
@@ -70,11 +65,7 @@ def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
-    return (
-        number(spread.coefficient_of_variation, 4),
-        number(spread.skewness, 4),
-        number(spread.kurtosis, 4),
-    )
+    return (number(spread.coefficient_of_variation, 4), number(spread.skewness, 4), number(spread.kurtosis, 4))
 
 
 def _price(bag: Bag) -> str:
@@ -213,12 +204,7 @@ def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
         for machine in day.machine_types
     ]
     tasks = [
-        (
-            task.name,
-            f"{facts.task_types[task.name]:,}",
-            number(day.mean_seconds(i)),
-            number(_quickest(day, i)),
-        )
+        (task.name, f"{facts.task_types[task.name]:,}", number(day.mean_seconds(i)), number(_quickest(day, i)))
         for i, task in enumerate(day.task_types)
     ]
     told = [(name, f"{count:,}") for name, count in facts.told.items()]
@@ -353,9 +339,7 @@ def _core_seconds(clusters: Clusters, kind: Kind) -> float:
     """Return what a kind takes where it is fastest, in cores times seconds."""
     runs = zip(clusters.modes, clusters.runs(kind.task_type, kind.cores), strict=True)
     seconds, cores = min(
-        (run.seconds, run.nodes * clusters.clusters[c].cores_per_node)
-        for (c, _), run in runs
-        if run is not None
+        (run.seconds, run.nodes * clusters.clusters[c].cores_per_node) for (c, _), run in runs if run is not None
     )
     return kind.work * seconds * cores
 
@@ -431,9 +415,7 @@ def _rows(clusters: Clusters, facts: ClusterFacts) -> list[tuple[str, str]]:
     if clusters.waiting is not None:
         rows.append(("judged by waiting", waiting_words(clusters.waiting)))
     else:
-        rows.append(
-            ("utility", f"at most {upper_text(facts.utility_at_most)}, of {facts.functions:,} functions")
-        )
+        rows.append(("utility", f"at most {upper_text(facts.utility_at_most)}, of {facts.functions:,} functions"))
     if facts.period is not None:
         rows.append(("counted", period_words(clusters.period)))
     if facts.made_by is not None:

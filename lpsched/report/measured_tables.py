@@ -149,8 +149,7 @@ def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
     order = list(dict.fromkeys((*first, *degradation, *sorted(beside))))
     suffering, running = [n for n in order if degradation.get(n)], [n for n in order if n in beside]
     rows = tuple(
-        (f"{word}{name}", *(share_text(degradation[name].get(other)) for other in running))
-        for name in suffering
+        (f"{word}{name}", *(share_text(degradation[name].get(other)) for other in running)) for name in suffering
     )
     return Table((SUFFERS, *(f"{word}{name}" for name in running)), rows, numbers=True)
 
@@ -186,12 +185,7 @@ def additive_table(measurements: Measurements) -> Table:
     The largest error is first.
     """
     rows = [
-        (
-            in_words(each.setting),
-            number(each.measured, 4),
-            number(each.predicted, 4),
-            share_text(each.error),
-        )
+        (in_words(each.setting), number(each.measured, 4), number(each.predicted, 4), share_text(each.error))
         for each in sorted(measurements.additive, key=lambda check: -abs(check.error))
     ]
     return Table(("times the time alone", "measured", "predicted", "error"), tuple(rows), numbers=True)
@@ -210,8 +204,7 @@ def additive_in_words(measurements: Measurements) -> str:
 def failures_table(measurements: Measurements) -> Table:
     """Return what could not be measured."""
     return Table(
-        ("not measured", "because"),
-        tuple((in_words(each.setting), each.reason) for each in measurements.failed),
+        ("not measured", "because"), tuple((in_words(each.setting), each.reason) for each in measurements.failed)
     )
 
 
@@ -253,14 +246,10 @@ def settings_table(measurements: Measurements) -> Table:
     return without_empty(("setting", "runs", "seconds", "joules", "misses per instruction"), rows)
 
 
-def without_empty(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()
-) -> Table:
+def without_empty(headers: Sequence[str], rows: Sequence[Sequence[str]], *, kept: Sequence[str] = ()) -> Table:
     """Return the table without columns that only have dashes, but for those `kept`."""
     told = [
-        place
-        for place, header in enumerate(headers)
-        if header in kept or any(row[place] != NOTHING for row in rows)
+        place for place, header in enumerate(headers) if header in kept or any(row[place] != NOTHING for row in rows)
     ]
     return Table(
         tuple(headers[place] for place in told),

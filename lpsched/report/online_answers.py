@@ -57,9 +57,7 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     """Return each schedule beside the bound at its energy, and the rules that the invalid ones break."""
     dropped = "" if result.drop_below is None else f", tasks below {number(result.drop_below)} dropped"
     name = result.provenance.instance_name
-    heading = Text(
-        f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}"
-    )
+    heading = Text(f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}")
     note = Text(
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
         f"All tasks together take at least {lower_text(Fraction(result.least_joules) / int(MEGA))} MJ."

@@ -51,9 +51,7 @@ def run_tables(summary: StudySummary) -> list[ConsoleRenderable]:
 def report_tables(report: StudyReport) -> list[ConsoleRenderable]:
     """Return what the lines of a study say: means of all quantities, the first one in detail, failures."""
     by, headers = len(report.by), overview_headers(report)
-    tables: list[ConsoleRenderable] = [
-        table(headers, overview_rows(report), numbers=range(by, len(headers))),
-    ]
+    tables: list[ConsoleRenderable] = [table(headers, overview_rows(report), numbers=range(by, len(headers)))]
     for quantity in report.quantities[:1]:
         headers = detail_headers(report, quantity)
         tables.append(table(headers, detail_rows(report, quantity), numbers=range(by, len(headers))))

@@ -23,9 +23,7 @@ BETWEEN: Final = 2  # empty places between two columns
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> Table:
     """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line."""
-    made = Table(
-        box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0)
-    )
+    made = Table(box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0))
     for index, header in enumerate(headers):
         made.add_column(Text(header), justify="right" if index in numbers else "left", overflow="fold")
     for row in rows:

@@ -6,12 +6,4 @@
 from lpsched.online.cluster_policies import cluster_policy, cluster_policy_names, forget, register
 from lpsched.online.nodes.state import ClusterState, Draft, Placement
 
-__all__ = [
-    "ClusterState",
-    "Draft",
-    "Placement",
-    "cluster_policy",
-    "cluster_policy_names",
-    "forget",
-    "register",
-]
+__all__ = ["ClusterState", "Draft", "Placement", "cluster_policy", "cluster_policy_names", "forget", "register"]

@@ -59,9 +59,7 @@ class Task:
 class Crew(Protocol):
     """Makes runs, one after another or many at once."""
 
-    def work_off(
-        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
-    ) -> Generator[StudyRun]:
+    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, begin no more.
 
         `make` is a function of a module and raises nothing: a run that fails is a run. A worker that dies

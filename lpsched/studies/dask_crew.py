@@ -131,9 +131,7 @@ class DaskCrew:
         """Refuse to begin without Dask."""
         require_dask()
 
-    def work_off(
-        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
-    ) -> Generator[StudyRun]:
+    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, wait only for those that workers have."""
         if not tasks:
             return
@@ -179,9 +177,7 @@ class _Desk:
         instances = [self._instance(task) for task in batch]
         bare = [replace(task, instance=None) for task in batch]
         with _large_is_fine():
-            futures = self.client.map(
-                _do, bare, instances, key=keys, pure=False, make=self.make, needed=self.needed
-            )
+            futures = self.client.map(_do, bare, instances, key=keys, pure=False, make=self.make, needed=self.needed)
         for key, task, future in zip(keys, batch, futures, strict=True):
             self.held[key] = task, future
             future.add_done_callback(lambda done: self.ended.put(done.key))

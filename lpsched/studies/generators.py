@@ -137,9 +137,7 @@ def _bag_faults(options: Options) -> Iterator[Fault]:
     if method not in METHODS:
         yield Fault(("method",), repr(method), f"one of {', '.join(METHODS)}", "choose one")
         return
-    yield from (
-        _needs(options, FROM) if method == GROW else _refuses(options, FROM, "it only with method: grow")
-    )
+    yield from (_needs(options, FROM) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
     class_ = GrowOptions if method == GROW else CovOptions
     found = tuple(misfits(own, class_, ("method", FROM)))
     yield from found or (_made(own, CovOptions) if method != GROW else ())

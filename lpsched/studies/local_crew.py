@@ -58,9 +58,7 @@ class LocalCrew:
         if process_executor is None:
             raise MissingExtraError("running a study in several processes", "cluster")
 
-    def work_off(
-        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
-    ) -> Generator[StudyRun]:
+    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, wait only for those under way."""
         waiting, deaths = deque(tasks), Counter[str]()
         ended: SimpleQueue[_Hand] = SimpleQueue()
@@ -140,8 +138,7 @@ class _Hand:
         self.dismiss()
         if self.stillborn >= DEATHS:
             raise WorkersError(
-                f"{self.stillborn} processes ended before they could begin a run; memory may be short: "
-                "use fewer jobs"
+                f"{self.stillborn} processes ended before they could begin a run; memory may be short: use fewer jobs"
             )
         if deaths[task.key] >= DEATHS:
             yield lost_run(task, f"the process that made this run died, {DEATHS} times; memory may be short")

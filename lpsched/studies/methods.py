@@ -164,9 +164,7 @@ QUESTION: Final[dict[str, Check]] = {
 }
 EFFORT: Final[dict[str, Check]] = {"effort": OneOf(tuple(each.value for each in Effort))}
 PRICES: Final = ("price", "profit_ratio")
-DETERMINED: Final = frozenset(
-    ("min-min", "max-min", "sufferage", "met", "mct", "olb", "k-percent-best", "min-energy")
-)
+DETERMINED: Final = frozenset(("min-min", "max-min", "sufferage", "met", "mct", "olb", "k-percent-best", "min-energy"))
 
 
 def _solve(effort: str | None = None) -> Callable[[Bag, Order], Answer]:
@@ -197,9 +195,7 @@ def _scheduler(name: str) -> Callable[[Bag, Order], Answer]:
     """Return what runs one scheduler against the bound."""
 
     def run(bag: Bag, order: Order) -> Answer:
-        found = validate(
-            bag, heuristics=[name], seed=order.seed, time_limit=order.seconds, **order.parameters
-        )
+        found = validate(bag, heuristics=[name], seed=order.seed, time_limit=order.seconds, **order.parameters)
         entry = found.entries[0]
         if entry.violations:
             raise NotFoundError("; ".join(each.sentence for each in entry.violations))
@@ -229,8 +225,7 @@ def bag_methods() -> dict[str, Method]:
         Method(NSGA2, "bag", _scheduler(NSGA2), evolves, seeded=True, limited=True, apart=PRICES),
     ]
     found += [
-        Method(name, "bag", _scheduler(name), judged, seeded=name not in DETERMINED, apart=PRICES)
-        for name in names()
+        Method(name, "bag", _scheduler(name), judged, seeded=name not in DETERMINED, apart=PRICES) for name in names()
     ]
     return {each.name: each for each in found}
 
@@ -334,12 +329,7 @@ def _run(name: str) -> Callable[[Day | Clusters, Order], Answer]:
         given = dict(order.parameters)
         bound = bool(given.pop("bound", False))
         found = simulate(
-            instance,
-            [name],
-            options=_options(instance, given),
-            bound=bound,
-            seed=order.seed,
-            time_limit=order.seconds,
+            instance, [name], options=_options(instance, given), bound=bound, seed=order.seed, time_limit=order.seconds
         )
         entry = found.policies[0]
         if entry.reasons:

@@ -220,9 +220,7 @@ def _unserved(study: Study, kinds: Sequence[str | None]) -> Iterator[Fault]:
         if kind is None or any(find_method(choice.name, kind) for choice in study.methods):
             continue
         needed = f"a method for it: {', '.join(method_names(kind))}"
-        yield Fault(
-            ("instances", number), f"a source of the kind {kind!r}", needed, "add one, or drop the source"
-        )
+        yield Fault(("instances", number), f"a source of the kind {kind!r}", needed, "add one, or drop the source")
 
 
 def _blocks(study: Study, gathered: Gathered) -> Iterator[_Block]:

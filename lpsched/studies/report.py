@@ -347,18 +347,14 @@ def _units(rows: Sequence[_Row]) -> FrozenDict[str, str]:
     return FrozenDict({} if unit is None else dict.fromkeys(IN_UNITS, unit))
 
 
-def _groups(
-    rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], source: str
-) -> tuple[Group, ...]:
+def _groups(rows: Sequence[_Row], by: Sequence[str], quantities: Sequence[str], source: str) -> tuple[Group, ...]:
     """Return the groups in the order in which the study declares them, numbers of a column rising."""
     found: dict[tuple[Any, ...], list[_Row]] = {}
     for row in rows:
         found.setdefault(tuple(_hashable(row.columns.get(name)) for name in by), []).append(row)
     if len(found) > MOST_GROUPS:
         do = "go by fewer columns: --by method"
-        raise InstanceError(
-            source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),)
-        )
+        raise InstanceError(source, (Fault(("by",), f"{len(found):,} groups", f"at most {MOST_GROUPS:,}", do),))
     order = {value: place for place, value in enumerate(dict.fromkeys(v for key in found for v in key))}
     keys = sorted(found, key=lambda key: [_place(value, order) for value in key])
     return tuple(_group(by, key, found[key], quantities) for key in keys)

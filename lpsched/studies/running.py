@@ -157,9 +157,7 @@ def run_study(  # noqa: PLR0913 - options are keyword-only
         found = _Found(file.path, {task.key for task in tasks})
         if found.others and not found.ended:
             do = "choose another name"
-            raise OutputError(
-                f"cannot write {file.path}: its {found.others:,} runs are of another study; {do}"
-            )
+            raise OutputError(f"cannot write {file.path}: its {found.others:,} runs are of another study; {do}")
         waiting = [task for task in tasks if found.lacks(task.key, retry_failed=retry_failed)]
         before, made, began = len(tasks) - len(waiting), 0, time.perf_counter()
         watch.tell("runs", done=before, total=len(tasks))
@@ -223,9 +221,7 @@ class _Found:
 class SerialCrew:
     """Makes runs here, in their order."""
 
-    def work_off(
-        self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch
-    ) -> Generator[StudyRun]:
+    def work_off(self, make: Callable[[Task], StudyRun], tasks: Sequence[Task], *, watch: Watch) -> Generator[StudyRun]:
         """Yield every run as it ends; when the watch is over, begin no more."""
         for task in tasks:
             if watch.is_over():

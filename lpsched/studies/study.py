@@ -239,9 +239,7 @@ class _Door:
             return ()
         for index, each in enumerate(value):
             if not _is_seed(each):
-                self.refuse(
-                    (*place, index), describe(each), "a whole number from 0 to 2^128 - 1", "correct it"
-                )
+                self.refuse((*place, index), describe(each), "a whole number from 0 to 2^128 - 1", "correct it")
         return tuple(dict.fromkeys(each for each in value if _is_seed(each)))
 
     def _range(self, value: Mapping[str, object], place: Place) -> tuple[int, ...]:
@@ -321,12 +319,7 @@ def _list_of(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _file() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["file"],
-        "properties": {"file": TEXT},
-    }
+    return {"type": "object", "additionalProperties": False, "required": ["file"], "properties": {"file": TEXT}}
 
 
 def _generator() -> dict[str, Any]:

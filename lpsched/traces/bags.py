@@ -78,10 +78,7 @@ def cells_of(jobs: Jobs) -> Cells:
 
 
 def _means(
-    cell: NDArray[np.int64],
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    shape: tuple[int, int],
+    cell: NDArray[np.int64], values: NDArray[np.float64], weights: NDArray[np.float64], shape: tuple[int, int]
 ) -> Means:
     count = shape[0] * shape[1]
     samples = np.bincount(cell, minlength=count)
@@ -198,9 +195,7 @@ class LoggedBag:
     estimated_watts: NDArray[np.bool_]
 
 
-def bag_of(
-    name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False, watts: bool = True
-) -> LoggedBag:
+def bag_of(name: str, jobs: Jobs, machines: Sequence[int], *, fill: bool = False, watts: bool = True) -> LoggedBag:
     """Return jobs as a bag.
 
     Parameters
@@ -231,9 +226,7 @@ def bag_of(
         _require_powers(name, jobs, ~np.isnan(seconds) & np.isnan(powers), fill=fill)
     bag = Bag(
         name,
-        tuple(
-            MachineType(name=each, count=count) for each, count in zip(jobs.machines, machines, strict=True)
-        ),
+        tuple(MachineType(name=each, count=count) for each, count in zip(jobs.machines, machines, strict=True)),
         tuple(
             TaskType(name=each, count=int(count))
             for each, count in zip(jobs.groups, cells.tasks.sum(axis=1), strict=True)

@@ -37,9 +37,7 @@ class Machines:
     watts_per_node: float | None = None
 
 
-def clusters_of(
-    name: str, jobs: Jobs, machines: Machines, account: Account, *, waiting: WaitingCost
-) -> Clusters:
+def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, waiting: WaitingCost) -> Clusters:
     """Return jobs as clusters and tasks; what is too wide for its part is left out and counted."""
     sizes = np.array(machines.nodes, np.int64)
     kept = np.ones(len(jobs), bool)

@@ -156,13 +156,7 @@ def _csv(path: Path, text: str, first_column: FirstColumn | None) -> _Matrix:
         raise one_fault(path, f"broken CSV: {error}", "CSV", "mend the file") from error
     header, body = lines[0][1], lines[1:]
     ragged = tuple(
-        Fault(
-            (),
-            f"a row of {len(row)} cells",
-            f"{len(header)}, as in the header",
-            "complete the row",
-            line=number,
-        )
+        Fault((), f"a row of {len(row)} cells", f"{len(header)}, as in the header", "complete the row", line=number)
         for number, row in body
         if len(row) != len(header)
     )

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from lpsched.errors import InvalidScheduleError, OutputError
 from lpsched.io.content import load_arrow, whole_file
 from lpsched.online.day import Day
-from lpsched.online.schedule import (
-    ClustersSchedule,
-    DaySchedule,
-    Ran,
-    ToldPlace,
-    ToldSystem,
-    ToldTask,
-    written_nodes,
-)
+from lpsched.online.schedule import ClustersSchedule, DaySchedule, Ran, ToldPlace, ToldSystem, ToldTask, written_nodes
 from lpsched.online.verify.clusters import ClustersAccount
 from lpsched.online.verify.day import DayAccount
 from lpsched.traces.swf import MISSING
@@ -65,14 +57,7 @@ def told_tasks_of_day(day: Day, schedule: DaySchedule, account: DayAccount) -> I
             assert seconds is not None, "the schedule is valid"
             nodes = ((own.machine, own.machine),)
             ran = Ran(
-                j,
-                nodes,
-                own.p_state,
-                found.start_seconds,
-                found.end_seconds,
-                seconds,
-                found.joules,
-                found.earned,
+                j, nodes, own.p_state, found.start_seconds, found.end_seconds, seconds, found.joules, found.earned
             )
         yield ToldTask(task, None, types[task], 1, arrival, ran, seconds)
 
@@ -115,9 +100,7 @@ def told_tasks_of_clusters(
                 found.earned,
             )
         job = None if jobs is None else jobs[task]
-        yield ToldTask(
-            task, job, arriving.type_numbers[task], arriving.core_counts[task], arrival, ran, asked
-        )
+        yield ToldTask(task, job, arriving.type_numbers[task], arriving.core_counts[task], arrival, ran, asked)
 
 
 def require_valid(violations: Sequence[Violation], what: str) -> None:
@@ -127,9 +110,7 @@ def require_valid(violations: Sequence[Violation], what: str) -> None:
         raise InvalidScheduleError(f"{what}:{sentences}")
 
 
-def export_schedule(
-    instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path | str
-) -> None:
+def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path | str) -> None:
     """Write a schedule task by task, in the form that the file's ending says (`traces/export.py`)."""
     if isinstance(instance, Day):
         assert isinstance(schedule, DaySchedule), "a day has schedules of days"
@@ -397,6 +378,4 @@ def interval_set(nodes: Nodes, before: int) -> str:
         else:
             joined.append([first, last])
     low = before - 1
-    return " ".join(
-        f"{first + low}-{last + low}" if last > first else str(first + low) for first, last in joined
-    )
+    return " ".join(f"{first + low}-{last + low}" if last > first else str(first + low) for first, last in joined)

@@ -264,9 +264,7 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
         raise one_fault(path, found, needed, "run 'sacct -P' without --noheader", 1 if header else None)
     readers = readers_of(header)
     faults = [
-        Fault(
-            (), "no such column", f"the column {' or '.join(columns)}", "ask sacct for it (--format)", line=1
-        )
+        Fault((), "no such column", f"the column {' or '.join(columns)}", "ask sacct for it (--format)", line=1)
         for key, columns in NEEDED.items()
         if key not in names and key not in readers
     ]
@@ -280,9 +278,7 @@ def _check_header(path: Path, header: tuple[str, ...]) -> None:
 
 
 def _broken(
-    cells: tuple[str, ...],
-    header: tuple[str, ...],
-    readers: Mapping[str, tuple[int, Callable[[str], float | None]]],
+    cells: tuple[str, ...], header: tuple[str, ...], readers: Mapping[str, tuple[int, Callable[[str], float | None]]]
 ) -> tuple[str, str, str] | None:
     """Return why a line is dirty, what was found, and what is needed; `None` if it is not."""
     if len(cells) != len(header):
@@ -292,9 +288,5 @@ def _broken(
             read(cells[place])
         except ValueError:
             name = header[place]
-            return (
-                f"{name} that cannot be read",
-                f"{quote(cells[place])} as {name}",
-                f"{name} as sacct writes it",
-            )
+            return (f"{name} that cannot be read", f"{quote(cells[place])} as {name}", f"{name} as sacct writes it")
     return None

@@ -11,16 +11,7 @@ from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of
 from lpsched.traces.clusters import Machines, clusters_of
-from lpsched.traces.jobs import (
-    ONLY_TYPE,
-    Account,
-    Jobs,
-    classes,
-    distinct,
-    numbered_labels,
-    refused,
-    require_jobs,
-)
+from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, classes, distinct, numbered_labels, refused, require_jobs
 from lpsched.traces.sacct import state_of
 
 if TYPE_CHECKING:
@@ -339,9 +330,7 @@ def clusters_of_slurm(  # noqa: PLR0913 - all but the first two are options, giv
     unknown = np.isnan(jobs.submit_seconds)
     if unknown.any():
         found = f"{int(unknown.sum()):,} jobs without a submit time"
-        raise refused(
-            name, found, "the column Submit, with a time for every job", "ask sacct for it (--format)"
-        )
+        raise refused(name, found, "the column Submit, with a time for every job", "ask sacct for it (--format)")
     machines = Machines(nodes=_counts(name, jobs, ran, counts or {}), watts_per_node=watts_per_node)
     return clusters_of(name, jobs, machines, account, waiting=waiting), account
 

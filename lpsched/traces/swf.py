@@ -285,9 +285,7 @@ def read_swf(path: Path | str, *, skip_dirty: bool = False, first: int | None = 
     return _joined(pieces, first, dict(skipped), tuple(faults))
 
 
-def _joined(
-    pieces: list[Lines], first: int | None, skipped: dict[str, int], faults: tuple[Fault, ...]
-) -> SwfTrace:
+def _joined(pieces: list[Lines], first: int | None, skipped: dict[str, int], faults: tuple[Fault, ...]) -> SwfTrace:
     comments, before = [], 0
     for piece in pieces:
         places = before + np.searchsorted(piece.numbers, [number for number, _ in piece.comments])

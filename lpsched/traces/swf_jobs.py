@@ -154,8 +154,7 @@ def _groups(columns: Mapping[str, list[int]], jobs: int) -> tuple[NDArray[np.int
         return np.zeros(jobs, np.int64), (ONLY_TYPE,)
     group, labels = numbered_labels(zip(*columns.values(), strict=True))
     return group, tuple(
-        ", ".join(f"{name} {shown(value)}" for name, value in zip(columns, label, strict=True))
-        for label in labels
+        ", ".join(f"{name} {shown(value)}" for name, value in zip(columns, label, strict=True)) for label in labels
     )
 
 
@@ -219,11 +218,7 @@ def clusters_of_swf(
 
 
 def bag_of_swf(
-    name: str,
-    trace: SwfTrace,
-    *,
-    choice: SwfChoice = EVERYTHING,
-    machines: SystemSize = AS_TOLD,
+    name: str, trace: SwfTrace, *, choice: SwfChoice = EVERYTHING, machines: SystemSize = AS_TOLD
 ) -> tuple[LoggedBag, Account]:
     """Return a log as a bag of tasks, and the account of its jobs."""
     jobs, account = swf_jobs(trace, choice, name)

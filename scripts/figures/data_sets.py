@@ -96,9 +96,7 @@ def small_jobs_paper() -> Clusters:
 @cache
 def grown_desktop() -> Growth:
     """Grow the desktop benchmarks to 30 task types on 13 machine types, four of them special-purpose."""
-    options = GrowOptions(
-        task_types=30, tasks=1_000, machines=GENERAL_MACHINES, special_machines=SPECIAL_MACHINES
-    )
+    options = GrowOptions(task_types=30, tasks=1_000, machines=GENERAL_MACHINES, special_machines=SPECIAL_MACHINES)
     return grow("grown-30x13", desktop_bag(), np.random.default_rng(GROWTH_SEED), options)
 
 
@@ -144,7 +142,5 @@ def chapter_6_second(machine_types: int) -> Bag:
 
 def chapter_7(rng: np.random.Generator) -> Day:
     """Return the system of chapter 7: 6,000 tasks of 100 types in four hours, 100 machines, 3 P-states."""
-    options = CovOptions(
-        task_types=100, tasks=6_000, special_machines=CHAPTER_7_SPECIAL, idle_watts=0.0, p_states=3
-    )
+    options = CovOptions(task_types=100, tasks=6_000, special_machines=CHAPTER_7_SPECIAL, idle_watts=0.0, p_states=3)
     return day_of("chapter-7", cov_bag("chapter-7", rng, options), rng, tasks=6_000, minutes=240.0)

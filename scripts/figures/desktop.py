@@ -56,9 +56,7 @@ class Processor:
     def clocked(self, gigahertz: float) -> Processor:
         """Return it overclocked, always."""
         watts = self.watts * (gigahertz / self.all_gigahertz) ** OVERCLOCKING_POWER
-        return Processor(
-            self.cores, self.threads, gigahertz, gigahertz, self.work_per_clock, watts, self.board_watts
-        )
+        return Processor(self.cores, self.threads, gigahertz, gigahertz, self.work_per_clock, watts, self.board_watts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,9 @@ def distributions_picture(panels: Sequence[ViolinPanel], *, x_label: str, y_labe
     MissingExtraError
         If Matplotlib is not installed.
     """
-    methods = list(
-        dict.fromkeys(each.method for panel in panels for _, violins in panel.places for each in violins)
-    )
+    methods = list(dict.fromkeys(each.method for panel in panels for _, violins in panel.places for each in violins))
     everything = [
-        _shown(value)
-        for panel in panels
-        for _, violins in panel.places
-        for each in violins
-        for value in each.values
+        _shown(value) for panel in panels for _, violins in panel.places for each in violins for value in each.values
     ]
     with drawing_style():
         figure = blank_picture(INCHES)

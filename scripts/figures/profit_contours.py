@@ -187,10 +187,7 @@ def _draw_arrow(axes: Axes, frame: _Frame, plane: ProfitPlane) -> None:
     """Draw an arrow to where the region has no end."""
     tip, tail = (
         (
-            (
-                plane.corners[0].energy_joules
-                + plane.idle_watts * (seconds - plane.corners[0].makespan_seconds)
-            )
+            (plane.corners[0].energy_joules + plane.idle_watts * (seconds - plane.corners[0].makespan_seconds))
             / frame.joules.size,
             seconds / frame.seconds.size,
         )

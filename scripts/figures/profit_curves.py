@@ -47,9 +47,7 @@ class ProfitCurve:
     profits: tuple[float, ...]
 
 
-def profit_curves_picture(
-    curves: Sequence[ProfitCurve], marks: Sequence[tuple[str, float]], *, unit: str
-) -> Figure:
+def profit_curves_picture(curves: Sequence[ProfitCurve], marks: Sequence[tuple[str, float]], *, unit: str) -> Figure:
     """Draw two curves, and what happens at some ratios, told at the foot of the picture.
 
     Raises

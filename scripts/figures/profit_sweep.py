@@ -92,9 +92,7 @@ def profit_sweep_picture(sweep: Sweep) -> Figure:
             _draw_cap(axes, frame, sweep.cap_watts)
         if sweep.border:
             xs, ys = frame.columns(sweep.border)
-            axes.plot(
-                xs, ys, color=GREY, linewidth=LIMIT_LINE, linestyle=":", label="border of what is feasible"
-            )
+            axes.plot(xs, ys, color=GREY, linewidth=LIMIT_LINE, linestyle=":", label="border of what is feasible")
         xs, ys = frame.columns(sweep.front)
         axes.plot(xs, ys, color=BLUE, linewidth=CURVE_LINE, label="exact front")
         _draw_bars(axes, frame, sweep)
@@ -115,9 +113,7 @@ class _Frame:
         self.seconds = fitting(SECONDS, max(point.makespan_seconds for point in shown))
         self.xs, self.ys = self.columns(shown)
         self.height = max(self.ys) - min(self.ys) or max(self.ys)
-        self.longest = max(
-            (abs(point.profit) for point in sweep.points if point.schedule is not None), default=0.0
-        )
+        self.longest = max((abs(point.profit) for point in sweep.points if point.schedule is not None), default=0.0)
         self.ends = [end for point in sweep.points if (end := self.bar_end(point)) is not None]
 
     def bar_end(self, point: SweepPoint) -> float | None:

@@ -53,9 +53,7 @@ def write(path: Path, table: dict[str, Any]) -> None:
 
 def _dumped(value: Any, *, style: bool | None = None) -> str:
     """Return YAML: by default what holds no other collection on one line."""
-    text = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=style
-    )
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=style)
     return str(text)
 
 

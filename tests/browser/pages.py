@@ -56,10 +56,7 @@ def slider(names: tuple[str, ...] = ("a", "b"), label: str = "profit ratio") -> 
                 Reading(None, None),
             ),
             (tuple((Reading(place, place), Reading(0.0, 10.0 * place, "W")) for place in range(len(names))),),
-            (
-                Mark("line", (0.0, 5.0), (1.0, 10.0), "here"),
-                Mark("line", (-5.0, -1.0), (1.0, 10.0), names[0]),
-            ),
+            (Mark("line", (0.0, 5.0), (1.0, 10.0), "here"), Mark("line", (-5.0, -1.0), (1.0, 10.0), names[0])),
         ),
         Stretch(
             1.5,

@@ -50,9 +50,7 @@ def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, rat
         same = LABELS[1:] if bag is TINY else ("regime",)
         assert {name: said[name] for name in same} == {name: facts.get(name, "-") for name in same}
         bounds = [float(each["bound"].split()[0]) for each in (said, facts)]
-        assert bounds[0] == pytest.approx(
-            bounds[1], rel=2e-5
-        )  # each rounded up, from doubles that may differ
+        assert bounds[0] == pytest.approx(bounds[1], rel=2e-5)  # each rounded up, from doubles that may differ
         assert float(said["value"].split()[0]) >= float(facts["value"].split()[0]) - 1e-4
         tables = opened.locator(".following")
         machines = tables.nth(0).locator("tbody tr td:last-child").all_text_contents()

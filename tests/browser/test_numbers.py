@@ -19,13 +19,9 @@ def all_sizes() -> list[float]:
     """Return numbers of all sizes: round ones, their neighbours, exact halves of the last digit shown, random."""
     drawn = random.Random(0)  # noqa: S311 - no secret
     powers = [float(f"{digit}e{power}") for power in range(-30, 31) for digit in (1, 2.5, 9.999995, 1.000005)]
-    near = [
-        neighbour for each in powers for neighbour in (math.nextafter(each, 0.0), math.nextafter(each, 9e99))
-    ]
+    near = [neighbour for each in powers for neighbour in (math.nextafter(each, 0.0), math.nextafter(each, 9e99))]
     halves = [drawn.randrange(10**7) + drawn.choice((0.5, 0.25, 0.125, 0.0625, 0.75)) for _ in range(2000)]
-    large = [
-        float(drawn.randrange(10**6, 10**7) * 10 ** drawn.randrange(8, 13) + 5 * 10**8) for _ in range(200)
-    ]
+    large = [float(drawn.randrange(10**6, 10**7) * 10 ** drawn.randrange(8, 13) + 5 * 10**8) for _ in range(200)]
     tiny = [drawn.randrange(1, 2000) * 2.0 ** -drawn.randrange(8, 22) for _ in range(1000)]
     wide = [drawn.uniform(1, 10) * 10.0 ** drawn.randrange(-320, 308) for _ in range(1500)]
     usual = [drawn.uniform(0, 10) * 10.0 ** drawn.randrange(-4, 17) for _ in range(2000)]
@@ -51,9 +47,7 @@ def test_the_browser_writes_shares_and_what_is_no_number_as_python_does(open_pag
     shares = [None, 0.0, 1e-14, 1.1e-14, 0.01234, -0.5, 1 / 3, 12.0, 2e-16, 1e-6]
     shown = opened.evaluate(f"(shares) => {{ {NUMBERS}; return shares.map(percent); }}", shares)
     assert shown == [display.percent(share) for share in shares]
-    odd = opened.evaluate(
-        f"() => {{ {NUMBERS}; return [null, NaN, Infinity, -Infinity].map((v) => number(v)); }}"
-    )
+    odd = opened.evaluate(f"() => {{ {NUMBERS}; return [null, NaN, Infinity, -Infinity].map((v) => number(v)); }}")
     assert odd == [display.number(value) for value in (None, math.nan, math.inf, -math.inf)]
 
 

@@ -11,9 +11,7 @@ from tests.browser.pages import HOSTILE, picture, slider, whole_page
 pytestmark = pytest.mark.slow
 
 LONG = "a_very_long_name_without_a_space_" * 6  # 198 letters
-WIDE = Table(
-    tuple(f"column {at}" for at in range(12)), ((LONG, *["1,234,567.8 USD/h"] * 11),) * 3, numbers=True
-)
+WIDE = Table(tuple(f"column {at}" for at in range(12)), ((LONG, *["1,234,567.8 USD/h"] * 11),) * 3, numbers=True)
 
 # Every text has at least 4.5 times the light of what is behind it, or the other way round (WCAG 2, AA).
 CONTRASTS = """() => {
@@ -108,16 +106,10 @@ STEPS = """range => Array.from({ length: 1001 }, (_, step) => {
 
 
 def test_crowded_breakpoints_get_more_room_and_every_step_is_a_round_number(open_page):
-    crammed = of_itself(
-        "crammed", 1.0, math.nextafter(1.0, 2.0), 2.0
-    )  # a quarter of the steps are 1 or the next
+    crammed = of_itself("crammed", 1.0, math.nextafter(1.0, 2.0), 2.0)  # a quarter of the steps are 1 or the next
     sliders = (of_itself("crowded", 0.0, 1.0, 9.0), of_itself("odd", 0.0005, 1.0005), crammed)
     opened = open_page(page("t", "", [Section("s", sliders)]))
-    assert opened.locator(".scale").evaluate_all("all => all.map((each) => each.hidden)") == [
-        False,
-        True,
-        False,
-    ]
+    assert opened.locator(".scale").evaluate_all("all => all.map((each) => each.hidden)") == [False, True, False]
     crowded = opened.get_by_label("crowded", exact=True)
     # Half of the track is even, half is shared by two stretches: 1 is at (1 / 9 + 1 / 2) / 2 = 0.30556. Half of it
     # is 0.19444 beyond, of the 0.69444 for the numbers from 1 to 9: 1 + 8 * 0.28 = 3.24; a step is worth 0.0115.
@@ -143,9 +135,7 @@ def test_a_link_keeps_where_the_slider_stands_and_it_is_said_aloud(open_page):
     opened.get_by_label("profit ratio", exact=True).first.focus()
     opened.keyboard.press("ArrowRight")
     assert readings(opened)[0] == "697 USD/h"  # a thousandth costs 3
-    opened.wait_for_url(
-        "**#profit-ratio=1.601&profit-ratio-2=1"
-    )  # 404 of a thousand from -1 to 1: 1 / -0.596
+    opened.wait_for_url("**#profit-ratio=1.601&profit-ratio-2=1")  # 404 of a thousand from -1 to 1: 1 / -0.596
     said = opened.locator(".slider [role=status]").first.text_content()
     assert said == "profit ratio 1.601, most 697 USD/h, regime profit, gap -167.7 %, share 200 %"
     opened.evaluate("location.hash = '#profit-ratio=1.25'")
@@ -250,9 +240,7 @@ def test_a_page_fits_a_phone_in_light_and_in_dark(open_page):
         assert opened.locator(".lead").text_content() == "1.7\u00a0% of <it>"  # stays together
         papers.add(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
         filters.add(opened.evaluate("getComputedStyle(document.querySelector('figure svg')).filter"))
-        opened.locator(
-            ".table.more[tabindex='0']"
-        ).first.wait_for()  # keys can scroll it, and its edge says so
+        opened.locator(".table.more[tabindex='0']").first.wait_for()  # keys can scroll it, and its edge says so
     assert len(papers) == len(filters) == 2
 
 
@@ -262,9 +250,7 @@ def test_a_printed_page_has_all_its_rows_and_no_buttons(open_page):
     opened = open_page(page("t", "", [Section("s", (many, picture(), follows))]), prints=True, dark=True)
     assert opened.get_by_role("button", name="breakpoint").count() == 0
     assert opened.locator(".tools").first.is_hidden()
-    heights = opened.locator(".table").evaluate_all(
-        "all => all.map((box) => box.scrollHeight - box.clientHeight)"
-    )
+    heights = opened.locator(".table").evaluate_all("all => all.map((box) => box.scrollHeight - box.clientHeight)")
     assert (len(heights), max(heights)) == (2, 0)
     assert opened.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert opened.locator("figure svg").evaluate("svg => getComputedStyle(svg).filter") == "none"

@@ -47,9 +47,7 @@ def test_a_table_sorts_by_what_its_cells_mean(opened):
         assert column(opened, at) == rising
         assert click(opened, header) == "descending"
         known = [cell for cell in rising if cell not in {"-", "", "infeasible"}]
-        assert (
-            column(opened, at) == known[::-1] + rising[len(known) :]
-        )  # without a number: at the end, always
+        assert column(opened, at) == known[::-1] + rising[len(known) :]  # without a number: at the end, always
         assert click(opened, header) == "none"
         assert column(opened, 0) == [row[0] for row in ROWS]  # as it was
 

@@ -15,8 +15,7 @@ from tests.days import decaying, simple_day
 # anything, and all energy is worth 8, and a billionth of that for rounding.
 SOON = decaying(8.0, until=11.0)
 DAY = replace(
-    simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, SOON), (0.0, 0, SOON)]),
-    period=Period(0.0, 50.0, "prorated", 100.0),
+    simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, SOON), (0.0, 0, SOON)]), period=Period(0.0, 50.0, "prorated", 100.0)
 )
 
 
@@ -63,19 +62,13 @@ def test_machine_time_counts_for_every_machine():
     [
         ({"instance_hash": "x"}, "it is about another day: its hash is x, not "),
         ({"edges": (Fraction(0),)}, "its slots are none, or do not follow each other"),
-        (
-            {"edges": (Fraction(0), Fraction(30), Fraction(30))},
-            "its slots are none, or do not follow each other",
-        ),
+        ({"edges": (Fraction(0), Fraction(30), Fraction(30))}, "its slots are none, or do not follow each other"),
         ({"machine_prices": FrozenDict()}, "it has no prices for machine type 'm0'"),
         (
             {"machine_prices": FrozenDict({"m0": (Fraction(0),) * 2, "m1": (Fraction(0),) * 2})},
             "it prices machine type 'm1', which the day has not",
         ),
-        (
-            {"machine_prices": FrozenDict({"m0": (Fraction(0),)})},
-            "it has 1 prices for machine type 'm0', for 2 slots",
-        ),
+        ({"machine_prices": FrozenDict({"m0": (Fraction(0),)})}, "it has 1 prices for machine type 'm0', for 2 slots"),
         (
             {"machine_prices": FrozenDict({"m0": (Fraction(0), Fraction(-1))})},
             "a price for machine type 'm0' is negative",
@@ -114,9 +107,7 @@ def test_a_run_over_an_edge_counts_by_its_share(period, most):
 def proved(day, edges, prices):
     """Return what prices of the one machine type prove."""
     named = FrozenDict({"m0": tuple(Fraction(each) for each in prices)})
-    made = certificate(
-        day, edges=tuple(Fraction(each) for each in edges), machine_prices=named, per_joule=Fraction(0)
-    )
+    made = certificate(day, edges=tuple(Fraction(each) for each in edges), machine_prices=named, per_joule=Fraction(0))
     return float(check(day, made).proved)
 
 

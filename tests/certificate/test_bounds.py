@@ -15,9 +15,7 @@ from lpsched.bag.model import Prices, Site
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from tests.support import simple_bag
 
-TINY = simple_bag(
-    [[2.0, 6.0], [3.0, 4.0]], [6, 6], [1, 2], watts=[[500.0, 100.0], [500.0, 100.0]], idle=[20.0, 10.0]
-)
+TINY = simple_bag([[2.0, 6.0], [3.0, 4.0]], [6, 6], [1, 2], watts=[[500.0, 100.0], [500.0, 100.0]], idle=[20.0, 10.0])
 
 
 def test_the_makespan_of_tiny_on_paper():
@@ -82,9 +80,7 @@ def test_a_price_of_the_cap_counts_the_joules_above_idle():
     assert Prover(capped).makespan(Multipliers((0.0, 0.0), 1.0)) == 90
 
 
-@pytest.mark.parametrize(
-    "prices", [Multipliers((1.0,)), Multipliers((-1.0, 1.0)), Multipliers((1.0, 1.0), 1.0)]
-)
+@pytest.mark.parametrize("prices", [Multipliers((1.0,)), Multipliers((-1.0, 1.0)), Multipliers((1.0, 1.0), 1.0)])
 def test_prices_that_do_not_fit_are_a_bug_of_ours(prices):
     with pytest.raises(AssertionError):
         Prover(TINY).makespan(prices)

@@ -103,9 +103,7 @@ def test_another_facility_is_refused():
 
 
 def test_outlets_that_are_not_one_for_each_unit_are_refused():
-    assert (
-        "2 outlet temperatures for 1 CRAC units" in verdict(Box(prices=GOOD), outlets=(1.0, 2.0)).reasons[0]
-    )
+    assert "2 outlet temperatures for 1 CRAC units" in verdict(Box(prices=GOOD), outlets=(1.0, 2.0)).reasons[0]
 
 
 def test_a_step_that_proves_nothing_changes_nothing():

@@ -38,11 +38,7 @@ def waiting(**changes) -> ClustersCertificate:
     """Return a sound certificate of two tasks one of which waits 10 s: 0.5 a node-second until 10."""
     prices = FrozenDict({"c0": (Fraction(1, 2),)})
     sound = certificate(
-        WAITING,
-        bound=Fraction("-9.9"),
-        edges=(Fraction(0), Fraction(10)),
-        machine_prices=prices,
-        objective="waiting",
+        WAITING, bound=Fraction("-9.9"), edges=(Fraction(0), Fraction(10)), machine_prices=prices, objective="waiting"
     )
     return replace(sound, **changes)
 
@@ -60,9 +56,7 @@ def test_all_tasks_that_cost_what_they_wait_must_run(monkeypatch, few):
     verdict = check(WAITING, waiting())
     assert verdict.accepted
     assert float(verdict.proved) == pytest.approx(-10.0)
-    assert check(WAITING, waiting(bound=Fraction("-10.1"))).reasons == (
-        "it claims more than its prices prove",
-    )
+    assert check(WAITING, waiting(bound=Fraction("-10.1"))).reasons == ("it claims more than its prices prove",)
 
 
 def test_joules_are_those_of_all_nodes_together():
@@ -85,10 +79,7 @@ def test_joules_are_those_of_all_nodes_together():
             certificate(machine_prices=FrozenDict({"c0": (Fraction(0),), "c1": (Fraction(0),)})),
             "it prices cluster 'c1', which the clusters have not",
         ),
-        (
-            certificate(machine_prices=FrozenDict({"c0": (Fraction(-1),)})),
-            "a price for cluster 'c0' is negative",
-        ),
+        (certificate(machine_prices=FrozenDict({"c0": (Fraction(-1),)})), "a price for cluster 'c0' is negative"),
         (certificate(per_joule=Fraction(1)), "it has a price of a joule, but energy is not limited"),
         (
             DayCertificate("x", "y", Fraction(1), (Fraction(0), Fraction(1)), FrozenDict(), Fraction(0)),

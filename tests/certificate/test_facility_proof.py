@@ -21,9 +21,7 @@ from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 from tests.recovery.test_gangs import NO_PRICES
 
-NUDGED = (
-    1 + 1e-14
-)  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
+NUDGED = 1 + 1e-14  # 0.2 and 0.8 are doubles, whose sum is a little off 1: without it a redline's price is below 0
 AT_25 = Ranges((25.0,), (25.0,), (0.0,), (1000.0,), (25.0,), (35.0,))
 
 
@@ -120,9 +118,7 @@ def test_heat_is_at_most_what_the_cap_leaves():
 def test_heat_is_at_least_the_overhead():
     # -Q = -P: with kappa = 1000 everywhere a watt of the node costs 1, which is more than tasks of no worth bring.
     proof = exact(paper_facility())
-    narrowed = proof.narrowed(
-        proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0
-    )
+    narrowed = proof.narrowed(proof.ranges, "least", 0, Prices((0.0,), 0.0, (NUDGED * 1000.0, 1000.0), (0.0,)), 0.0)
     assert narrowed.least[0] == pytest.approx(120.0, rel=1e-12)
 
 
@@ -175,12 +171,7 @@ def some_allocation(facility, rng):
         split = rng.random()
         shares.append(
             tuple(
-                (
-                    share,
-                    NodePattern(
-                        j, tuple((i, c, 1) for i, c in each), rates(facility, each), watts(facility, each)
-                    ),
-                )
+                (share, NodePattern(j, tuple((i, c, 1) for i, c in each), rates(facility, each), watts(facility, each)))
                 for share, each in zip((split, 1 - split), chosen, strict=True)
             )
         )

@@ -20,8 +20,5 @@ def test_the_gain_of_a_node_is_that_of_its_best_pattern(seed):
         lines = gains.lines([fixed(float(each)) for each in worths])
         prices = [0.05, -0.02, 0.0, 0.01, 0.01]
         for price, found in zip(prices, gains.most(lines, [fixed(each) for each in prices]), strict=True):
-            best = max(
-                worths @ rates(facility, each) - price * watts(facility, each)
-                for each in patterns(facility, j)
-            )
+            best = max(worths @ rates(facility, each) - price * watts(facility, each) for each in patterns(facility, j))
             assert found / ONE == pytest.approx(best, rel=1e-12, abs=1e-12)

@@ -30,8 +30,7 @@ FREE = FrozenDict({"m0": Fraction(0)})
 
 # Three tasks of an hour on two machines of 10 W idle and 100 W busy; 60 USD a bag, 0.20 USD a kWh.
 THREE = replace(
-    simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]),
-    prices=Prices(per_bag=60.0, electricity_per_kwh=0.2),
+    simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]), prices=Prices(per_bag=60.0, electricity_per_kwh=0.2)
 )
 
 
@@ -89,9 +88,7 @@ def test_the_energy_of_three_tasks_on_two_machines():
 def test_energy_comes_in_units():
     # d = 7 J and 11 J, no idle power, times of 1 s: energy is a whole number of joules. At 0.5 J for a second, until
     # 3.2 s: A = 2 x 7.5 + 11.5 = 26.5 J, less 0.5 J for each of at most 3 whole seconds: 25 J.
-    bag = replace(
-        simple_bag([[1.0], [1.0]], [2, 1], [1], watts=[[7.0], [11.0]]), site=Site(deadline_seconds=3.2)
-    )
+    bag = replace(simple_bag([[1.0], [1.0]], [2, 1], [1], watts=[[7.0], [11.0]]), site=Site(deadline_seconds=3.2))
     priced = [plain(0, price="0.5")]
     assert check(bag, certificate(bag, "energy", 25, intervals=priced)).proved == 25
     # Prices that prove only 24.4 J prove 25 J.
@@ -110,9 +107,7 @@ def test_the_profit_of_three_tasks_on_two_machines():
     best = (60 - 3 * Fraction("0.018")) / 2 - Fraction("0.004")
     within = Terms(deadline_seconds=4 * 3600.0)
     verdict = check(THREE, certificate(THREE, "profit", best, least, intervals, terms=within))
-    assert float(verdict.proved) == pytest.approx(
-        float(best), rel=1e-6
-    )  # of the second that is missing to 2 h
+    assert float(verdict.proved) == pytest.approx(float(best), rel=1e-6)  # of the second that is missing to 2 h
     # Without a deadline a schedule that earns need not wait, so it ends after whole hours: just that.
     free = [whole(HOUR, two), plain(two)]
     verdict = check(THREE, certificate(THREE, "profit", Fraction(30), least, free))
@@ -123,9 +118,7 @@ def test_the_profit_of_three_tasks_on_two_machines():
 def test_a_deadline_that_forces_a_loss_may_end_between_units():
     # Sold for nothing, three tasks lose 0.054 USD, and least per hour if that is spread over all 2.5 h. A bound that
     # counted whole hours only would say that 0.054 / 2 h is lost at least.
-    loss = replace(
-        THREE, prices=Prices(per_bag=0.0, electricity_per_kwh=0.2), site=Site(deadline_seconds=9000.0)
-    )
+    loss = replace(THREE, prices=Prices(per_bag=0.0, electricity_per_kwh=0.2), site=Site(deadline_seconds=9000.0))
     verdict = check(loss, certificate(loss, "profit", 1, LeastMakespan(HOUR, ("t0",)), [plain(HOUR, 9000)]))
     assert float(verdict.proved) == pytest.approx(-0.054 / 2.5 - 0.004, rel=1e-15)
 
@@ -342,9 +335,7 @@ def test_odd_values_in_a_least_makespan_are_faults(key, value):
 def test_keys_of_format_2_are_needed_in_it_and_unknown_to_format_1(key):
     content = as_dict(BASE, "1")
     with pytest.raises(InstanceError, match=key):
-        certificate_from_dict(
-            sealed({name: each for name, each in content.items() if name != key}), "without"
-        )
+        certificate_from_dict(sealed({name: each for name, each in content.items() if name != key}), "without")
     with pytest.raises(InstanceError, match=key):
         certificate_from_dict(sealed(content | {"format": "lpsched-certificate/1"}), "old")
 

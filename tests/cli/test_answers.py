@@ -73,11 +73,7 @@ def test_do_not_run_is_an_answer(lpsched):
     ("arguments", "code", "message"),
     [
         (["--deadline", "3"], 1, "the deadline is 3 s, but no schedule takes less than 12 s"),
-        (
-            ["--power-cap", "40"],
-            1,
-            "the power cap is 40 W, but idle machines alone draw 40 W: that leaves nothing",
-        ),
+        (["--power-cap", "40"], 1, "the power cap is 40 W, but idle machines alone draw 40 W: that leaves nothing"),
         (["--power-cap", "-1"], 2, "power_cap_watts: found -1.0, needs watts"),
         (["--solver", "pulp:magic"], 1, "PuLP has no solver 'magic'"),
         (["--solver", "cplex"], 2, "solver: found 'cplex', needs 'highs' or 'pulp:NAME'"),
@@ -100,13 +96,9 @@ def test_another_solver_answers_the_same(lpsched):
 def test_front_prints_every_vertex(lpsched):
     code, out, _ = lpsched("front", TINY)
     assert code == 0
+    assert "tiny: 2 vertices of the linear program, which may split tasks; whole tasks may not reach them\n" in out
     assert (
-        "tiny: 2 vertices of the linear program, which may split tasks; whole tasks may not reach them\n"
-        in out
-    )
-    assert (
-        "2              8,400                  12              8,400                  12                  0 %\n"
-        in out
+        "2              8,400                  12              8,400                  12                  0 %\n" in out
     )
     _, answer, _ = lpsched("front", TINY, "--json", "--deadline", "21")
     assert answer["vertices"][0] == pytest.approx({"energy_joules": 7500.0, "makespan_seconds": 21.0})
@@ -239,9 +231,7 @@ def test_a_schedule_of_another_bag_is_not_expanded(lpsched, tmp_path):
 
 def test_an_empty_schedule_expands_to_a_header(lpsched, tmp_path):
     lpsched("solve", TINY, "--price", "0", "-o", str(tmp_path / "s.json"))
-    code, answer, _ = lpsched(
-        "expand", TINY, str(tmp_path / "s.json"), "-o", str(tmp_path / "r.csv"), "--json"
-    )
+    code, answer, _ = lpsched("expand", TINY, str(tmp_path / "s.json"), "-o", str(tmp_path / "r.csv"), "--json")
     assert (code, answer["tasks"]) == (0, 0)
     header = b"task_type,machine_type,machine,p_state,start_seconds\r\n"
     assert (tmp_path / "r.csv").read_bytes() == header

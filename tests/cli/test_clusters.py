@@ -103,9 +103,7 @@ def test_show_cuts_long_lists_and_knows_types_without_tasks(lpsched, tmp_path):
 
 @pytest.mark.parametrize("tables", list(Tables))
 def test_convert_loses_nothing(lpsched, clusters, tmp_path, tables):
-    code, answer, _ = lpsched(
-        "--json", "convert", clusters, "-o", str(tmp_path / "out.yaml"), "--tables", tables.value
-    )
+    code, answer, _ = lpsched("--json", "convert", clusters, "-o", str(tmp_path / "out.yaml"), "--tables", tables.value)
     assert code == 0
     assert answer["files"][-1] == str(tmp_path / "out.yaml")
     assert read_clusters(tmp_path / "out.yaml") == read_clusters(clusters)

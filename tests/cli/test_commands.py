@@ -58,9 +58,7 @@ def test_show_prints_heterogeneity(lpsched, bag):
 @pytest.mark.parametrize("tables", list(Tables))
 def test_convert_loses_nothing(lpsched, bag, tmp_path, tables):
     for output in ("out.yaml", "out.json"):
-        code, answer, _ = lpsched(
-            "--json", "convert", bag, "-o", str(tmp_path / output), "--tables", tables.value
-        )
+        code, answer, _ = lpsched("--json", "convert", bag, "-o", str(tmp_path / output), "--tables", tables.value)
         assert code == 0
         assert answer["files"][-1] == str(tmp_path / output)
         assert read_bag(tmp_path / output) == bag_from_dict(SOUND)
@@ -150,16 +148,7 @@ def test_generate_is_reproducible(lpsched, tmp_path):
     assert [machine.count for machine in generated.machine_types] == [1, 3, 4, 5]
     assert sum(row[0] is not None for row in generated.seconds) == 2
     code, _, _ = lpsched(
-        "generate",
-        "bag",
-        "--seed",
-        "7",
-        "--name",
-        "x",
-        "--special-machines",
-        "2",
-        "-o",
-        str(tmp_path / "c.yaml"),
+        "generate", "bag", "--seed", "7", "--name", "x", "--special-machines", "2", "-o", str(tmp_path / "c.yaml")
     )
     assert code == 0
     assert read_bag(tmp_path / "c.yaml").machines == 92
@@ -191,15 +180,7 @@ def test_generate_needs_a_seed(lpsched, tmp_path):
 def test_import_etc_reads_times_and_powers(lpsched, tmp_path):
     (tmp_path / "t.0").write_text("2 2 0\n1\n2\n3\n4\n")
     (tmp_path / "p.csv").write_text("machine-1,machine-2\n10,20\n30,40\n")
-    arguments = [
-        "import",
-        "etc",
-        str(tmp_path / "t.0"),
-        "--power",
-        str(tmp_path / "p.csv"),
-        "--tasks-each",
-        "5",
-    ]
+    arguments = ["import", "etc", str(tmp_path / "t.0"), "--power", str(tmp_path / "p.csv"), "--tasks-each", "5"]
     code, _, _ = lpsched(*arguments, "--first-column", "times", "-o", str(tmp_path / "bag.yaml"))
     assert code == 0
     bag = read_bag(tmp_path / "bag.yaml")

@@ -53,12 +53,7 @@ def test_show_tells_of_arrivals_load_and_utility(lpsched, day):
 
 
 def test_show_tells_what_counts_and_who_made_the_day(lpsched, tmp_path):
-    period = {
-        "warm_up_seconds": 10,
-        "length_seconds": 200,
-        "edge": "completed",
-        "energy_constraint_joules": 5e8,
-    }
+    period = {"warm_up_seconds": 10, "length_seconds": 200, "edge": "completed", "energy_constraint_joules": 5e8}
     note = {"generator": "essc", "seed": 3, "shares": [0.5, 1]}
     path = tmp_path / "d.json"
     path.write_text(json.dumps(sound_day(period=period, made_by=note)))
@@ -114,9 +109,7 @@ def test_show_cuts_long_lists(lpsched, tmp_path):
 
 @pytest.mark.parametrize("tables", list(Tables))
 def test_convert_loses_nothing(lpsched, day, tmp_path, tables):
-    code, answer, _ = lpsched(
-        "--json", "convert", day, "-o", str(tmp_path / "out.yaml"), "--tables", tables.value
-    )
+    code, answer, _ = lpsched("--json", "convert", day, "-o", str(tmp_path / "out.yaml"), "--tables", tables.value)
     assert code == 0
     assert answer["files"][-1] == str(tmp_path / "out.yaml")
     assert read_day(tmp_path / "out.yaml") == read_day(day)
@@ -189,15 +182,10 @@ def test_verify_counts_by_the_period(lpsched, schedule, tmp_path):
 def test_verify_refuses_a_broken_schedule_with_reasons_and_exit_one(lpsched, day, tmp_path):
     write_day_schedule(DaySchedule((PlacedTask(3, "cpu", 1, 99.0),)), tmp_path / "early.csv")
     (tmp_path / "junk.csv").write_text("task\n")
-    code, answer, _ = lpsched(
-        "--json", "verify", day, str(tmp_path / "early.csv"), str(tmp_path / "junk.csv")
-    )
+    code, answer, _ = lpsched("--json", "verify", day, str(tmp_path / "early.csv"), str(tmp_path / "junk.csv"))
     assert code == 1
     early, junk = answer["files"]
-    assert (early["kind"], early["reasons"]) == (
-        "schedule",
-        ["task 3 starts at 99.0 s, but arrives at 100.0 s"],
-    )
+    assert (early["kind"], early["reasons"]) == ("schedule", ["task 3 starts at 99.0 s, but arrives at 100.0 s"])
     assert junk["kind"] == "unreadable"
     assert junk["reasons"][0].startswith("machine_type: found no such column")
     assert not early["accepted"]
@@ -230,9 +218,7 @@ def test_a_day_is_certified_and_its_certificate_verified(lpsched, day, tmp_path)
     assert "it is about another day" in out
 
 
-@pytest.mark.parametrize(
-    "option", [("--price", "3"), ("--effort", "tight"), ("--seed", "1")], ids=lambda each: each[0]
-)
+@pytest.mark.parametrize("option", [("--price", "3"), ("--effort", "tight"), ("--seed", "1")], ids=lambda each: each[0])
 def test_options_of_a_bag_are_refused_for_a_day(lpsched, day, tmp_path, option):
     _, _, err = lpsched("certify", day, "-o", str(tmp_path / "proof.json"), *option)
     assert f"Invalid value for {option[0]}: goes with a bag, and this is a day" in err

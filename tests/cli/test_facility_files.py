@@ -74,9 +74,7 @@ def test_show_of_a_recirculation_matrix_claims_no_share(lpsched, tmp_path):
 @pytest.mark.parametrize("tables", list(Tables))
 def test_convert_loses_nothing(lpsched, facility, tmp_path, tables):
     for output in ("out.yaml", "out.json"):
-        code, answer, _ = lpsched(
-            "--json", "convert", facility, "-o", str(tmp_path / output), "--tables", tables.value
-        )
+        code, answer, _ = lpsched("--json", "convert", facility, "-o", str(tmp_path / output), "--tables", tables.value)
         assert code == 0
         assert answer["files"][-1] == str(tmp_path / output)
         assert read_facility(tmp_path / output) == read_facility(facility)
@@ -154,9 +152,7 @@ def test_a_bad_facility_is_told_with_its_lines_and_exit_two(lpsched, tmp_path):
     code, answer, err = lpsched("show", str(path), "--json")
     assert code == 2
     (fault,) = answer["error"]["faults"]
-    line = (
-        path.read_text().splitlines().index("power_cap_watts: 150         # nodes and cooling together") + 1
-    )
+    line = path.read_text().splitlines().index("power_cap_watts: 150         # nodes and cooling together") + 1
     assert fault["where"] == f"power_cap_watts (line {line})"
     # 3 x 30 + 60 = 150 W idle; the best CoP, at 24 C, is 0.458 + 0.0192 + 3.9168 = 4.394
     assert fault["found"] == (

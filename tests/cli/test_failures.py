@@ -121,9 +121,7 @@ def test_names_are_printed_as_they_stand(lpsched, tmp_path):
     path = tmp_path / "b.json"
     names = ["[red]x", "<b>:smile:"]
     machines = [{"name": name, "count": 1} for name in names]
-    path.write_text(
-        json.dumps(sound(machine_types=machines, seconds=[[1.0, 9.0], [9.0, 1.0]], watts=..., prices=...))
-    )
+    path.write_text(json.dumps(sound(machine_types=machines, seconds=[[1.0, 9.0], [9.0, 1.0]], watts=..., prices=...)))
     for command in ("solve", "show"):
         code, out, _ = lpsched(command, str(path))
         assert code == 0
@@ -145,9 +143,7 @@ def test_a_terminal_gets_lines_of_its_own_width(lpsched, tmp_path, monkeypatch):
 @pytest.mark.parametrize("where", ["file", "key", "name"])
 def test_what_would_steer_the_terminal_is_shown_as_its_code(lpsched, tmp_path, where):
     escape = "\x1b[31mx.csv"
-    raw = {"file": sound(seconds={"file": escape}), "key": sound(**{escape: 1}), "name": sound(name=escape)}[
-        where
-    ]
+    raw = {"file": sound(seconds={"file": escape}), "key": sound(**{escape: 1}), "name": sound(name=escape)}[where]
     (tmp_path / "b.json").write_text(json.dumps(raw))
     code, _, err = lpsched("show", str(tmp_path / "b.json"))
     assert code == 2

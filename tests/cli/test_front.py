@@ -29,14 +29,9 @@ def day(tmp_path_factory):
 
 
 def test_compared_methods_follow_the_exact_front(lpsched):
-    code, out, _ = lpsched(
-        "front", TINY, "--compare", "min-min,min-energy", "--compare", "nsga2", "--generations", "3"
-    )
+    code, out, _ = lpsched("front", TINY, "--compare", "min-min,min-energy", "--compare", "nsga2", "--generations", "3")
     assert code == 0
-    assert (
-        "tiny: 2 vertices of the linear program, which may split tasks; whole tasks may not reach them\n"
-        in out
-    )
+    assert "tiny: 2 vertices of the linear program, which may split tasks; whole tasks may not reach them\n" in out
     assert "compared with the front of the linear program; hypervolume up to " in out
     assert "seed 0\n" in out
     names = [line.split()[0] for line in out.splitlines() if line.startswith(("lp ", "min-", "nsga2 "))]
@@ -94,11 +89,7 @@ def test_the_numbers_of_the_machines_can_be_written(lpsched, tmp_path):
 def test_without_a_schedule_there_are_no_machines_to_draw(lpsched, tmp_path):
     # 3.1 + 2 + 2 + 1.9 s on two machines: split they take 4.5 s, whole 5 s, which misses a deadline of 4.8 s.
     bag, picture = tmp_path / "bag.json", tmp_path / "machines.svg"
-    raw: dict[str, Any] = {
-        "format": "lpsched-bag/1",
-        "name": "late",
-        "machine_types": [{"name": "m", "count": 2}],
-    }
+    raw: dict[str, Any] = {"format": "lpsched-bag/1", "name": "late", "machine_types": [{"name": "m", "count": 2}]}
     raw |= {
         "task_types": [{"name": "a", "count": 1}, {"name": "b", "count": 2}, {"name": "c", "count": 1}],
         "seconds": {"a": {"m": 3.1}, "b": {"m": 2.0}, "c": {"m": 1.9}},

@@ -83,10 +83,7 @@ def test_tasks_go_into_parquet_beside_the_file(lpsched, tmp_path):
     path = tmp_path / "clusters.json"
     made = ["--tasks", "60", "--seed", "3", "-o", str(path), "--tables", "parquet"]
     assert lpsched("generate", "clusters", *made)[0] == 0
-    assert sorted(file.name for file in tmp_path.iterdir()) == [
-        "clusters.json",
-        "clusters.json.tasks.parquet",
-    ]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["clusters.json", "clusters.json.tasks.parquet"]
     assert read_clusters(path) == machovec_clusters("clusters-3", 3, MachovecOptions(tasks=60))
 
 

@@ -14,12 +14,7 @@ from lpsched.generate.day import EsscOptions
 from lpsched.generate.facility import PLATFORMS, FacilityOptions
 from lpsched.generate.grow import GrowOptions
 
-CLASSES = {
-    "bag": CovOptions,
-    "day": EsscOptions,
-    "clusters": MachovecOptions,
-    "facility": FacilityOptions,
-}
+CLASSES = {"bag": CovOptions, "day": EsscOptions, "clusters": MachovecOptions, "facility": FacilityOptions}
 MADE = {"bag": [], "day": ["--tasks", "50"], "clusters": ["--tasks", "50"], "facility": []}
 NOT_OPTIONS = {"bag": {"special_task_types"}, "day": {"tasks"}, "clusters": set(), "facility": {"rack"}}
 
@@ -41,9 +36,7 @@ def shown(lpsched):
 def test_help_shows_the_default_of_every_option_of_the_class(shown, kind):
     said = shown(kind)
     with_default = [
-        each
-        for each in fields(CLASSES[kind])
-        if each.default is not MISSING and each.name not in NOT_OPTIONS[kind]
+        each for each in fields(CLASSES[kind]) if each.default is not MISSING and each.name not in NOT_OPTIONS[kind]
     ]
     assert {each.name for each in with_default} <= set(said)
     for each in with_default:

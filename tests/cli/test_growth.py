@@ -58,10 +58,7 @@ def test_a_bag_of_one_task_type_has_no_shape_to_tell(lpsched, tmp_path):
     ("options", "message"),
     [
         (["--p-states", "2", "--mean-seconds", "3"], "--mean-seconds, --p-states: only with --method cov"),
-        (
-            ["--machines", "1,2"],
-            "machines: found 2 counts, needs 9, one for each machine type of the small bag",
-        ),
+        (["--machines", "1,2"], "machines: found 2 counts, needs 9, one for each machine type of the small bag"),
         (["--task-types", "3"], "task_types: found 3, needs at least the 5 task types of the small bag"),
     ],
 )
@@ -84,9 +81,7 @@ def test_growth_needs_a_small_bag_and_the_other_method_takes_none(lpsched, tmp_p
 def test_what_is_read_is_not_overwritten(lpsched, tmp_path):
     small = tmp_path / "small.yaml"
     small.write_bytes(Path(DESKTOP).read_bytes())
-    code, _, err = lpsched(
-        "generate", "bag", "--method", "grow", "--from", str(small), "--seed", "1", "-o", str(small)
-    )
+    code, _, err = lpsched("generate", "bag", "--method", "grow", "--from", str(small), "--seed", "1", "-o", str(small))
     assert (code, "it is what is read" in err) == (2, True)
     assert small.read_bytes() == Path(DESKTOP).read_bytes()
 

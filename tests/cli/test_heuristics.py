@@ -22,9 +22,7 @@ from tests.support import sound
 pytestmark = pytest.mark.rotate_tests(6)
 
 INSTANCES = Path(__file__).parent.parent.parent / "instances"
-TINY, VIDEO, ROOM = (
-    str(INSTANCES / name) for name in ("tiny.yaml", "video-transcoding.yaml", "facility-tiny.yaml")
-)
+TINY, VIDEO, ROOM = (str(INSTANCES / name) for name in ("tiny.yaml", "video-transcoding.yaml", "facility-tiny.yaml"))
 
 
 @pytest.fixture
@@ -46,9 +44,7 @@ def first_words(out: str) -> list[str]:
 
 
 def test_names_come_with_commas_or_repeated_and_each_is_a_line(lpsched):
-    code, out, err = lpsched(
-        "validate", TINY, "--heuristic", "min-min, sufferage", "--heuristic", "lp,min-min"
-    )
+    code, out, err = lpsched("validate", TINY, "--heuristic", "min-min, sufferage", "--heuristic", "lp,min-min")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "tiny: schedulers against the bound on profit; seed 0"
@@ -104,10 +100,7 @@ def test_all_leaves_out_what_is_not_installed_and_says_so(lpsched, monkeypatch):
     code, out, err = lpsched("validate", TINY, "--heuristic", "all")
     assert code == 0
     assert "nsga2" not in out
-    assert (
-        err
-        == "lpsched: left out: NSGA-II needs an optional package; install it: pip install 'lpsched[evolve]'\n"
-    )
+    assert err == "lpsched: left out: NSGA-II needs an optional package; install it: pip install 'lpsched[evolve]'\n"
     code, out, err = lpsched("validate", TINY, "--heuristic", "mct,nsga2")
     assert (code, out) == (1, "")
     assert "NSGA-II needs an optional package" in err
@@ -120,13 +113,9 @@ def test_all_leaves_out_what_counts_joules_where_there_are_no_watts(lpsched, tmp
     assert code == 0
     assert err == "lpsched: left out: no joules without watts, so no min-energy and no nsga2\n"
     assert first_words(out) == ["bound", "lp", *(name for name in names() if name != "min-energy")]
-    code, out, _ = lpsched(
-        "validate", str(path), "--heuristic", "all,min-energy"
-    )  # but who asks for it is told
+    code, out, _ = lpsched("validate", str(path), "--heuristic", "all,min-energy")  # but who asks for it is told
     assert code == 1
-    assert (
-        "watts: found none, needs the watts of every pair that can run, since min-energy counts joules" in out
-    )
+    assert "watts: found none, needs the watts of every pair that can run, since min-energy counts joules" in out
 
 
 def test_a_scheduler_that_fails_is_told_and_ends_with_1(lpsched, mine):
@@ -188,9 +177,7 @@ def test_schedulers_run_without_any_optional_package(tmp_path):
         f"import sys; sys.modules.update(dict.fromkeys({gone!r}))\n"
         f"from lpsched.cli.main import run; sys.exit(run(['validate', {TINY!r}, '--heuristic', 'all']))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0
     assert first_words(done.stdout) == ["bound", "lp", *names()]
     assert "left out: NSGA-II needs an optional package" in done.stderr
@@ -216,10 +203,7 @@ def test_a_package_brings_its_own_heuristics(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[4].split()[1:6] == lines[5].split()[1:6]
     assert lines[5].startswith("fancy")
-    assert (
-        "'broken', which package 'fancy-rules' announces as fancy_rules:no_such_rule: AttributeError"
-        in done.stdout
-    )
+    assert "'broken', which package 'fancy-rules' announces as fancy_rules:no_such_rule: AttributeError" in done.stdout
 
 
 def test_with_risk_a_second_table_tells_how_schedulers_fare(lpsched, bag):

@@ -89,10 +89,7 @@ def test_a_machine_type_can_be_renamed_where_there_is_one(lpsched, files):
         (("old.yaml", "--to", "facility", "--per", "core"), "only with --to bag; drop it"),
         (("old.yaml", "--to", "facility", "--tasks", "calm=1"), "only with --to bag; drop it"),
         (("old.yaml", "--to", "facility", "--power-cap", "nan"), "power_cap_watts: found NaN"),
-        (
-            ("old.yaml", "--to", "facility", "--power-cap", "1"),
-            "power_cap_watts: found 1.0 W, but idle nodes",
-        ),
+        (("old.yaml", "--to", "facility", "--power-cap", "1"), "power_cap_watts: found 1.0 W, but idle nodes"),
         (("old.yaml", "--count", "old"), "needs NAME=COUNT"),
         (("old.yaml", "--count", "odl=2"), "did you mean 'old'?"),
         (("old.yaml", "--name", ""), "found an empty name"),

@@ -94,9 +94,7 @@ def test_a_log_becomes_a_bag_with_its_cells_beside_it(lpsched, tmp_path):
     held = [f"{path}.cells.csv: samples and spread of its tables", f"{path}: 10 tasks on 8 machines"]
     assert out.splitlines()[:2] == held
     assert read_bag(path).task_types[0].name == "size 4, time 128"
-    assert (
-        (tmp_path / "bag.yaml.cells.csv").read_text().startswith("task_type,machine_type,jobs,tasks,seconds,")
-    )
+    assert (tmp_path / "bag.yaml.cells.csv").read_text().startswith("task_type,machine_type,jobs,tasks,seconds,")
 
 
 def test_accounting_becomes_a_bag(lpsched, tmp_path):
@@ -187,9 +185,7 @@ def test_a_schedule_is_expanded_as_a_log_and_for_batsim(lpsched, tmp_path):
     lpsched("import", "swf", SWF, "-o", str(path))
     clusters = read_clusters(path)
     widths = list(clusters.arriving.core_counts)
-    placed = [
-        PlacedOnNodes(n, "Hand made", ((1, width),), 1000.0 * (n + 1)) for n, width in enumerate(widths)
-    ]
+    placed = [PlacedOnNodes(n, "Hand made", ((1, width),), 1000.0 * (n + 1)) for n, width in enumerate(widths)]
     write_clusters_schedule(ClustersSchedule(tuple(placed)), rows)
     for name in ("out.swf", "out.swf.gz", "out.csv", "out_jobs.csv"):
         code, out, _ = lpsched("expand", str(path), str(rows), "-o", str(tmp_path / name))

@@ -161,9 +161,7 @@ def test_programs_and_places_that_are_not_there_are_refused_all_at_once(lpsched,
         pytest.param(["-o", "n.yaml", "--machine-type", ""], "machine-type", id="no-name"),
     ],
 )
-def test_what_could_not_be_written_in_the_end_is_refused_first(
-    lpsched, tmp_path, monkeypatch, options, words
-):
+def test_what_could_not_be_written_in_the_end_is_refused_first(lpsched, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
     write(tmp_path)
     code, _, err = lpsched("measure", "bench.yaml", *options)
@@ -224,9 +222,7 @@ def test_runs_that_are_there_are_not_overwritten_and_with_resume_not_made_again(
     code, _, err = lpsched(*given)
     assert code == 2
     assert "--resume" in err
-    bench = write(
-        tmp_path, applications=[logging], pairs="none", repeats={"least": 3, "most": 3, "warm_ups": 0}
-    )
+    bench = write(tmp_path, applications=[logging], pairs="none", repeats={"least": 3, "most": 3, "warm_ups": 0})
     code, answer, _ = lpsched(*given, "--resume", "--json")
     assert (code, answer["runs"]) == (0, 3)
     assert len(log.read_text().split()) == 3

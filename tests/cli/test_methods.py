@@ -30,9 +30,7 @@ def test_a_method_prints_value_and_bound(lpsched):
 @pytest.mark.slow
 def test_the_json_of_a_method_has_the_keys_of_ours_and_its_own(lpsched):
     _, ours, _ = lpsched("facility", TINY, "--json")
-    code, answer, _ = lpsched(
-        "facility", TINY, "--method", "ga", "--generations", "5", "--seed", "4", "--json"
-    )
+    code, answer, _ = lpsched("facility", TINY, "--method", "ga", "--generations", "5", "--seed", "4", "--json")
     assert code == 0
     assert set(answer) == set(ours) | {"seed", "ended", "details", "history"}
     assert (answer["method"], answer["seed"], answer["details"]) == ("ga", 4, {"generations": 5.0})
@@ -88,10 +86,7 @@ def test_pictures_and_pages_are_written(lpsched, tmp_path):
 
 def test_the_page_of_a_validation_has_table_bars_and_shares(lpsched, tmp_path):
     page = tmp_path / "methods.html"
-    assert (
-        lpsched("validate", TINY, "--method", "lp,lp-cores", "--method", "greedy", "--report", str(page))[0]
-        == 0
-    )
+    assert lpsched("validate", TINY, "--method", "lp,lp-cores", "--method", "greedy", "--report", str(page))[0] == 0
     text = page.read_text(encoding="utf-8")
     assert "No allocation can earn more than 1.2" in text
     assert "lp comes nearest" in text
@@ -106,17 +101,7 @@ def test_the_table_of_all_methods(lpsched):
     assert lines[0] == "facility-tiny: allocations against the bound, reward/second; cap 280 W, seed 0"
     assert lines[2].split("  ")[0] == "method"
     first = [line.split("  ")[0] for line in lines[3:12]]
-    assert first == [
-        "bound",
-        "lp",
-        "lp-cores",
-        "lp-blind",
-        "greedy",
-        "ga",
-        "ga-blind",
-        "nlp",
-        "nlp-blind",
-    ]
+    assert first == ["bound", "lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind"]
 
 
 def test_an_invalid_allocation_is_told_and_ends_with_1(lpsched, tmp_path):
@@ -158,10 +143,7 @@ def test_what_does_not_fit_is_refused_before_any_work(lpsched, arguments, words)
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["facility", TINY, "--figure", "room.png"],
-        ["validate", TINY, "--method", "lp", "--report", "all.html"],
-    ],
+    [["facility", TINY, "--figure", "room.png"], ["validate", TINY, "--method", "lp", "--report", "all.html"]],
 )
 def test_pictures_that_cannot_be_drawn_are_told_before_any_work(lpsched, monkeypatch, tmp_path, command):
     monkeypatch.chdir(tmp_path)

@@ -19,9 +19,7 @@ LPSCHED = [sys.executable, "-m", "lpsched"]
 
 
 def call(*arguments, **options):
-    return subprocess.run(
-        [*LPSCHED, *map(str, arguments)], capture_output=True, text=True, check=False, **options
-    )
+    return subprocess.run([*LPSCHED, *map(str, arguments)], capture_output=True, text=True, check=False, **options)
 
 
 def test_solve_from_any_folder(tmp_path):
@@ -32,9 +30,7 @@ def test_solve_from_any_folder(tmp_path):
 
 
 def test_a_reader_that_goes_away_ends_us_quietly():
-    with subprocess.Popen(
-        [*LPSCHED, "schema", "bag"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([*LPSCHED, "schema", "bag"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -44,8 +40,7 @@ def test_a_reader_that_goes_away_ends_us_quietly():
 
 @pytest.mark.rotate(1)
 @pytest.mark.parametrize(
-    ("redirection", "code"),
-    [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("> /dev/full", 2), ("2> /dev/full", 0)],
+    ("redirection", "code"), [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2), ("> /dev/full", 2), ("2> /dev/full", 0)]
 )
 @pytest.mark.parametrize("flag", ["", "--json"])
 def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
@@ -55,9 +50,7 @@ def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
     assert done.returncode == code
     assert "Traceback" not in done.stderr
-    assert ("cannot print the answer: No space left on device" in done.stderr) == (
-        redirection == "> /dev/full"
-    )
+    assert ("cannot print the answer: No space left on device" in done.stderr) == (redirection == "> /dev/full")
     assert ("cannot print the answer: stdout is closed" in done.stderr) == (redirection == ">&-")
 
 
@@ -65,20 +58,9 @@ def test_a_closed_or_full_output_is_no_traceback(redirection, code, flag):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_leaves_in_the_middle_of_a_long_answer_is_told_by_the_exit_code(unbuffered):
     # 2,000 prices are some 300 kB, more than a pipe holds; one line of it is read
-    command = [
-        *LPSCHED,
-        "price",
-        str(INSTANCES / "tiny.yaml"),
-        "--effort",
-        "fast",
-        "--points",
-        "2000",
-        "--json",
-    ]
+    command = [*LPSCHED, "price", str(INSTANCES / "tiny.yaml"), "--effort", "fast", "--points", "2000", "--json"]
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.read(1) == b"{"
@@ -127,9 +109,7 @@ def test_a_pipe_gets_no_colours_and_no_cut_lines(tmp_path, colour):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_ends_with_130(tmp_path):
     path = tmp_path / "slow.yaml"
-    path.write_text(
-        "format: lpsched-bag/1\nname: slow\nseconds:\n" + "  - [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]\n" * 100_000
-    )
+    path.write_text("format: lpsched-bag/1\nname: slow\nseconds:\n" + "  - [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]\n" * 100_000)
     process = subprocess.Popen(
         [*LPSCHED, "solve", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -13,9 +13,7 @@ INSTANCES = Path(__file__).parent.parent.parent / "instances"
 
 
 def test_solve_with_risk_prints_the_spread_and_the_chance_of_a_loss(lpsched):
-    code, out, _ = lpsched(
-        "solve", str(INSTANCES / "tiny.yaml"), "--risk", "samples=100,cov=0.3,percentiles=10/90"
-    )
+    code, out, _ = lpsched("solve", str(INSTANCES / "tiny.yaml"), "--risk", "samples=100,cov=0.3,percentiles=10/90")
     assert code == 0
     assert "if times and powers scatter (coefficient of variation 0.3; 100 samples)" in out
     assert "planned" in out
@@ -25,9 +23,7 @@ def test_solve_with_risk_prints_the_spread_and_the_chance_of_a_loss(lpsched):
 
 
 def test_risk_in_json_is_there_only_when_asked_for(lpsched):
-    _, answer, _ = lpsched(
-        "solve", str(INSTANCES / "tiny.yaml"), "--json", "--risk", "samples=100", "--seed", "5"
-    )
+    _, answer, _ = lpsched("solve", str(INSTANCES / "tiny.yaml"), "--json", "--risk", "samples=100", "--seed", "5")
     assert answer["risk"]["seed"] == 5
     assert answer["risk"]["samples"] == 100
     assert answer["risk"]["profit_per_hour"]["planned"] == answer["value"]
@@ -75,9 +71,7 @@ NSGA2 = ("--compare", "nsga2", "--generations", "3")
 def test_front_with_risk_prints_and_draws_a_fuzzy_front(lpsched, day, tmp_path):
     figure, ellipses = tmp_path / "fuzzy.svg", tmp_path / "ellipses.svg"
     options = ("--risk", "samples=20,cov=0.1-1.5", "--drop-below", "0.5")
-    code, out, _ = lpsched(
-        "front", day, *NSGA2, *options, "--figure", str(figure), "--ellipses", str(ellipses)
-    )
+    code, out, _ = lpsched("front", day, *NSGA2, *options, "--figure", str(figure), "--ellipses", str(ellipses))
     assert code == 0
     assert "nsga2, ranked by expected values: some of its schedules, each in 20 samples" in out
     assert "mean utility" in out

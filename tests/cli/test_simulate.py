@@ -51,9 +51,7 @@ def test_the_table_has_a_row_for_each_policy(lpsched, two):
     assert lines[0] == "simple: one day; seed 0; queued machines; a mapping event every 5 s"
     cells = [line.split() for line in lines]
     assert ["naive,", "nothing", "waits", "16"] in cells
-    assert [row[:8] for row in cells if row[:1] == ["fcfs"]] == [
-        ["fcfs", "8", "50", "%", "-", "0.002", "2", "0"]
-    ]
+    assert [row[:8] for row in cells if row[:1] == ["fcfs"]] == [["fcfs", "8", "50", "%", "-", "0.002", "2", "0"]]
 
 
 def test_json_has_the_promised_keys(lpsched, two):
@@ -66,9 +64,7 @@ def test_json_has_the_promised_keys(lpsched, two):
     assert (policy["utility"], policy["share_of_naive"], policy["energy_joules"]) == (8.0, 0.5, 2000.0)
     assert (policy["completed"], policy["dropped"], policy["waiting"]) == (2, 0, 0)
     assert policy["utility_half_width"] is None
-    assert policy["by_priority"] == [
-        {"name": "own function u0", "utility": 8.0, "if_none_waits": 16.0, "share": 0.5}
-    ]
+    assert policy["by_priority"] == [{"name": "own function u0", "utility": 8.0, "if_none_waits": 16.0, "share": 0.5}]
 
 
 def test_trials_have_half_widths_and_numbers_of_their_own(lpsched, drawn):
@@ -145,10 +141,7 @@ def test_pictures_and_page_are_written(lpsched, drawn, tmp_path):
         (("--policy", "fcfs", "--timeline", "x.gif"), "needs the ending"),
         (("--policy", "fcfs", "--report", "x.pdf"), "needs the ending .html"),
         (("--policy", "fcfs", "--report", "/no/such/folder/x.html"), "cannot write"),
-        (
-            ("--policy", "fcfs", "--energy-filter", "much"),
-            "needs none, adaptive or a number for a day; not 'much'",
-        ),
+        (("--policy", "fcfs", "--energy-filter", "much"), "needs none, adaptive or a number for a day; not 'much'"),
         (("--policy", "fcfs", "--energy-filter", "-1"), "energy_filter: found -1.0"),
         (("--policy", "fcfs", "--energy-filter", "nan"), "energy_filter: found NaN"),
         (("--policy", "fcfs", "--every-seconds", "0"), "every_seconds: found 0.0"),

@@ -43,9 +43,7 @@ def no_work(monkeypatch):
 
 
 def test_the_table_has_a_row_for_each_policy(lpsched, path):
-    code, out, err = lpsched(
-        "simulate", path("three"), "--policy", "easy,conservative", "--every-seconds", "0"
-    )
+    code, out, err = lpsched("simulate", path("three"), "--policy", "easy,conservative", "--every-seconds", "0")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "simple: one trial; seed 0; a mapping event at every arrival and end"
@@ -59,11 +57,7 @@ def test_json_has_the_promised_keys(lpsched, path):
     code, answer, _ = lpsched("simulate", path("three"), "--policy", "easy", "--every-seconds", "0", "--json")
     assert code == 0
     assert set(answer) == OF_CLUSTERS
-    assert (answer["format"], answer["judged_by"], answer["waiting"]) == (
-        "lpsched-simulate/1",
-        "utility",
-        None,
-    )
+    assert (answer["format"], answer["judged_by"], answer["waiting"]) == ("lpsched-simulate/1", "utility", None)
     (policy,) = answer["policies"]
     assert {key for key in policy if not key.endswith("_half_width")} == OF_POLICIES
     assert policy["wait_seconds"] == {"mean": 10.0, "median": 10.0, "p95": 20.0, "longest": 20.0}
@@ -114,9 +108,7 @@ def test_what_waiting_costs_can_be_chosen(lpsched, path, cost, weight, total):
 def test_points_of_a_file_are_kept_unless_another_cost_is_asked_for(lpsched, tmp_path, arguments, total):
     cost = WaitingCost("points", points=((0.0, 0.0), (10.0, 1.0)))
     write_clusters(waiting_tasks(cost), tmp_path / "points.yaml")
-    code, answer, _ = lpsched(
-        "simulate", str(tmp_path / "points.yaml"), "--policy", "easy", *arguments, "--json"
-    )
+    code, answer, _ = lpsched("simulate", str(tmp_path / "points.yaml"), "--policy", "easy", *arguments, "--json")
     assert code == 0
     assert answer["policies"][0]["cost"] == pytest.approx(total)
 
@@ -166,11 +158,7 @@ def test_pictures_and_page_are_written(lpsched, path, tmp_path):
         ("three", ("--policy", "easy", "--permute", "2"), "is for days of machines"),
         ("three", ("--policy", "easy", "--every-arrivals", "2"), "clusters have --every-seconds 0"),
         ("three", ("--policy", "easy", "--bound", "--offline"), "clusters have no such schedule"),
-        (
-            "three",
-            ("--policy", "easy", "--energy-filter", "adaptive"),
-            "needs none, per-task or per-resource",
-        ),
+        ("three", ("--policy", "easy", "--energy-filter", "adaptive"), "needs none, per-task or per-resource"),
         ("three", ("--policy", "easy", "--energy-filter", "1.5"), "for clusters"),
         ("three", ("--policy", "easy", "--energy-filter", "per-task:much"), "not 'per-task:much'"),
         ("three", ("--policy", "easy", "--energy-filter", "per-task:"), "not 'per-task:'"),

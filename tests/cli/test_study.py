@@ -36,9 +36,7 @@ def test_a_study_runs_and_reports(lpsched, tmp_path):
         ["lp", "makespan"],
         ["lp", "energy"],
     ]
-    code, answer, _ = lpsched(
-        "study", "report", lines, "--by", "method", "--value", "energy_joules", "--json"
-    )
+    code, answer, _ = lpsched("study", "report", lines, "--by", "method", "--value", "energy_joules", "--json")
     assert (answer["format"], answer["by"]) == ("lpsched-study-report/1", ["method"])
     assert answer["quantities"][0] == "energy_joules"
     assert [group["runs"] for group in answer["groups"]] == [4, 4]
@@ -48,9 +46,7 @@ def test_a_report_writes_a_table_a_picture_and_a_page(lpsched, tmp_path):
     path = str(study_file(tmp_path))
     lpsched("study", "run", path, *ONE)
     files = [str(tmp_path / name) for name in ("t.csv", "f.svg", "p.html")]
-    code, _, err = lpsched(
-        "study", "report", path, "-o", files[0], "--figure", files[1], "--report", files[2]
-    )
+    code, _, err = lpsched("study", "report", path, "-o", files[0], "--figure", files[1], "--report", files[2])
     assert (code, err) == (0, "")
     assert (tmp_path / "t.csv").read_text().startswith("method,objective,group_runs")
     assert "<svg" in (tmp_path / "f.svg").read_text()

@@ -88,9 +88,7 @@ def test_the_table_of_costs_says_that_less_is_better(lpsched, files):
     assert "cost of waiting (bounded-slowdown, by task)" in words
     assert "no schedule below" in words
     assert "If no task ever waited: cost 3." in words
-    _, answer, _ = lpsched(
-        "validate", files["waiting.json"], files["all.csv"], "--time-limit", "0.1", "--json"
-    )
+    _, answer, _ = lpsched("validate", files["waiting.json"], files["all.csv"], "--time-limit", "0.1", "--json")
     own = answer["entries"][0]
     # waits of 49 s before 5 and 20 s: 54 of at least 10 s, and 69 of 20 s
     assert own["cost"] == pytest.approx(1.0 + 5.4 + 3.45)
@@ -116,8 +114,6 @@ def test_costs_are_called_costs(lpsched, files):
     ],
 )
 def test_what_has_no_meaning_for_clusters_is_refused(lpsched, files, arguments, words):
-    code, out, err = lpsched(
-        "validate", files["clusters.json"], *(files.get(each, each) for each in arguments)
-    )
+    code, out, err = lpsched("validate", files["clusters.json"], *(files.get(each, each) for each in arguments))
     assert (code, out) == (2, "")
     assert words in " ".join(err.replace("\u2502", " ").split())

@@ -68,9 +68,7 @@ def test_allocations_by_name_and_from_files_are_judged_too(tmp_path):
     by_name = validate_facility(PAPER, {"idle": GangAllocation((20.0,), ((),))})
     assert by_name.entries[0].measured.reward_rate == 0.0
     assert by_name.entries[0].gap == 1.0
-    files = validate_facility(
-        PAPER, [tmp_path / "cores.json", tmp_path / "junk.json", tmp_path / "none.json"]
-    )
+    files = validate_facility(PAPER, [tmp_path / "cores.json", tmp_path / "junk.json", tmp_path / "none.json"])
     good, junk, none = files.entries
     assert good.measured.reward_rate == pytest.approx(best.cores_reward_rate)
     assert (good.seconds, good.valid) == (None, True)

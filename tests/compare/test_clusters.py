@@ -17,9 +17,7 @@ from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
 # Two tasks of 10 s on two nodes at 50 W each, worth 8 and 2 at any time; the second arrives at 5 s.
-CLUSTERS = simple_clusters(
-    [[10.0]], [2], [Task(0.0, 1, decaying(8.0)), Task(5.0, 1, decaying(2.0))], watts=[[50.0]]
-)
+CLUSTERS = simple_clusters([[10.0]], [2], [Task(0.0, 1, decaying(8.0)), Task(5.0, 1, decaying(2.0))], watts=[[50.0]])
 BOTH = ClustersSchedule((PlacedOnNodes(0, "c0", ((1, 1),), 0.0), PlacedOnNodes(1, "c0", ((1, 1),), 10.0)))
 NONE = ClustersSchedule(())
 
@@ -61,12 +59,7 @@ def test_utility_is_a_share_of_the_bound(bound):
     assert asked == [("simple", 3.0, None)]
     assert result.valid
     told = result.to_dict()
-    assert (told["bound"], told["naive_bound"], told["bound_seconds"], told["period"]) == (
-        12.5,
-        10.0,
-        0.5,
-        None,
-    )
+    assert (told["bound"], told["naive_bound"], told["bound_seconds"], told["period"]) == (12.5, 10.0, 0.5, None)
     both, none = told["entries"]
     assert (both["kind"], both["utility"], both["cost"]) == ("schedule", 10.0, None)
     assert (both["share_of_bound"], both["share_of_naive"]) == (0.8, 1.0)
@@ -98,12 +91,7 @@ def test_the_least_cost_is_a_share_of_the_cost(bound):
     assert (told["judged_by"], told["cost_bound"], told["naive_cost"]) == ("waiting", 4.0, 0.0)
     assert told["waiting"]["measure"] == "seconds"
     own = told["entries"][0]
-    assert (own["cost"], own["utility"], own["share_of_bound"], own["share_of_naive"]) == (
-        5.0,
-        -5.0,
-        0.8,
-        0.0,
-    )
+    assert (own["cost"], own["utility"], own["share_of_bound"], own["share_of_naive"]) == (5.0, -5.0, 0.8, 0.0)
     assert result.headers[1] == "cost"
     assert result.rows()[0][:3] == ("no schedule below", "4", "proved")
     assert result.rows()[1][:4] == ("both", "5", "80 %", "-")

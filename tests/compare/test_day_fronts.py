@@ -123,12 +123,9 @@ def test_tasks_below_a_utility_are_dropped_by_heuristics_too():
 
 def test_a_valid_schedule_above_the_envelope_is_our_bug(monkeypatch):
     monkeypatch.setattr(
-        "lpsched.online.compare.day_fronts.no_waiting_front",
-        lambda _: NoWaitingFront((0.0, 600.0), (0.0, 14.9), 600.0),
+        "lpsched.online.compare.day_fronts.no_waiting_front", lambda _: NoWaitingFront((0.0, 600.0), (0.0, 14.9), 600.0)
     )
-    with pytest.raises(
-        InvalidScheduleError, match=r"min-energy on three: .* J is more than the 14\.9 that is proved"
-    ):
+    with pytest.raises(InvalidScheduleError, match=r"min-energy on three: .* J is more than the 14\.9 that is proved"):
         compare_day_fronts(DAY, ["min-energy"])
 
 
@@ -145,9 +142,7 @@ def test_what_breaks_a_rule_or_fails_is_told(heuristics, tmp_path):
     assert (folder.points, folder.refused, folder.violations[0].code) == (rows.points, 1, "unreadable")
 
 
-@pytest.mark.parametrize(
-    "options", [{"methods": ["sufferage"]}, {"evolving": Evolving(seed_with=("nobody",))}]
-)
+@pytest.mark.parametrize("options", [{"methods": ["sufferage"]}, {"evolving": Evolving(seed_with=("nobody",))}])
 def test_names_of_nobody_are_refused(options):
     with pytest.raises(InstanceError, match=r"sufferage|nobody"):
         compare_day_fronts(DAY, **({"methods": ["nsga2"]} | options))

@@ -163,9 +163,7 @@ def test_after_a_stop_nothing_more_is_run(two_tasks):
 
 def test_a_valid_schedule_above_the_bound_is_an_alarm(two_tasks, monkeypatch):
     monkeypatch.setattr(days, "no_waiting_front", lambda _: NoWaitingFront((0.0, 800.0), (0.0, 2.4), 800.0))
-    with pytest.raises(
-        InvalidScheduleError, match=r"min-energy earns 2.5.* with 800.0 J, more than the bound of 2.4"
-    ):
+    with pytest.raises(InvalidScheduleError, match=r"min-energy earns 2.5.* with 800.0 J, more than the bound of 2.4"):
         validate_day(two_tasks, heuristics=["min-energy"])
 
 
@@ -175,9 +173,7 @@ def test_nsga2_is_at_least_as_good_as_its_seeds(two_tasks):
     assert most.name == "nsga2, most utility"
     assert most.measured.utility >= 6.0 - 1e-9
     seeds = validate_day(two_tasks, heuristics=["min-energy", "utility-per-energy", "min-min"]).entries
-    assert per_joule.utility_per_megajoule >= max(each.utility_per_megajoule or 0.0 for each in seeds) * (
-        1.0 - 1e-9
-    )
+    assert per_joule.utility_per_megajoule >= max(each.utility_per_megajoule or 0.0 for each in seeds) * (1.0 - 1e-9)
 
 
 def test_nsga2_starts_from_the_heuristics():
@@ -190,8 +186,7 @@ def test_nsga2_starts_from_the_heuristics():
 def test_nsga2_repeats_itself_and_drops_what_is_below_the_limit():
     day = day_from_dict(sound_day())
     runs = [
-        validate_day(day, heuristics=["nsga2"], generations=3, drop_below=limit).entries
-        for limit in (1.5, 1.5, None)
+        validate_day(day, heuristics=["nsga2"], generations=3, drop_below=limit).entries for limit in (1.5, 1.5, None)
     ]
     first, again, complete = ([each.measured for each in entries] for entries in runs)
     assert first == again
@@ -215,9 +210,7 @@ def test_every_name_is_a_row_of_one_table():
 
 
 def test_odd_names_are_printed_as_they_stand(two_tasks):
-    result = validate_day(
-        two_tasks, {"[red]x <b>": DaySchedule((PlacedTask(7, "m0", 1, 0.0),))}, drop_below=0.5
-    )
+    result = validate_day(two_tasks, {"[red]x <b>": DaySchedule((PlacedTask(7, "m0", 1, 0.0),))}, drop_below=0.5)
     text = printed(result)
     assert "[red]x <b>" in text
     assert "there is no task 7, only 0 to 1" in text

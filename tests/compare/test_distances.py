@@ -12,8 +12,7 @@ CHAIN = Chain(((2.0, 10.0), (4.0, 4.0), (10.0, 1.0)))
 
 
 @pytest.mark.parametrize(
-    ("energy", "makespan"),
-    [(2.0, 10.0), (3.0, 7.0), (4.0, 4.0), (6.0, 3.0), (10.0, 1.0), (99.0, 1.0), (1.9, 10.0)],
+    ("energy", "makespan"), [(2.0, 10.0), (3.0, 7.0), (4.0, 4.0), (6.0, 3.0), (10.0, 1.0), (99.0, 1.0), (1.9, 10.0)]
 )
 def test_the_front_is_straight_between_corners_and_level_beyond_them(energy, makespan):
     assert CHAIN.at(energy) == pytest.approx(makespan)

@@ -127,10 +127,7 @@ def test_a_watch_that_is_stopped_ends_the_method_with_what_it_has():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (
-            {"method": "magic"},
-            "facility: 1 fault\n  method: found 'magic', needs one of greedy, ga, nlp; choose one",
-        ),
+        ({"method": "magic"}, "facility: 1 fault\n  method: found 'magic', needs one of greedy, ga, nlp; choose one"),
         (
             {"method": "ga", "start": "x"},
             "facility: 1 fault\n  start: found 'x', needs one of random, greedy, lp; choose one",

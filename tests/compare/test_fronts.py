@@ -99,12 +99,7 @@ def test_what_breaks_a_rule_is_no_point_and_its_rules_are_told(tmp_path, heurist
     heuristics("crashes", lambda *_: 1 / 0)
     entries = compare_fronts(BAG, [bad, missing, "forgets", "crashes"]).entries[1:]
     assert [entry.points for entry in entries] == [(), (), (), ()]
-    assert [entry.violations[0].code for entry in entries] == [
-        "unreadable",
-        "unreadable",
-        "wrong-count",
-        "failed",
-    ]
+    assert [entry.violations[0].code for entry in entries] == ["unreadable", "unreadable", "wrong-count", "failed"]
     assert "ZeroDivisionError" in entries[3].violations[0].sentence
     assert not any(entry.valid for entry in entries)
 
@@ -114,34 +109,26 @@ def test_an_empty_folder_is_refused(tmp_path):
         compare_fronts(BAG, [tmp_path])
 
 
-@pytest.mark.parametrize(
-    "options", [{"methods": ["min-mni"]}, {"evolving": Evolving(seed_with=("min-mni",))}]
-)
+@pytest.mark.parametrize("options", [{"methods": ["min-mni"]}, {"evolving": Evolving(seed_with=("min-mni",))}])
 def test_a_name_that_nobody_registered_is_refused_before_any_work(options):
     with pytest.raises(InstanceError, match="min-mni"):
         compare_fronts(BAG, **({"methods": ["nsga2"]} | options))
 
 
 def test_an_evolved_front_is_verified_and_the_same_for_the_same_seed():
-    bag = simple_bag(
-        [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]], [7, 5], [2, 1, 1], [[30.0, 9.0, 4.0], [8.0, 20.0, 9.0]]
-    )
+    bag = simple_bag([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]], [7, 5], [2, 1, 1], [[30.0, 9.0, 4.0], [8.0, 20.0, 9.0]])
     _, one = compare_fronts(bag, ["nsga2"], evolving=SHORT, seed=4).entries
     *_, two = compare_fronts(bag, ["min-min", "nsga2"], evolving=SHORT, seed=4).entries
     assert one.points == two.points
     assert (one.generations, one.ended, one.refused) == (5, "generations", 0)
-    assert list(one.points) == sorted(
-        one.points, key=lambda point: (point.energy_joules, -point.makespan_seconds)
-    )
+    assert list(one.points) == sorted(one.points, key=lambda point: (point.energy_joules, -point.makespan_seconds))
     assert one.seconds is not None
     assert one.mean_distance is not None
     assert 0.0 <= one.mean_distance <= (one.largest_distance or 0.0)
 
 
 def test_an_evolution_seeded_with_our_schedules_keeps_or_improves_them():
-    bag = simple_bag(
-        [[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]], [7, 5], [2, 1, 1], [[30.0, 9.0, 4.0], [8.0, 20.0, 9.0]]
-    )
+    bag = simple_bag([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]], [7, 5], [2, 1, 1], [[30.0, 9.0, 4.0], [8.0, 20.0, 9.0]])
     ours, evolved = compare_fronts(bag, ["nsga2"], evolving=Evolving(3, seed_with=("lp",))).entries
     for own in ours.points:
         assert any(
@@ -179,9 +166,7 @@ def test_the_files_own_limits_hold_as_well(heuristics):
 def test_a_point_below_a_proof_is_our_bug():
     proof = HalfPlane(1.0, 100.0, 2000.0)
     require_above([proof], Point(1600.0, 4.0), "x")
-    with pytest.raises(
-        InvalidScheduleError, match=r"x: 1600\.0 J and 3\.9999 s are below a proof: 1\.0 J \+ 100"
-    ):
+    with pytest.raises(InvalidScheduleError, match=r"x: 1600\.0 J and 3\.9999 s are below a proof: 1\.0 J \+ 100"):
         require_above([proof], Point(1600.0, 3.9999), "x")
 
 
@@ -273,6 +258,4 @@ def test_edges_get_schedules_by_their_length_and_a_cap_is_kept():
 
 def test_a_front_of_one_vertex_has_nothing_between():
     bag = simple_bag([[1.0]], [3], [1], [[5.0]])
-    assert list(schedules_along(bag, front(bag))) == [
-        schedule for schedule in front(bag).schedules if schedule
-    ]
+    assert list(schedules_along(bag, front(bag))) == [schedule for schedule in front(bag).schedules if schedule]

@@ -34,9 +34,7 @@ def evolved(instance, scorer=None, drop_below=None):
 
 @pytest.fixture(scope="module")
 def fuzzy(day):
-    return fuzzy_front(
-        evolved(day, drop_below=0.5), RiskOptions(samples=40, cov=0.5), seed=1, name="expected values"
-    )
+    return fuzzy_front(evolved(day, drop_below=0.5), RiskOptions(samples=40, cov=0.5), seed=1, name="expected values")
 
 
 @pytest.fixture(scope="module")

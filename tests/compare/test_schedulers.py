@@ -166,12 +166,7 @@ def test_an_unknown_name_is_refused_before_anything_runs():
 def test_all_stands_for_all_that_can_run_and_none_runs_twice(monkeypatch):
     monkeypatch.setattr(evolved, "GENERATIONS", 1)
     result = validate(PAIR, heuristics=["mct", "all"])
-    assert [entry.name for entry in result.entries] == [
-        "mct",
-        "lp",
-        *(n for n in names() if n != "mct"),
-        "nsga2",
-    ]
+    assert [entry.name for entry in result.entries] == ["mct", "lp", *(n for n in names() if n != "mct"), "nsga2"]
     plain = validate(replace(PAIR, watts=None), heuristics=["all"])
     assert {"min-energy", "nsga2"}.isdisjoint(entry.name for entry in plain.entries)
     assert plain.valid
@@ -206,10 +201,7 @@ def test_a_package_that_cannot_be_loaded_is_an_entry(monkeypatch):
     monkeypatch.setitem(vars(registry.OF_BAGS), "announced", {"mine": point})
     result = validate(PAIR, heuristics=["mine", "mct"])
     assert [entry.valid for entry in result.entries] == [False, True]
-    assert (
-        "an installed package announces as no_such_module_anywhere:rule"
-        in result.entries[0].violations[0].sentence
-    )
+    assert "an installed package announces as no_such_module_anywhere:rule" in result.entries[0].violations[0].sentence
 
 
 def test_each_scheduler_gets_a_generator_of_its_own_seed():
@@ -285,9 +277,7 @@ def test_what_has_not_begun_when_somebody_says_stop_is_not_run():
 
     result = validate(PAIR, heuristics=[stopper, "mct"], watch=watch)
     assert result.entries[0].valid
-    assert [(each.code, each.sentence) for each in result.entries[1].violations] == [
-        ("not-run", "stopped before")
-    ]
+    assert [(each.code, each.sentence) for each in result.entries[1].violations] == [("not-run", "stopped before")]
 
 
 def test_our_own_failure_is_an_entry_too():
@@ -331,14 +321,7 @@ def test_a_function_is_timed_and_checked_alone():
 def test_the_table_tells_what_is_known_and_not_the_objective_twice():
     result = validate(PAIR, heuristics=["mct"])
     assert result.headers() == ("scheduler", "makespan, seconds", "gap", "energy, joules", "valid", "seconds")
-    assert result.rows()[0] == (
-        "bound",
-        "6",
-        "proved",
-        "",
-        "",
-        "",
-    )  # one of two machines runs two tasks of 3 s
+    assert result.rows()[0] == ("bound", "6", "proved", "", "", "")  # one of two machines runs two tasks of 3 s
     assert result.rows()[1][:5] == ("mct", "6", "0 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
     plain = validate(replace(PAIR, watts=None), {"mine": judged(ROWS).schedule})
     assert plain.headers() == ("scheduler", "makespan, seconds", "gap", "valid")

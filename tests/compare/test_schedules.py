@@ -21,9 +21,7 @@ pytestmark = pytest.mark.rotate_tests(5)
 
 TINY = read(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 FEW = cov_bag(
-    "few",
-    np.random.default_rng(4),
-    CovOptions(task_types=6, machines=(1, 2), tasks=8, task_cov=0.6, machine_cov=0.4),
+    "few", np.random.default_rng(4), CovOptions(task_types=6, machines=(1, 2), tasks=8, task_cov=0.6, machine_cov=0.4)
 )
 
 
@@ -43,9 +41,7 @@ def files(tmp_path):
 
 
 def test_each_schedule_is_measured_against_the_bound(files):
-    result = validate(
-        TINY, [files["best.json"], files["slow.json"], files["slow.csv"], files["nothing.json"]]
-    )
+    result = validate(TINY, [files["best.json"], files["slow.json"], files["slow.csv"], files["nothing.json"]])
     assert result.valid
     # The fast end earns 3.48 an hour, the thrifty one 1.608, doing nothing loses 0.144.
     assert [entry.value for entry in result.entries] == pytest.approx([3.48, 1.608, 1.608, -0.144])
@@ -91,9 +87,7 @@ def test_invalid_and_unreadable_schedules_are_entries_with_violations(files):
         "energy_joules": None,
         "profit_per_hour": None,
         "seconds": None,
-        "violations": [
-            {"code": "no-such-machine", "sentence": "there is no machine 9 of type 'fast', only 1 to 1"}
-        ],
+        "violations": [{"code": "no-such-machine", "sentence": "there is no machine 9 of type 'fast', only 1 to 1"}],
     }
     assert "<td>no</td>" in result._repr_html_()
 

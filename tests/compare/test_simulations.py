@@ -264,9 +264,7 @@ def test_who_knows_the_whole_day_earns_no_less_than_who_plans_without(options):
 
 def test_a_schedule_above_the_bound_is_raised_loudly(monkeypatch):
     monkeypatch.setattr(day_stage, "arrival_bound", bounded_by(math.nextafter(8.0, 0.0)))
-    with pytest.raises(
-        InvalidScheduleError, match=r"fcfs earns 8\.0 in trial 0, more than the bound of 7\.9"
-    ):
+    with pytest.raises(InvalidScheduleError, match=r"fcfs earns 8\.0 in trial 0, more than the bound of 7\.9"):
         simulate(two_tasks(), ["fcfs"], options=EVERY_5, bound=True)
 
 

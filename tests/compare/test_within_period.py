@@ -111,9 +111,7 @@ def test_a_front_holds_cut_points_below_the_envelope():
         pytest.param(lambda day: compare_day_fronts(day, ["nsga2"]), "NSGA-II", id="front"),
         pytest.param(lambda day: validate_day(day, heuristics=["mct", "nsga2"]), "NSGA-II", id="validate"),
         pytest.param(lambda day: evolve_front(DayProblem(day), rng=None), "NSGA-II", id="evolution"),
-        pytest.param(
-            lambda day: validate_day(day, heuristics=["mct"], risk=RiskOptions()), "sampling", id="risk"
-        ),
+        pytest.param(lambda day: validate_day(day, heuristics=["mct"], risk=RiskOptions()), "sampling", id="risk"),
         pytest.param(lambda day: risk_of(day, DaySchedule(())), "sampling", id="risk-of"),
         pytest.param(lambda day: SampledDayScorer(day, RiskOptions(), seed=0), "sampling", id="percentiles"),
     ],

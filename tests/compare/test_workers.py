@@ -89,17 +89,11 @@ def test_processes_end_when_the_one_that_began_them_is_killed(tmp_path):
     )
     script = tmp_path / "begin.py"
     script.write_text(code)
-    begun = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path)], env=os.environ | {"PYTHONPATH": str(ROOT)}
-    )
-    numbers = eventually(
-        lambda: [int(file.stem) for file in tmp_path.glob("*.pid")], lambda found: len(found) == 2
-    )
+    begun = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=os.environ | {"PYTHONPATH": str(ROOT)})
+    numbers = eventually(lambda: [int(file.stem) for file in tmp_path.glob("*.pid")], lambda found: len(found) == 2)
     begun.kill()
     begun.wait()
-    assert (
-        eventually(lambda: [number for number in numbers if is_running(number)], lambda left: not left) == []
-    )
+    assert eventually(lambda: [number for number in numbers if is_running(number)], lambda left: not left) == []
 
 
 @dataclass

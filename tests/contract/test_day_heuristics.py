@@ -48,9 +48,7 @@ def test_its_schedule_is_valid_the_same_again_and_not_above_the_bound(name, day,
 def test_what_it_does_not_drop_earns_the_limit(name, day, limit):
     schedule = run(name, day, drop_below=limit)
     for place in range(len(schedule.placed)):
-        own = schedule.placed[
-            : place + 1
-        ]  # each alone would start at the same time, so its utility is the same
+        own = schedule.placed[: place + 1]  # each alone would start at the same time, so its utility is the same
         utility = measure(day, DaySchedule(own)).utility - measure(day, DaySchedule(own[:-1])).utility
         assert utility >= limit - 1e-6 or on_the_edge(day, own[-1])
 
@@ -75,9 +73,7 @@ def test_it_maps_as_the_plain_rule_does(name, day, limit):
     assert read(day, run(name, day, drop_below=limit)) == mapped(name, day, limit)
 
 
-STEPS = UtilityFunction(
-    (Interval(0.0, 8.0, 8.0, 0.0), Interval(40.0, 4.0, 1.0, 0.02), Interval(90.0, 0.0, 0.0, 0.0))
-)
+STEPS = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0), Interval(40.0, 4.0, 1.0, 0.02), Interval(90.0, 0.0, 0.0, 0.0)))
 WORTHS = [STEPS, decaying(8.0, 0.05), decaying(4.0), decaying(4.0, until=50.0)]
 
 
@@ -96,9 +92,7 @@ def crowded_days(draw):
     return simple_day(seconds, watts, [draw(st.integers(1, 2)) for _ in range(columns)], tasks)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in OF_DAYS.built_in if name.startswith(("max-max", "min-min"))]
-)
+@pytest.mark.parametrize("name", [name for name in OF_DAYS.built_in if name.startswith(("max-max", "min-min"))])
 @settings(quick, max_examples=60)
 @given(day=crowded_days(), limit=st.sampled_from([None, 1.0, 4.0]))
 def test_it_maps_tasks_that_wait_in_a_crowd_as_the_plain_rule_does(name, day, limit):

@@ -74,17 +74,12 @@ def _powered(bag: Bag, watts: float = 100.0) -> Bag:
 
 BAGS = {
     "p-states-and-absent-pairs": bag_from_dict(sound(prices=PAID)),
-    "capped-at-the-facility": bag_from_dict(
-        sound(prices=PAID, site={"pue": 1.5, "average_power_cap_watts": 200.0})
-    ),
+    "capped-at-the-facility": bag_from_dict(sound(prices=PAID, site={"pue": 1.5, "average_power_cap_watts": 200.0})),
     "capped-at-the-machines": bag_from_dict(
         sound(prices=PAID, site={"average_power_cap_watts": 60.0, "cap_measured_at": "it"})
     ),
     "watts-below-idle": bag_from_dict(
-        sound(
-            prices=PAID,
-            machine_types=[{"name": "cpu", "count": 2, "idle_watts": 70}, sound()["machine_types"][1]],
-        )
+        sound(prices=PAID, machine_types=[{"name": "cpu", "count": 2, "idle_watts": 70}, sound()["machine_types"][1]])
     ),
     "worn-and-depreciated": bag_from_dict(
         sound(

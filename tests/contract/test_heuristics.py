@@ -92,9 +92,7 @@ def test_bags_at_random_are_mapped_or_refused_in_words(bag):
 @settings(max_examples=15, deadline=None)
 @given(bag=plain_bags(ORDINARY))
 def test_no_heuristic_passes_any_bound_on_bags_at_random(bag):
-    small = replace(
-        bag, task_types=tuple(t.model_copy(update={"count": t.count % 50 + 1}) for t in bag.task_types)
-    )
+    small = replace(bag, task_types=tuple(t.model_copy(update={"count": t.count % 50 + 1}) for t in bag.task_types))
     for objective in ("makespan", "energy"):
         result = validate(small, heuristics=BUILT_IN, objective=objective)
         # Beyond the bound, `validate` itself would raise; random may have too many machines to draw.
@@ -106,9 +104,7 @@ def test_no_heuristic_passes_any_bound_on_bags_at_random(bag):
 @given(bag=priced_bags(ORDINARY))
 def test_no_heuristic_earns_more_than_the_bound_whatever_the_price_and_the_cap(bag):
     few = tuple(task.model_copy(update={"count": task.count % 50 + 1}) for task in bag.task_types)
-    result = validate(
-        replace(bag.without_deadline(), task_types=few), heuristics=BUILT_IN, objective="profit"
-    )
+    result = validate(replace(bag.without_deadline(), task_types=few), heuristics=BUILT_IN, objective="profit")
     assert all(entry.value <= result.bound for entry in result.entries if entry.valid)
     broken = {each.code for entry in result.entries for each in entry.violations}
     assert broken <= {"failed", "over-power-cap"}  # too many machines to draw for; below the idle floor
@@ -153,12 +149,7 @@ def test_a_task_type_split_in_two_changes_no_load(name, which):
     rows, powers = [list(row) for row in bag.seconds], [list(row) for row in bag.watts]
     rows.insert(which, rows[which])
     powers.insert(which, powers[which])
-    split = replace(
-        bag,
-        task_types=split_in_two(bag.task_types, which),
-        seconds=Table.of(rows),
-        watts=Table.of(powers),
-    )
+    split = replace(bag, task_types=split_in_two(bag.task_types, which), seconds=Table.of(rows), watts=Table.of(powers))
     assert loads_of(split, mapped(name, split)) == loads_of(bag, mapped(name, bag))
 
 

@@ -33,11 +33,7 @@ def named(name, rng):
 
 def rows(answer):
     """Return an answer as a list of (task, machine, column)."""
-    columns = (
-        (answer.tasks, answer.machines, answer.columns)
-        if hasattr(answer, "tasks")
-        else zip(*answer, strict=True)
-    )
+    columns = (answer.tasks, answer.machines, answer.columns) if hasattr(answer, "tasks") else zip(*answer, strict=True)
     return [tuple(row) for row in np.array([list(each) for each in columns], dtype=int).T.tolist()]
 
 
@@ -76,17 +72,14 @@ def test_it_maps_as_defined_and_leaves_out_only_what_the_next_event_decides_anew
         full, number = named(name, rng)
         answer = asked(full, state)
         defined = [
-            tuple(each)
-            for each in DEFINITIONS[name](replace(state, memory={}), np.random.default_rng(1), number)
+            tuple(each) for each in DEFINITIONS[name](replace(state, memory={}), np.random.default_rng(1), number)
         ]
         assert in_order_of(answer, defined), seed
         if policy(full).immediate or state.polled:
             assert sorted(answer) == sorted(defined), seed
         assert all(at > state.until for at in unmovable_at(state, defined, set(answer))), seed
         stopped += len(answer) < len(defined)
-    assert (
-        bool(stopped) != policy(name).immediate
-    )  # batch mode stops early now and then; immediate mode never
+    assert bool(stopped) != policy(name).immediate  # batch mode stops early now and then; immediate mode never
 
 
 @pytest.mark.rotate(8)
@@ -117,16 +110,7 @@ def test_the_same_seed_gives_the_same_answer_and_the_state_stays_as_it_was(name)
         state = drawn_state(np.random.default_rng([seed, 2]))
         before = deepcopy(state)
         assert asked(name, state) == asked(name, state)
-        for field in (
-            "tasks",
-            "arrivals",
-            "types",
-            "functions",
-            "available",
-            "ready",
-            "pending_at",
-            "allowed",
-        ):
+        for field in ("tasks", "arrivals", "types", "functions", "available", "ready", "pending_at", "allowed"):
             np.testing.assert_array_equal(getattr(state, field), getattr(before, field))
 
 
@@ -145,9 +129,7 @@ def busy_day(period):
     rng = np.random.default_rng(5)
     worths = [decaying(8.0, 0.01), decaying(4.0, until=90.0), decaying(1.0, 0.002)]
     tasks = [(float(at), int(at) % 2, worths[int(at) % 3]) for at in np.sort(rng.integers(0, 400, 60))]
-    return replace(
-        simple_day([[20.0, 35.0], [50.0, None]], [[10.0, 4.0], [6.0, None]], [2, 1], tasks), period=period
-    )
+    return replace(simple_day([[20.0, 35.0], [50.0, None]], [[10.0, 4.0], [6.0, None]], [2, 1], tasks), period=period)
 
 
 PERIODS = [
@@ -181,17 +163,14 @@ def test_a_day_that_it_runs_passes_the_verifier(name):
 
 def mapping_all(name):
     """Return a policy that maps as defined, to the last task."""
-    return replace(
-        policy(name), choose=lambda state, rng: DEFINITIONS[name](state, rng, USUAL.get(name, 0.0))
-    )
+    return replace(policy(name), choose=lambda state, rng: DEFINITIONS[name](state, rng, USUAL.get(name, 0.0)))
 
 
 @pytest.mark.parametrize("name", BATCH)
 def test_a_day_goes_as_if_every_task_had_been_mapped_at_every_event(name):
     day, options = busy_day(PERIODS[1]), SimulationOptions(every_seconds=30.0)
     quick, slow = (
-        simulate_day(day, each, np.random.default_rng(1), options)
-        for each in (policy(name), mapping_all(name))
+        simulate_day(day, each, np.random.default_rng(1), options) for each in (policy(name), mapping_all(name))
     )
     assert quick.schedule == slow.schedule
 

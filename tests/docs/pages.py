@@ -30,9 +30,7 @@ ROOT: Final = Path(__file__).parent.parent.parent
 COMMAND: Final = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
 PIPE: Final = re.compile(r" \| (?=(?:head|tail|sed) )")
 REDIRECTION: Final = re.compile(r" (2>>|2>|>) ?(\S+)")
-FILE: Final = re.compile(
-    r"(?<![\w/.-])[\w-]+\.(?:yaml|json|csv|swf|html)\b"
-)  # without a folder: the page's own
+FILE: Final = re.compile(r"(?<![\w/.-])[\w-]+\.(?:yaml|json|csv|swf|html)\b")  # without a folder: the page's own
 WRITES: Final = re.compile(r" -o | > |\bstudy run\b")
 NUMBER: Final = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 CELLS: Final = re.compile(r"\s{2,}")
@@ -65,9 +63,7 @@ class Page:
     """A page of the documentation: its text, its commands, and a folder where they are run."""
 
     name: str
-    files: dict[str, str | Path] = field(
-        default_factory=dict
-    )  # that the reader is supposed to have, beside ours
+    files: dict[str, str | Path] = field(default_factory=dict)  # that the reader is supposed to have, beside ours
     folder: Path | None = None
     printed: dict[int, str] = field(default_factory=dict)
 
@@ -202,11 +198,7 @@ PAGES: Final = {
 README: Final = PAGES["README.md"]
 CLUSTERS: Final = PAGES["docs/clusters.md"]
 CLUSTERS.files = dict(
-    zip(
-        ("lab.yaml", "mine.csv", "worse.csv"),
-        (CLUSTERS.blocks("yaml")[0], *CLUSTERS.blocks("csv")),
-        strict=True,
-    )
+    zip(("lab.yaml", "mine.csv", "worse.csv"), (CLUSTERS.blocks("yaml")[0], *CLUSTERS.blocks("csv")), strict=True)
 )
 STUDIES: Final = PAGES["docs/studies.md"]
 STUDIES.files = {"sweep.yaml": STUDIES.blocks("yaml")[0]}

@@ -39,6 +39,4 @@ def test_the_demo_prints_the_command_that_the_readme_shows_and_runs_it():
         pytest.skip("there is no .venv that scripts/test made; the demo would make one now")
     position = [command for command, _ in README.commands].index("scripts/demo")
     command, expected = README.commands[position + 1]
-    assert (
-        in_a_shell("scripts/demo 2>/dev/null", ROOT) == f"$ {command}\n{expected}"
-    )  # an install speaks on stderr
+    assert in_a_shell("scripts/demo 2>/dev/null", ROOT) == f"$ {command}\n{expected}"  # an install speaks on stderr

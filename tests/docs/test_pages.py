@@ -30,9 +30,7 @@ def test_every_link_leads_to_a_file(page):
 
 
 def test_every_picture_is_on_a_page_and_small():
-    linked = {
-        name for page in PAGES.values() for name in re.findall(r"figures/([\w-]+\.(?:svg|png))", page.text)
-    }
+    linked = {name for page in PAGES.values() for name in re.findall(r"figures/([\w-]+\.(?:svg|png))", page.text)}
     drawn = [path for path in (ROOT / "docs" / "figures").iterdir() if path.suffix in {".svg", ".png"}]
     assert {path.name for path in drawn} <= linked
     of_fronts = re.findall(r"\((figures/[^)]*)\)", PAGES["docs/fronts.md"].text)
@@ -52,9 +50,7 @@ def test_the_gates_are_those_of_the_readme_and_the_number_of_tests_is_not_less(r
     assert gates == ["format", "lint", "tests", "types"]
     assert set(gates) <= set(re.findall(r"^(?:gate|finish) (\w+)", script, flags=re.MULTILINE))
     config = request.config
-    if (
-        config.args == config.getini("testpaths") and not config.option.keyword and not ALL
-    ):  # the quick suite runs
+    if config.args == config.getini("testpaths") and not config.option.keyword and not ALL:  # the quick suite runs
         (number,) = re.findall(r"= (\d+) passed", shown)
         assert 0.9 < int(number) / len(request.session.items) < 1.1  # other ones each day
 
@@ -113,17 +109,11 @@ def test_the_python_of_the_page_on_studies_tells_of_the_study_that_ran(folder):
     printed = io.StringIO()
     with contextlib.chdir(STUDY.folder_in(folder)), contextlib.redirect_stdout(printed):
         exec(STUDY.blocks("python")[0], {})  # noqa: S102 - our own page's code
-    assert printed.getvalue().splitlines() == [
-        "27 0 sweep.runs.jsonl",
-        "balanced 1.5",
-        "['lp', 'balanced', 'min-min']",
-    ]
+    assert printed.getvalue().splitlines() == ["27 0 sweep.runs.jsonl", "balanced 1.5", "['lp', 'balanced', 'min-min']"]
 
 
 def test_the_page_on_studies_names_every_method_of_ours():
     others = {"max-min", "sufferage", "met", "mct", "olb", "k-percent-best", "min-energy"}  # heuristics
     for kind in ("bag", "facility"):
-        missing = [
-            name for name in method_names(kind) if f"`{name}`" not in STUDY.text and name not in others
-        ]
+        missing = [name for name in method_names(kind) if f"`{name}`" not in STUDY.text and name not in others]
         assert missing == []

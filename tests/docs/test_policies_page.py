@@ -12,9 +12,7 @@ from lpsched.online.policies import UTIL_USUAL as UTIL
 from tests.docs.pages import PAGES
 
 PAGE = PAGES["docs/policies.md"].text
-ROWS = re.findall(
-    r"^\| (\S[^|]*) \| ([\d.]+) \| `([a-z-]+)(:[KW])?` \| (\w+) \| ([^|]*) \|$", PAGE, flags=re.MULTILINE
-)
+ROWS = re.findall(r"^\| (\S[^|]*) \| ([\d.]+) \| `([a-z-]+)(:[KW])?` \| (\w+) \| ([^|]*) \|$", PAGE, flags=re.MULTILINE)
 
 
 def test_all_published_names_are_in_the_table_and_all_of_ours_are_published():
@@ -26,9 +24,7 @@ def test_all_published_names_are_in_the_table_and_all_of_ours_are_published():
 
 
 def test_the_weights_in_the_table_are_those_that_are_taken():
-    said = {
-        name: re.findall(r"0\.\d+", text)[0] for _, _, name, _, _, text in ROWS if name.startswith("weighted")
-    }
+    said = {name: re.findall(r"0\.\d+", text)[0] for _, _, name, _, _, text in ROWS if name.startswith("weighted")}
     assert said == {"weighted-util": str(UTIL), "weighted-upt": str(UPT), "weighted-upe": str(UPE)}
 
 

@@ -22,20 +22,13 @@ SHOWN = [
     (PAGES["docs/clusters.md"], r"\(Run\(nodes=128, seconds=1.0, watts=None\),\)\n"),
     (PAGES["docs/data-sets.md"], r"Bag\('mine': 5000 tasks on 9 machines.*\n"),
     (PAGES["docs/heuristics.md"], r"[01]\.\d+\n"),
-    (
-        PAGES["docs/policies.md"],
-        r"250\n[1-9]\d*\n",
-    ),  # every task of that day, which never ends; then clusters
+    (PAGES["docs/policies.md"], r"250\n[1-9]\d*\n"),  # every task of that day, which never ends; then clusters
     (PAGES["docs/simulation.md"], r"first_come True\nmax-max-upt True\n"),
     (PAGES["docs/traces.md"], r"(?s)8 5 \{'a part of a job.*"),
 ]
 
 
-FORGET = [
-    (lpsched.heuristics.forget, "all-on-one"),
-    (days.forget, "thrifty"),
-    (clusters.forget, "narrow-first"),
-]
+FORGET = [(lpsched.heuristics.forget, "all-on-one"), (days.forget, "thrifty"), (clusters.forget, "narrow-first")]
 
 
 @pytest.fixture(autouse=True)

@@ -44,15 +44,11 @@ def test_what_idle_machines_would_draw_does_not_cancel_what_tasks_do():
 @pytest.mark.slow
 def test_the_compiled_loop_adds_as_the_plain_one():
     rng = np.random.default_rng(0)
-    bag = simple_bag(
-        rng.random((3, 4)).tolist(), [9, 1, 7], [2, 1, 3, 1], rng.random((3, 4)).tolist(), [0.3] * 4
-    )
+    bag = simple_bag(rng.random((3, 4)).tolist(), [9, 1, 7], [2, 1, 3, 1], rng.random((3, 4)).tolist(), [0.3] * 4)
     columns = rng.integers(0, 4, size=(6, 17)).astype(np.int32)
     machines = np.array([0, 2, 3, 6], dtype=np.int32)[columns]
     scorer = BagScorer(bag)
-    assert (
-        KERNEL.py_func(scorer.tables, machines, columns) == KERNEL(scorer.tables, machines, columns)
-    ).all()
+    assert (KERNEL.py_func(scorer.tables, machines, columns) == KERNEL(scorer.tables, machines, columns)).all()
 
 
 def test_any_layout_of_the_genes_is_scored():
@@ -65,7 +61,5 @@ def test_any_layout_of_the_genes_is_scored():
 
 
 def test_a_bag_without_watts_has_no_energy():
-    with pytest.raises(
-        InstanceError, match="watts: found none, needs the watts of each pair, for energy; add them"
-    ):
+    with pytest.raises(InstanceError, match="watts: found none, needs the watts of each pair, for energy; add them"):
         BagScorer(simple_bag([[1.0]], [1], [1]))

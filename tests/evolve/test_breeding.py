@@ -35,10 +35,7 @@ def test_children_have_the_genes_of_their_parents_core_by_core(monkeypatch):
         assert pair == {first.fractions[k].tobytes(), second.fractions[k].tobytes()}
         pair = {one.states[k].tobytes(), two.states[k].tobytes()}
         assert pair == {first.states[k].tobytes(), second.states[k].tobytes()}
-    assert (
-        one.fractions.tobytes() != first.fractions.tobytes()
-        or one.fractions.tobytes() != second.fractions.tobytes()
-    )
+    assert one.fractions.tobytes() != first.fractions.tobytes() or one.fractions.tobytes() != second.fractions.tobytes()
 
 
 def test_about_a_tenth_of_the_children_are_mutated(monkeypatch):
@@ -117,10 +114,6 @@ def test_limits_are_kept_where_the_verifier_says_so(seed, kind):
         fractions, states = np.zeros(breeder.shape), np.zeros(breeder.shape, dtype=np.int16)
         set_at_random(breeder.genes, fractions, states, 1.0, rng)
         fractions *= rng.choice([0.1, 0.5, 1.0])
-        outlets = rng.uniform(
-            arrays.outlet_low - rng.choice([0.0, 0.1]), arrays.outlet_high + rng.choice([0.0, 0.1])
-        )
+        outlets = rng.uniform(arrays.outlet_low - rng.choice([0.0, 0.1]), arrays.outlet_high + rng.choice([0.0, 0.1]))
         allocation = to_allocation(breeder.facility, fractions, states, outlets)
-        assert breeder.keeps_limits(fractions, states, outlets) == (
-            violations(breeder.facility, allocation) == ()
-        )
+        assert breeder.keeps_limits(fractions, states, outlets) == (violations(breeder.facility, allocation) == ())

@@ -9,15 +9,7 @@ import pytest
 
 from lpsched.facility import cooling_repair
 from lpsched.facility.air import outlet_steps
-from lpsched.facility.cooling_repair import (
-    halls_of,
-    hottest_node,
-    hottest_step,
-    look_at,
-    node_watts,
-    repair,
-    warmings,
-)
+from lpsched.facility.cooling_repair import halls_of, hottest_node, hottest_step, look_at, node_watts, repair, warmings
 from lpsched.facility.genes import set_at_random, to_allocation
 from lpsched.facility.genetic import Breeder
 from lpsched.facility.verify import examine
@@ -87,9 +79,7 @@ def two_nodes(speeds, watts, *, cap):
     """Return two nodes with P-states; at 24.5 C, the hottest step, all of it takes 34.5 / 24.5 of their power."""
     two = paper_facility(nodes=2, cap=cap)
     facility = with_states(speeds, watts)
-    return replace(
-        facility, nodes=two.nodes, crac_units=two.crac_units, mixing=two.mixing, power_cap_watts=cap
-    )
+    return replace(facility, nodes=two.nodes, crac_units=two.crac_units, mixing=two.mixing, power_cap_watts=cap)
 
 
 def test_the_hottest_node_is_slowed_down_until_another_one_is_the_hottest(mend):
@@ -155,9 +145,7 @@ def test_all_fractions_shrink_to_a_redline_when_all_states_are_the_thriftiest(me
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
-def test_every_repaired_chromosome_passes_the_verifier_and_plain_python_makes_the_same(
-    monkeypatch, seed, kind
-):
+def test_every_repaired_chromosome_passes_the_verifier_and_plain_python_makes_the_same(monkeypatch, seed, kind):
     breeder = drawn_breeder(seed, kind)
     fractions, states = np.zeros(breeder.shape), np.zeros(breeder.shape, dtype=np.int16)
     set_at_random(breeder.genes, fractions, states, 1.0, breeder.rng)
@@ -227,8 +215,7 @@ def test_nodes_that_share_no_air_are_halls_of_their_own_and_repaired_as_one_hall
 
 def test_halls_that_are_not_one_after_the_other_are_one():
     heat = replace(
-        breeder_of(paper_facility(nodes=3, cap=700.0)).heat,
-        from_power=np.array([[1.0, 0, 1], [0, 1, 0], [1, 0, 1]]),
+        breeder_of(paper_facility(nodes=3, cap=700.0)).heat, from_power=np.array([[1.0, 0, 1], [0, 1, 0], [1, 0, 1]])
     )
     first, hall_of = halls_of(heat)
     assert (first.tolist(), hall_of.tolist()) == ([0, 3], [0, 0, 0])

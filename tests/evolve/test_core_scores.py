@@ -10,10 +10,7 @@ from tests.evolve.drawn import drawn_breeder, plain
 
 KERNELS = pytest.mark.parametrize(
     "score",
-    [
-        pytest.param(reward_rate, id="compiled"),
-        pytest.param(plain(reward_rate), marks=pytest.mark.slow, id="plain"),
-    ],
+    [pytest.param(reward_rate, id="compiled"), pytest.param(plain(reward_rate), marks=pytest.mark.slow, id="plain")],
 )
 
 
@@ -25,9 +22,7 @@ def test_the_score_is_the_co_located_reward_rate_that_the_verifier_measures(scor
         made = breeder.at_random()
         allocation = to_allocation(breeder.facility, made.fractions, made.states, made.outlets)
         measured = measure(breeder.facility, allocation)
-        assert score(breeder.genes, made.fractions, made.states) == pytest.approx(
-            measured.reward_rate, rel=1e-9
-        )
+        assert score(breeder.genes, made.fractions, made.states) == pytest.approx(measured.reward_rate, rel=1e-9)
 
 
 @KERNELS
@@ -38,6 +33,4 @@ def test_without_co_location_it_is_the_plain_reward_rate(score, seed):
         made = breeder.at_random()
         allocation = to_allocation(breeder.facility, made.fractions, made.states, made.outlets)
         measured = measure(breeder.facility, allocation)
-        assert score(breeder.genes, made.fractions, made.states) == pytest.approx(
-            measured.plain_reward_rate, rel=1e-9
-        )
+        assert score(breeder.genes, made.fractions, made.states) == pytest.approx(measured.plain_reward_rate, rel=1e-9)

@@ -31,10 +31,7 @@ def test_tasks_run_by_rising_order_and_not_before_they_arrive():
     day = one_machine((0.0, 0, decaying(8.0, until=15.0)), (2.0, 0, decaying(4.0, until=10.0)))
     # In order: ends at 10 and 20, after 10 and 18 s: 8 + 0. The other way round the machine waits until 2: ends at
     # 12 and 22, after 10 s, which is its deadline, and 22 s: nothing is earned.
-    assert DayScorer(day)(genes([[0, 0], [0, 0]], [[0, 1], [1, 0]])).tolist() == [
-        [1000.0, -8.0],
-        [1000.0, 0.0],
-    ]
+    assert DayScorer(day)(genes([[0, 0], [0, 0]], [[0, 1], [1, 0]])).tolist() == [[1000.0, -8.0], [1000.0, 0.0]]
     assert DayScorer(day).starts(genes([[0, 0]], [[1, 0]]).take(0)).tolist() == [12.0, 2.0]
 
 

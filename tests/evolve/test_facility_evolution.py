@@ -84,10 +84,7 @@ def test_all_bit_generators_of_numpy_go_on_where_they_were(tmp_path, bits):
     run = {seed: np.random.Generator(bits(seed)) for seed in (1, 2)}
     half = evolve_facility(TINY, rng=run[1], generations=1)
     write_population(half.population, TINY, tmp_path / "p.npz")
-    assert (
-        generator_of(read_population(tmp_path / "p.npz", TINY)).random(9).tolist()
-        == run[1].random(9).tolist()
-    )
+    assert generator_of(read_population(tmp_path / "p.npz", TINY)).random(9).tolist() == run[1].random(9).tolist()
 
 
 def test_a_first_population_that_was_cut_short_is_completed_when_resumed():
@@ -151,9 +148,7 @@ def test_a_population_that_was_changed_to_break_a_limit_is_refused(key):
     population = evolved().population
     cells = getattr(population, key).copy()
     cells[7] = 100
-    with pytest.raises(
-        InstanceError, match="chromosome 7: found one that breaks a limit, needs allocations that keep"
-    ):
+    with pytest.raises(InstanceError, match="chromosome 7: found one that breaks a limit, needs allocations that keep"):
         evolved(population=replace(population, **{key: cells}))
 
 

@@ -26,9 +26,7 @@ from tests.property.bags import ORDINARY, Ranges, plain_bags
 from tests.property.days import days
 from tests.support import simple_bag
 
-TINY = Ranges(
-    ORDINARY.seconds, ORDINARY.watts, st.integers(1, 4), st.integers(1, 3) | st.just(10**12), most_types=3
-)
+TINY = Ranges(ORDINARY.seconds, ORDINARY.watts, st.integers(1, 4), st.integers(1, 3) | st.just(10**12), most_types=3)
 
 
 def drawn_genes(instance, size, seed):
@@ -70,12 +68,7 @@ def test_every_sample_of_a_day_is_that_of_its_schedule(day, seed):
 
 def crowded_day(tasks=40):
     rng = np.random.default_rng(0)
-    functions = [
-        decaying(8.0, 0.01, until=90.0),
-        decaying(4.0, until=60.0),
-        decaying(2.0, 0.05),
-        decaying(0.4),
-    ]
+    functions = [decaying(8.0, 0.01, until=90.0), decaying(4.0, until=60.0), decaying(2.0, 0.05), decaying(0.4)]
     arriving = [(float(n), int(rng.integers(2)), functions[n % 4]) for n in range(tasks)]
     return simple_day([[10.0, 15.0], [20.0, None]], [[100.0, 50.0], [70.0, None]], [2, 1], arriving)
 
@@ -150,9 +143,7 @@ def test_percentiles_are_counted_from_the_good_side():
         np.stack([drawn.energy_joules.mean(axis=1), -drawn.utility.mean(axis=1)], axis=1)
     )
     for percentile, place in ((1.0, 0), (20.0, 19), (50.0, 49), (99.5, 99), (100.0, 99)):
-        scores = SampledDayScorer(day, RiskOptions(samples=100, cov=0.5, percentile=percentile), seed=1)(
-            genes
-        )
+        scores = SampledDayScorer(day, RiskOptions(samples=100, cov=0.5, percentile=percentile), seed=1)(genes)
         assert scores[:, 0].tolist() == np.sort(drawn.energy_joules, axis=1)[:, place].tolist()
         assert (-scores[:, 1]).tolist() == np.sort(drawn.utility, axis=1)[:, ::-1][:, place].tolist()
         # At least so many samples of 100 keep each of the two numbers.

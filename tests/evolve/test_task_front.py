@@ -47,18 +47,14 @@ KERNELS: tuple[Any, ...] = (fill, mutate, bag_scores, day_scores)
 
 def evolved(instance=BAG, seed=1, generations=10, size=20, drop_below=None, **options):
     rng = np.random.default_rng(seed)
-    return evolve_front(
-        problem_of(instance, drop_below), rng=rng, generations=generations, size=size, **options
-    )
+    return evolve_front(problem_of(instance, drop_below), rng=rng, generations=generations, size=size, **options)
 
 
 def assert_same(one, other):
     assert one.points == other.points
     assert one.generations == other.generations
     for name in ("machines", "columns", "orders"):
-        assert np.array_equal(getattr(one.population.genes, name), getattr(other.population.genes, name)), (
-            name
-        )
+        assert np.array_equal(getattr(one.population.genes, name), getattr(other.population.genes, name)), name
     assert np.array_equal(one.population.scores, other.population.scores)
     assert one.population.random_state == other.population.random_state
     assert [note[1:] for note in one.history] == [note[1:] for note in other.history]
@@ -143,8 +139,7 @@ def test_a_schedule_of_every_vertex_of_the_exact_front_is_kept_or_beaten(generat
     for schedule in seeds:
         measured = verify_bag.measure(BAG, schedule)
         assert any(
-            joules <= measured.energy_joules * (1 + 1e-12)
-            and seconds <= measured.makespan_seconds * (1 + 1e-12)
+            joules <= measured.energy_joules * (1 + 1e-12) and seconds <= measured.makespan_seconds * (1 + 1e-12)
             for joules, seconds in found.points
         )
 
@@ -210,15 +205,10 @@ def test_a_population_of_something_else_is_refused(change, message):
 def test_a_population_that_was_changed_is_refused(key):
     population = evolved().population
     genes = Genes(
-        *(
-            each.copy()
-            for each in (population.genes.machines, population.genes.columns, population.genes.orders)
-        )
+        *(each.copy() for each in (population.genes.machines, population.genes.columns, population.genes.orders))
     )
     getattr(genes, key)[7, 3] = 100
-    message = (
-        "chromosome 7: found a gene that cannot be, needs machines that can run their tasks; begin without it"
-    )
+    message = "chromosome 7: found a gene that cannot be, needs machines that can run their tasks; begin without it"
     with pytest.raises(InstanceError, match=message):
         evolved(population=replace(population, genes=genes))
 
@@ -276,9 +266,7 @@ def test_only_a_utility_from_0_up_is_a_limit(limit):
 def test_more_seeds_than_chromosomes_are_refused():
     seed = evolved(generations=0).schedule(0)
     assert len(evolved(generations=0, size=2, seeds=(seed,) * 2).population.scores) == 2
-    with pytest.raises(
-        InstanceError, match="size: found 2 chromosomes for 3 seeds, needs at least 2, and as many as"
-    ):
+    with pytest.raises(InstanceError, match="size: found 2 chromosomes for 3 seeds, needs at least 2, and as many as"):
         evolved(size=2, seeds=(seed,) * 3)
 
 

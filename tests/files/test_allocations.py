@@ -21,9 +21,7 @@ RUNS = st.builds(CoreRun, AWKWARD, st.integers(1, 9), STATES)
 PATTERNS = st.builds(PatternShare, NUMBERS, st.lists(RUNS, max_size=3).map(tuple))
 PARTS = st.builds(CoreFraction, AWKWARD, NUMBERS, STATES)
 OUTLETS = st.lists(NUMBERS, max_size=3).map(tuple)
-GANGS = st.builds(
-    GangAllocation, OUTLETS, st.lists(st.lists(PATTERNS, max_size=2).map(tuple), max_size=4).map(tuple)
-)
+GANGS = st.builds(GangAllocation, OUTLETS, st.lists(st.lists(PATTERNS, max_size=2).map(tuple), max_size=4).map(tuple))
 CORES = st.lists(st.lists(PARTS, max_size=2).map(tuple), max_size=2).map(tuple)
 INDEPENDENT = st.builds(CoreAllocation, OUTLETS, st.lists(CORES, max_size=4).map(tuple))
 ONE = (PatternShare(0.5, (CoreRun("render", 2, "P0"),)),)
@@ -65,7 +63,4 @@ def test_all_faults_are_told_at_once(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(content))
     with pytest.raises(InstanceError) as refused:
         read_allocation(tmp_path / "a.json")
-    assert [fault.where for fault in refused.value.faults] == [
-        "outlets_celsius[0]",
-        "nodes[0].patterns[0].share",
-    ]
+    assert [fault.where for fault in refused.value.faults] == ["outlets_celsius[0]", "nodes[0].patterns[0].share"]

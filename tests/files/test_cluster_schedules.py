@@ -15,12 +15,7 @@ from lpsched.online.schedule_files import read_clusters_schedule, write_clusters
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 
-CLUSTERS = simple_clusters(
-    [[10.0, 5.0, 8.0]],
-    [9, 3],
-    [Task(0.0, 2, decaying(1.0))] * 4,
-    p_states=[None, ("P0", "P1")],
-)
+CLUSTERS = simple_clusters([[10.0, 5.0, 8.0]], [9, 3], [Task(0.0, 2, decaying(1.0))] * 4, p_states=[None, ("P0", "P1")])
 PLACED = (
     PlacedOnNodes(0, "c1", ((1, 2),), 0.1 + 0.2, "P1"),
     PlacedOnNodes(1, "c0", ((1, 1), (3, 5), (9, 9)), 2.5),
@@ -83,12 +78,7 @@ def test_a_parquet_with_odd_nodes_is_refused(tmp_path, value):
 
 
 def test_every_task_may_have_a_row(tmp_path):
-    assert [each.task for each in read(tmp_path, HEADER + "".join(f"{n},c0,,0,1\n" for n in range(4)))] == [
-        0,
-        1,
-        2,
-        3,
-    ]
+    assert [each.task for each in read(tmp_path, HEADER + "".join(f"{n},c0,,0,1\n" for n in range(4)))] == [0, 1, 2, 3]
 
 
 def test_all_faults_come_at_once(tmp_path):

@@ -142,9 +142,7 @@ def test_a_curve_that_is_not_the_same_for_all_nodes_of_its_cluster_is_written_ou
 def test_p_states_with_numbers_of_nodes_of_their_own_have_gaps(tmp_path):
     cells = [{1: 5.0, 2: 4.0}, {1: 9.0}, None]
     clusters = simple_clusters([cells], [2], [Task(0.0)], p_states=[("a", "b", "c")], waiting=WaitingCost())
-    assert clusters_as_dict(clusters)["seconds"] == {
-        "t0": {"c0": {1: [5.0, 9.0, None], 2: [4.0, None, None]}}
-    }
+    assert clusters_as_dict(clusters)["seconds"] == {"t0": {"c0": {1: [5.0, 9.0, None], 2: [4.0, None, None]}}}
     write_clusters(clusters, tmp_path / "c.yaml")
     assert read_clusters(tmp_path / "c.yaml") == clusters
 
@@ -152,18 +150,13 @@ def test_p_states_with_numbers_of_nodes_of_their_own_have_gaps(tmp_path):
 def test_the_csv_of_tasks_has_only_the_columns_that_say_something(tmp_path):
     for rows, text in (
         (SOUND["tasks"][3:], "arrival_seconds,task_type,cores,utility\n100.0,mesh,4,slow\n"),
-        (
-            [SOUND["tasks"][3] | {"work": 2}],
-            "arrival_seconds,task_type,cores,work,utility\n100.0,mesh,4,2.0,slow\n",
-        ),
+        ([SOUND["tasks"][3] | {"work": 2}], "arrival_seconds,task_type,cores,work,utility\n100.0,mesh,4,2.0,slow\n"),
         (
             [SOUND["tasks"][3] | {"requested_work": 2, "job": -1}],
             "arrival_seconds,task_type,cores,requested_work,job,utility\n100.0,mesh,4,2.0,-1,slow\n",
         ),
     ):
-        write_clusters(
-            clusters_from_dict(sound_clusters(tasks=rows)), tmp_path / "c.yaml", form=TableForm.CSV
-        )
+        write_clusters(clusters_from_dict(sound_clusters(tasks=rows)), tmp_path / "c.yaml", form=TableForm.CSV)
         assert (tmp_path / "c.yaml.tasks.csv").read_text() == text
 
 
@@ -179,9 +172,7 @@ def test_the_template_is_sound_and_says_every_key(tmp_path):
     full = read_clusters(tmp_path / "c.yaml")
     assert set(clusters_as_dict(full)) == set(KEYS) - {"waiting"}
     assert full.period == Period(14400.0, 86400.0, "prorated", 1e9)
-    waiting = re.sub(
-        r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", CLUSTERS, flags=re.MULTILINE
-    )
+    waiting = re.sub(r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", CLUSTERS, flags=re.MULTILINE)
     said = yaml.safe_load(waiting)["waiting"]
     assert WaitingCost(**said) == WaitingCost()  # the template tells the defaults
     assert said.keys() == set(WaitingCost.__dataclass_fields__) - {"points"}
@@ -260,9 +251,7 @@ def test_awkward_names_survive(tmp_path):
             seconds={task: {name: {1: [1, 2], 2: [2, 3]} for name in awkward} for task in awkward},
             watts=...,
             utility_functions={name: [{"after_seconds": 0, "starts_at": 1}] for name in awkward},
-            tasks=[
-                {"arrival_seconds": 0, "task_type": name, "cores": 1, "utility": name} for name in awkward
-            ],
+            tasks=[{"arrival_seconds": 0, "task_type": name, "cores": 1, "utility": name} for name in awkward],
         )
     )
     for form in TableForm:

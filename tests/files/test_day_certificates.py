@@ -13,12 +13,7 @@ from lpsched.online.certificate.claim import DayCertificate, of_clusters
 from lpsched.online.certificate.files import as_dict, day_certificate_from_dict, write_day_certificate
 
 MADE = DayCertificate(
-    "two",
-    "abc",
-    Fraction(33, 4),
-    (Fraction(0), Fraction(50)),
-    FrozenDict({"cpu": (Fraction(0.1),)}),
-    Fraction(0),
+    "two", "abc", Fraction(33, 4), (Fraction(0), Fraction(50)), FrozenDict({"cpu": (Fraction(0.1),)}), Fraction(0)
 )
 
 
@@ -56,30 +51,16 @@ def changed(*path, value, sealed=True):
     [
         pytest.param([], "found a list of 0, needs a mapping", id="no-mapping"),
         pytest.param({}, "needs the key 'claim'", id="empty"),
-        pytest.param(
-            changed("format", value="lpsched-certificate/1"), "name a certificate of a day", id="of-a-bag"
-        ),
-        pytest.param(
-            changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"
-        ),
+        pytest.param(changed("format", value="lpsched-certificate/1"), "name a certificate of a day", id="of-a-bag"),
+        pytest.param(changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"),
         pytest.param(changed("claim", "objective", value="waiting"), "needs 'utility'", id="objective"),
         pytest.param(
-            changed("claim", "bound", value=9.0),
-            "claim.bound: found 9.0, needs an exact decimal",
-            id="no-text",
+            changed("claim", "bound", value=9.0), "claim.bound: found 9.0, needs an exact decimal", id="no-text"
         ),
-        pytest.param(
-            changed("multipliers", "edges_seconds", value="0"), "a list of exact decimals", id="no-list"
-        ),
-        pytest.param(
-            changed("multipliers", "edges_seconds", value=["0", "x"]), "edges_seconds.1", id="no-number"
-        ),
-        pytest.param(
-            changed("multipliers", "machine_types", value=[]), "a mapping from machine types", id="no-types"
-        ),
-        pytest.param(
-            changed("multipliers", "machine_types", value={"cpu": ["nan"]}), "machine_types.cpu.0", id="nan"
-        ),
+        pytest.param(changed("multipliers", "edges_seconds", value="0"), "a list of exact decimals", id="no-list"),
+        pytest.param(changed("multipliers", "edges_seconds", value=["0", "x"]), "edges_seconds.1", id="no-number"),
+        pytest.param(changed("multipliers", "machine_types", value=[]), "a mapping from machine types", id="no-types"),
+        pytest.param(changed("multipliers", "machine_types", value={"cpu": ["nan"]}), "machine_types.cpu.0", id="nan"),
     ],
 )
 def test_what_is_no_certificate_is_refused_with_the_place(content, words):

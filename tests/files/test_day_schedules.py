@@ -15,11 +15,7 @@ from lpsched.online.schedule_files import read_day_schedule, write_day_schedule
 from tests.days import SOUND
 
 DAY = day_from_dict(SOUND)
-PLACED = (
-    PlacedTask(0, "gpu", 1, 0.1 + 0.2, "P1"),
-    PlacedTask(1, "cpu", 2, 2.5),
-    PlacedTask(3, "cpu", 1, 1e9),
-)
+PLACED = (PlacedTask(0, "gpu", 1, 0.1 + 0.2, "P1"), PlacedTask(1, "cpu", 2, 2.5), PlacedTask(3, "cpu", 1, 1e9))
 HEADER = "task,machine_type,machine,p_state,start_seconds\n"
 
 
@@ -36,12 +32,7 @@ def test_columns_come_in_any_order_and_p_states_are_optional(tmp_path):
 
 
 def test_numbers_of_a_parquet_may_be_of_other_types(tmp_path):
-    columns = {
-        "task": pa.array([1], pa.int8()),
-        "machine_type": ["cpu"],
-        "machine": [2.0],
-        "start_seconds": [7],
-    }
+    columns = {"task": pa.array([1], pa.int8()), "machine_type": ["cpu"], "machine": [2.0], "start_seconds": [7]}
     pq.write_table(pa.table(columns), tmp_path / "s.parquet")
     assert read_day_schedule(DAY, tmp_path / "s.parquet") == DaySchedule((PlacedTask(1, "cpu", 2, 7.0),))
 

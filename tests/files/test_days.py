@@ -36,9 +36,7 @@ NOTES = st.none() | st.fixed_dictionaries(
         "counts": st.lists(st.integers(0, 9) | st.floats(0.0, 1.0), max_size=3),
     },
 )
-DAYS = st.builds(
-    lambda day, period, note: replace(day, period=period, made_by=note), days(), periods(), NOTES
-)
+DAYS = st.builds(lambda day, period, note: replace(day, period=period, made_by=note), days(), periods(), NOTES)
 PAGE = Path(__file__).parents[2] / "docs" / "days.md"
 HEADER = "arrival_seconds,task_type,priority,urgency,utility_class,utility\n"
 ROWS = """\
@@ -102,10 +100,7 @@ def test_many_tasks_go_into_a_file_of_their_own(tmp_path):
 
 
 def test_a_written_day_reads_well(tmp_path):
-    told = {
-        "period": {"warm_up_seconds": 5, "length_seconds": 100},
-        "made_by": {"generator": "no", "seed": 3},
-    }
+    told = {"period": {"warm_up_seconds": 5, "length_seconds": 100}, "made_by": {"generator": "no", "seed": 3}}
     write_day(day_from_dict(sound_day(**told)), tmp_path / "d.yaml")
     text = (tmp_path / "d.yaml").read_text()
     assert "  gpu: " not in text  # a machine type is one line
@@ -130,9 +125,7 @@ def test_the_period_on_the_page_is_one(tmp_path):
 def test_the_csv_of_tasks_has_only_the_columns_that_are_used(tmp_path):
     own = sound_day(tasks=[SOUND["tasks"][1]])
     write_day(day_from_dict(own), tmp_path / "d.yaml", form=TableForm.CSV)
-    assert (
-        tmp_path / "d.yaml.tasks.csv"
-    ).read_text() == "arrival_seconds,task_type,utility\n2.5,zip,deadline\n"
+    assert (tmp_path / "d.yaml.tasks.csv").read_text() == "arrival_seconds,task_type,utility\n2.5,zip,deadline\n"
     levels = sound_day(tasks=[SOUND["tasks"][0]])
     write_day(day_from_dict(levels), tmp_path / "d.yaml", form=TableForm.CSV)
     assert (tmp_path / "d.yaml.tasks.csv").read_text() == (
@@ -185,9 +178,7 @@ def test_tasks_in_a_parquet_are_those_inside_the_file(tmp_path):
 
 def test_lines_are_those_of_the_file_in_every_piece(tmp_path, monkeypatch):
     monkeypatch.setattr("lpsched.io.rows.PIECE", 2)
-    text = (
-        HEADER + ROWS + '100,"ren\nder",,,,slow\n\n99,render,,,,slow\n101,zap,,,,slow\n100,render,,,,slow\n'
-    )
+    text = HEADER + ROWS + '100,"ren\nder",,,,slow\n\n99,render,,,,slow\n101,zap,,,,slow\n100,render,,,,slow\n'
     assert [each.partition(":")[0] for each in faults_of(with_tasks(tmp_path, text))] == [
         "tasks[4].task_type (t.csv, line 7)",  # where the row ends
         "tasks[6].task_type (t.csv, line 10)",

@@ -140,18 +140,20 @@ def test_a_key_given_twice_is_told_and_the_first_one_stays(written):
         "a.b (line 1): found a key that was given before, needs each key once; remove one of the two",
         "a (line 4): found a key that was given before, needs each key once; remove one of the two",
     ]
-    document = read_document(
-        written("x.json", '{"a": {"b": 1, "c": 2, "b": 3}, "d": [1, {"e": 1, "e": 2}], "a": 4}')
-    )
+    document = read_document(written("x.json", '{"a": {"b": 1, "c": 2, "b": 3}, "d": [1, {"e": 1, "e": 2}], "a": 4}'))
     assert document.value == {"a": {"b": 1, "c": 2}, "d": [1, {"e": 1}]}
     assert [fault.where for fault in document.faults] == ["a", "a.b", "d[1].e"]
 
 
 def test_lines_are_known_for_every_path(written):
     document = read_document(written("x.yaml", "a: 1\nb:\n  - {c: 1}\n  -\n    d: 2\n"))
-    assert [
-        document.line_of(path) for path in (("a",), ("b",), ("b", 0, "c"), ("b", 1, "d"), ("b", 1, "x"))
-    ] == [1, 2, 3, 5, 5]
+    assert [document.line_of(path) for path in (("a",), ("b",), ("b", 0, "c"), ("b", 1, "d"), ("b", 1, "x"))] == [
+        1,
+        2,
+        3,
+        5,
+        5,
+    ]
     assert document.line_of(("z",)) is None
 
 

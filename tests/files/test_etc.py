@@ -12,8 +12,7 @@ BRAUN = "2 3 0\n1.5\n2\n3\n4\n5\n6e1\n"
 
 
 @pytest.mark.parametrize(
-    "content",
-    [BRAUN, BRAUN.replace("2 3 0", "2 3"), BRAUN.replace("\n", "\r\n"), BRAUN.replace("\n2\n", " 2 ")],
+    "content", [BRAUN, BRAUN.replace("2 3 0", "2 3"), BRAUN.replace("\n", "\r\n"), BRAUN.replace("\n2\n", " 2 ")]
 )
 def test_the_braun_text_is_read_task_by_task(written, content):
     bag = read_etc(written("u_x.0", content))
@@ -24,9 +23,7 @@ def test_the_braun_text_is_read_task_by_task(written, content):
 
 
 def test_a_gzipped_file_is_read(written):
-    bag = read_etc(
-        written("u_x.0.gz", gzip.compress(BRAUN.encode())), name="mine", tasks_each=7, machines_each=2
-    )
+    bag = read_etc(written("u_x.0.gz", gzip.compress(BRAUN.encode())), name="mine", tasks_each=7, machines_each=2)
     assert (bag.name, bag.tasks, bag.machines) == ("mine", 14, 6)
 
 
@@ -77,9 +74,7 @@ def test_each_fault_is_told(written, content, fault):
 
 
 def test_a_power_table_of_another_shape_is_told(written):
-    with pytest.raises(
-        InstanceError, match=r"found 2 x 2 watts, needs 2 x 3, as in t\.0; bring tables of one shape"
-    ):
+    with pytest.raises(InstanceError, match=r"found 2 x 2 watts, needs 2 x 3, as in t\.0; bring tables of one shape"):
         read_etc(written("t.0", BRAUN), power=written("p.0", "2 2\n1 2 3 4"))
 
 
@@ -91,8 +86,7 @@ def test_names_are_compared_only_where_both_files_give_them(written):
     bag = read_etc(written("t.0", "2 2\n10 20 30 40"), power=times)
     assert [machine.name for machine in bag.machine_types] == ["cpu", "gpu"]
     with pytest.raises(
-        InstanceError,
-        match=r"found the machine type 'gpu', needs 'cpu', as in t\.csv; bring both in the same order",
+        InstanceError, match=r"found the machine type 'gpu', needs 'cpu', as in t\.csv; bring both in the same order"
     ):
         read_etc(times, power=written("p.csv", "task,gpu,cpu\nrender,8,1\nzip,3,2\n"))
     with pytest.raises(InstanceError, match=r"found the task type 'zip', needs 'render'"):
@@ -119,9 +113,7 @@ def test_a_first_column_of_words_and_numbers_is_a_fault_and_not_a_guess(written)
 
 
 def test_names_without_times_are_told(written):
-    with pytest.raises(
-        InstanceError, match="found a column of names and nothing else, needs a column of times"
-    ):
+    with pytest.raises(InstanceError, match="found a column of names and nothing else, needs a column of times"):
         read_etc(written("etc.csv", "task\nrender\n"))
 
 

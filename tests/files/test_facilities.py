@@ -90,17 +90,13 @@ def test_faults_have_the_lines_of_the_file(tmp_path):
 
 
 def test_a_table_in_a_file_is_checked_in_the_facilitys_terms(tmp_path):
-    (tmp_path / "s.csv").write_text(
-        "task_type,blade:fast,blade:saving,towr\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n"
-    )
+    (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,towr\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n")
     path = written(tmp_path, sound_facility(speeds={"file": "s.csv"}))
     assert faults_of(path) == [
         "speeds (s.csv): found the column 'towr', needs only columns that the facility's lists name; did you mean 'tower'?",
         "speeds (s.csv): found no column 'tower', needs a column for each; add it",
     ]
-    (tmp_path / "s.csv").write_text(
-        "task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n"
-    )
+    (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,2e12,0.1,\n")
     assert faults_of(path) == [
         "speeds.zip.blade:fast (s.csv, line 3): found 2000000000000.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it"
     ]
@@ -117,9 +113,7 @@ def test_a_table_in_an_archive_keeps_the_facilitys_limits(tmp_path):
 
 
 def test_a_rule_broken_in_a_table_file_is_told_by_names(tmp_path):
-    (tmp_path / "s.csv").write_text(
-        "task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,,,\n"
-    )
+    (tmp_path / "s.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,0.05,0.03,0.04\nzip,,,\n")
     (tmp_path / "w.csv").write_text("task_type,blade:fast,blade:saving,tower\nrender,25,12,30\nzip,,,\n")
     raw = sound_facility(speeds={"file": "s.csv"}, watts={"file": "w.csv"})
     assert faults_of(written(tmp_path, raw)) == [

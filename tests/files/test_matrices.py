@@ -55,9 +55,7 @@ SHUFFLED = np.random.default_rng(0).permutation(len(ROWS))
         pytest.param("m.npz", {key: array[SHUFFLED] for key, array in ENTRIES.items()}, id="shuffled"),
         pytest.param("m.npz", {"content": write_npz(SOUND_MATRIX)}, id="our-archive"),
         pytest.param("m.csv", {"content": write_csv(SOUND_MATRIX)}, id="our-csv"),
-        pytest.param(
-            "m.csv", {"content": "\n".join(" , ".join(map(str, row)) for row in INLET_MIX)}, id="csv"
-        ),
+        pytest.param("m.csv", {"content": "\n".join(" , ".join(map(str, row)) for row in INLET_MIX)}, id="csv"),
     ],
 )
 def test_every_way_to_write_it_gives_the_same_matrix(beside, file, written):
@@ -127,9 +125,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 def test_many_entries_with_all_their_digits_survive_both_formats():
     rng = np.random.default_rng(3)
     matrix = sparse(rng.random((4, 4)) * (rng.random((4, 4)) < 0.5))
-    from_csv = np.array(
-        [[float(x) for x in line.split(",")] for line in write_csv(matrix).decode().splitlines()]
-    )
+    from_csv = np.array([[float(x) for x in line.split(",")] for line in write_csv(matrix).decode().splitlines()])
     with np.load(io.BytesIO(write_npz(matrix))) as archive:
         from_npz = np.zeros((4, 4))
         from_npz[archive["rows"], archive["columns"]] = archive["values"]

@@ -35,16 +35,12 @@ def test_the_ending_says_what_is_written(tmp_path, ending, begin):
 def test_another_ending_is_refused_and_nothing_written(tmp_path, name):
     with pytest.raises(OutputError) as caught:
         write_picture(small_picture(), tmp_path / name)
-    assert str(caught.value) == (
-        f"cannot write {tmp_path / name}: needs the ending .png or .svg or .pdf; choose one"
-    )
+    assert str(caught.value) == (f"cannot write {tmp_path / name}: needs the ending .png or .svg or .pdf; choose one")
     assert not list(tmp_path.iterdir())
 
 
 def test_bytes_of_another_ending_are_refused():
-    with pytest.raises(
-        OutputError, match=r"cannot write a picture as '\.gif': needs \.png or \.svg or \.pdf"
-    ):
+    with pytest.raises(OutputError, match=r"cannot write a picture as '\.gif': needs \.png or \.svg or \.pdf"):
         picture_bytes(small_picture(), ".gif")
 
 
@@ -67,9 +63,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_same_picture_has_the_same_bytes_whatever_the_users_settings_are(ending):
     first = picture_bytes(small_picture(), ending)
-    with mpl.rc_context(
-        {"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "black", "savefig.dpi": 30}
-    ):
+    with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "black", "savefig.dpi": 30}):
         assert picture_bytes(small_picture(), ending) == first
 
 
@@ -91,9 +85,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as caught:
         blank_picture(1.0)
-    assert (
-        str(caught.value) == "a picture needs an optional package; install it: pip install 'lpsched[report]'"
-    )
+    assert str(caught.value) == "a picture needs an optional package; install it: pip install 'lpsched[report]'"
 
 
 def test_drawing_needs_no_window_and_no_current_figure():

@@ -26,12 +26,7 @@ SOUND = Population(
     generations=7,
     seconds=1.25,
     history=((0.5, 0, 0.25), (1.0, 3, 1.1)),
-    random_state={
-        "bit_generator": "PCG64",
-        "state": {"state": 2**127 + 1, "inc": 5},
-        "has_uint32": 0,
-        "uinteger": 0,
-    },
+    random_state={"bit_generator": "PCG64", "state": {"state": 2**127 + 1, "inc": 5}, "has_uint32": 0, "uinteger": 0},
 )
 
 
@@ -66,8 +61,7 @@ def test_a_population_ranked_by_the_other_reward_is_refused(tmp_path, colocation
     assert read_population(tmp_path / "p.npz", PAPER, colocation=colocation).colocation is colocation
     found, needed = str(colocation).lower(), str(not colocation).lower()
     with pytest.raises(
-        InstanceError,
-        match=rf"colocation: found {found} \(a yes/no value\), needs {needed}; go on with the method",
+        InstanceError, match=rf"colocation: found {found} \(a yes/no value\), needs {needed}; go on with the method"
     ):
         read_population(tmp_path / "p.npz", PAPER, colocation=not colocation)
 

@@ -118,15 +118,9 @@ def test_a_second_bench_is_refused_while_the_first_measures(tmp_path):
 @pytest.mark.parametrize(
     ("now", "sentence"),
     [
-        (
-            head(changed(command=("xz", "-9"))),
-            r'command of zip of applications was \["xz", "-k", "a b"\], is',
-        ),
+        (head(changed(command=("xz", "-9"))), r'command of zip of applications was \["xz", "-k", "a b"\], is'),
         (head(changed(folder=None)), "folder of zip of applications was 'work', is nothing;"),
-        (
-            head(changed(environment=FrozenDict({"T": "2"}))),
-            "T of environment of zip of applications was '1', is '2'",
-        ),
+        (head(changed(environment=FrozenDict({"T": "2"}))), "T of environment of zip of applications was '1', is '2'"),
         (
             head(replace(BENCH, energy=EnergyChoice("command", ("watts.sh",)))),
             r"kind of energy was 'auto', is 'command'; command of energy was \[\], is \[\"watts.sh\"\]",
@@ -187,10 +181,7 @@ def test_an_application_may_come_and_go_but_not_come_back_as_another(tmp_path):
         ),
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": -1}', "makes sense as seconds"),
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": true}', "makes sense as seconds"),
-        (
-            '{"format": "lpsched-sample/1", "application": "a", "seconds": 1' + "0" * 400 + "}",
-            "makes sense as seconds",
-        ),
+        ('{"format": "lpsched-sample/1", "application": "a", "seconds": 1' + "0" * 400 + "}", "makes sense as seconds"),
         ('{"format": "lpsched-sample/1", "application": "a", "seconds": 1, "beside": 3}', "line 2: found"),
         ('{"format": "lpsched-idle/1", "watts": "much"}', "makes sense as watts"),
         ('{"format": "lpsched-bench-run/1", "machine": 3}', "line 2: found a sample without"),

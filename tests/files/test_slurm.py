@@ -118,8 +118,7 @@ def test_what_is_written_reads_the_same(tmp_path, name):
 
 def test_a_raw_column_counts_before_one_that_is_rounded(written):
     path = written(
-        "a.txt",
-        "JobID|State|Elapsed|ElapsedRaw|ConsumedEnergy|ConsumedEnergyRaw\n1|COMPLETED|00:00:09|10|1K|1234\n",
+        "a.txt", "JobID|State|Elapsed|ElapsedRaw|ConsumedEnergy|ConsumedEnergyRaw\n1|COMPLETED|00:00:09|10|1K|1234\n"
     )
     (line,) = read_sacct(path).read()
     assert (line.values["seconds"], line.values["joules"]) == (10.0, 1234.0)

@@ -91,12 +91,7 @@ DIRTY = [
     (with_field("run_seconds", "nan"), "nan as run_seconds", "a number", "a field that is no number"),
     (with_field("run_seconds", "1_0"), "'1_0' as run_seconds", "a number", "a field that is no number"),
     (with_field("run_seconds", "-7"), "-7 as run_seconds", "or -1", "a negative number other than -1"),
-    (
-        with_field("processors", "2.5"),
-        "2.5 as processors",
-        "whole",
-        "a fraction where a whole number belongs",
-    ),
+    (with_field("processors", "2.5"), "2.5 as processors", "whole", "a fraction where a whole number belongs"),
     (with_field("user", "1e17"), "1e+17 as user", "2^53", "a number beyond 2^53"),
     (with_field("user", "9" * 25), "as user", "2^53", "a number beyond 2^53"),
     (with_field("job", "-1"), "-1 as job", "number of the job", "no job number"),
@@ -105,9 +100,7 @@ DIRTY = [
 ]
 
 
-@pytest.mark.parametrize(
-    "above", [f"; header\n{LINE}\n\n", f"{LINE}\n" * 3], ids=["with-comments", "only-jobs"]
-)
+@pytest.mark.parametrize("above", [f"; header\n{LINE}\n\n", f"{LINE}\n" * 3], ids=["with-comments", "only-jobs"])
 @pytest.mark.parametrize("case", DIRTY, ids=[each[0][-40:] for each in DIRTY])
 def test_a_dirty_line_is_told_by_number_and_skipped_only_on_request(written, above, case):
     line, found, needed, reason = case

@@ -42,15 +42,7 @@ def test_a_population_comes_back_as_it_was_written(tmp_path, kind):
         assert getattr(read.genes, name).dtype == np.int32
         assert np.array_equal(getattr(read.genes, name), getattr(GENES, name))
     assert read.scores.tobytes() == SOUND.scores.tobytes()
-    for name in (
-        "instance_hash",
-        "objectives",
-        "generations",
-        "seconds",
-        "reference",
-        "history",
-        "random_state",
-    ):
+    for name in ("instance_hash", "objectives", "generations", "seconds", "reference", "history", "random_state"):
         assert getattr(read, name) == getattr(written, name), name
     assert [type(cell) for cell in read.history[0]] == [float, int, float]
 

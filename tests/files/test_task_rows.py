@@ -29,9 +29,7 @@ def test_rows_come_back_as_they_were_written(tmp_path, name):
 
 
 def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
-    (tmp_path / "r.csv").write_text(
-        "\ufeffmachine,task_type,machine_type\n1,a,cpu\n\n2,b,cpu\n", encoding="utf-8"
-    )
+    (tmp_path / "r.csv").write_text("\ufeffmachine,task_type,machine_type\n1,a,cpu\n\n2,b,cpu\n", encoding="utf-8")
     assert list(read_rows(tmp_path / "r.csv")) == [TaskRow("a", "cpu", 1), TaskRow("b", "cpu", 2)]
 
 
@@ -42,14 +40,8 @@ def test_p_state_and_start_are_optional_and_columns_come_in_any_order(tmp_path):
         ("task_type,machine_type\na,b\n", "machine: found no such column"),
         ("task_type,machine_type,machine,strat_seconds\n", "did you mean 'start_seconds'?"),
         ("task_type,machine_type,machine,machine\n", "machine: found a column that was given before"),
-        (
-            "task_type,machine_type,machine\na,b\n",
-            "line 2: found 2 cells, needs 3, as in the header; complete the row",
-        ),
-        (
-            "task_type,machine_type,machine\na,b,one\n",
-            "row[1]: found machine 'one', start 'None', needs a whole",
-        ),
+        ("task_type,machine_type,machine\na,b\n", "line 2: found 2 cells, needs 3, as in the header; complete the row"),
+        ("task_type,machine_type,machine\na,b,one\n", "row[1]: found machine 'one', start 'None', needs a whole"),
         ("task_type,machine_type,machine\na,b,1.5\n", "row[1]: found machine '1.5'"),
         ("task_type,machine_type,machine,start_seconds\na,b,1,soon\n", "start 'soon', needs a whole number"),
         ('task_type,machine_type,machine\n"a,b,1\n', "found a broken file"),
@@ -70,8 +62,7 @@ def test_what_is_no_text_or_no_parquet_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [("no.csv", "found no file to read"), ("r.txt", "needs .csv or .parquet"), (".", "ending")],
+    ("name", "message"), [("no.csv", "found no file to read"), ("r.txt", "needs .csv or .parquet"), (".", "ending")]
 )
 def test_what_is_no_such_file_is_refused(tmp_path, name, message):
     with pytest.raises(InstanceError, match=message):
@@ -87,9 +78,7 @@ def test_a_directory_is_refused(tmp_path):
 def test_too_many_rows_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(task_rows, "MOST_ROWS", 2)
     write_rows(iter(ROWS), 3, tmp_path / "r.csv")
-    with pytest.raises(
-        InstanceError, match="found more than 2 rows, needs fewer; write it in the compact form"
-    ):
+    with pytest.raises(InstanceError, match="found more than 2 rows, needs fewer; write it in the compact form"):
         list(read_rows(tmp_path / "r.csv"))
 
 
@@ -108,9 +97,7 @@ def test_a_parquet_file_with_odd_cells_is_refused_by_row(tmp_path):
 
 
 def test_rows_that_would_fill_the_disk_are_not_begun(tmp_path):
-    with pytest.raises(
-        OutputError, match="1,000,000,000,000,000 rows would fill the disk; use the compact form"
-    ):
+    with pytest.raises(OutputError, match="1,000,000,000,000,000 rows would fill the disk; use the compact form"):
         write_rows(iter(()), 10**15, tmp_path / "r.csv")
     assert list(tmp_path.iterdir()) == []
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def middling(
-    seed: int,
-    *,
-    types: int = 150,
-    machines: int = 8,
-    p_states: int = 1,
-    cap: float | None = None,
-    gaps: bool = False,
+    seed: int, *, types: int = 150, machines: int = 8, p_states: int = 1, cap: float | None = None, gaps: bool = False
 ) -> Bag:
     """Return a bag with prices; `cap` is a multiple of the idle floor, `gaps` leaves pairs out."""
     rng = np.random.default_rng(seed)

@@ -54,16 +54,10 @@ def mixed_day(seed, *, period):
     """Return twelve tasks of two types on three machines of two types, in a hurry."""
     rng = np.random.default_rng(seed)
     tasks = [
-        (
-            at,
-            int(rng.integers(2)),
-            decaying(float(rng.integers(1, 9)), 0.02, until=float(rng.integers(15, 90))),
-        )
+        (at, int(rng.integers(2)), decaying(float(rng.integers(1, 9)), 0.02, until=float(rng.integers(15, 90))))
         for at in np.sort(rng.uniform(0.0, 100.0, 12)).round(1).tolist()
     ]
-    return replace(
-        simple_day([[10.0, 25.0], [18.0, None]], [[90.0, 30.0], [70.0, None]], [1, 2], tasks), period=period
-    )
+    return replace(simple_day([[10.0, 25.0], [18.0, None]], [[90.0, 30.0], [70.0, None]], [1, 2], tasks), period=period)
 
 
 WHOLE = Period()
@@ -121,9 +115,7 @@ def test_energy_for_one_of_two_tasks_is_worth_one_task():
     ],
 )
 def test_a_run_over_an_edge_counts_by_its_share(period, most):
-    assert bound(one_machine((0.0, STEADY), period=period), prices(0.0, 50.0)) == pytest.approx(
-        most, abs=1e-9
-    )
+    assert bound(one_machine((0.0, STEADY), period=period), prices(0.0, 50.0)) == pytest.approx(most, abs=1e-9)
 
 
 def test_over_the_begin_utility_before_the_piece_and_share_after_it_are_taken():
@@ -220,9 +212,7 @@ def in_python(monkeypatch, module):
 def test_compiled_loops_do_what_is_written(monkeypatch, period):
     day = mixed_day(2, period=period)
     offers, edges = offers_of(day), even_slots(offers_of(day), 5)
-    at = ArrivalPrices(
-        edges, np.linspace(0.0, 0.3, 10).reshape(2, 5), 0.0005 if offers.energy_joules else 0.0
-    )
+    at = ArrivalPrices(edges, np.linspace(0.0, 0.3, 10).reshape(2, 5), 0.0005 if offers.energy_joules else 0.0)
     compiled, looker = Looker(offers, edges).best(at), Looker(offers, edges)
     near = looker.near(at, compiled.best - 0.5)
     soft = SoftBound(offers, edges, NearList().with_more(near)).at(at.per_second, at.per_joule, 0.1)
@@ -251,9 +241,7 @@ def test_the_slope_of_the_soft_bound_is_how_it_changes(period):
     for place in np.ndindex(2, 4):
         moved = at.per_second.copy()
         moved[place] += step
-        assert (soft.at(moved, at.per_joule, 0.2)[0] - value) / step == pytest.approx(
-            time[place], rel=1e-3, abs=1e-3
-        )
+        assert (soft.at(moved, at.per_joule, 0.2)[0] - value) / step == pytest.approx(time[place], rel=1e-3, abs=1e-3)
     risen = (soft.at(at.per_second, at.per_joule + step * 1e-3, 0.2)[0] - value) / (step * 1e-3)
     assert risen == pytest.approx(energy, rel=1e-3, abs=1.0)
 
@@ -262,6 +250,4 @@ def test_odd_utilities_and_huge_numbers_keep_the_bound_finite_and_close():
     late = UtilityFunction((Interval(0.0, 8.0, 4.0, 1e20), Interval(1e25, 3.0, 3.0, 0.0)))
     day = one_machine((0.0, late), (1e9, late), seconds=1e-20, watts=1e20, machines=10**15)
     # Each earns 4 + 4 exp(-1e20 * 1e-20) at once; 1e15 machines cost 1e-20 * 2e9 each.
-    assert bound(day, prices(0.0, 1e9, 2e9, per_second=1e-20)) == pytest.approx(
-        2.0 * (4.0 + 4.0 / math.e) + 2e4
-    )
+    assert bound(day, prices(0.0, 1e9, 2e9, per_second=1e-20)) == pytest.approx(2.0 * (4.0 + 4.0 / math.e) + 2e4)

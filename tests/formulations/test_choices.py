@@ -96,9 +96,7 @@ def test_passes_in_blocks_and_in_one_piece_agree(kind):
     assert np.array_equal(cut.sizes(prices), own.sizes(prices))
     assert cut.soften(prices, local).value == pytest.approx(own.soften(prices, local).value, rel=1e-12)
     assert cut.soften(prices, local).curvature == pytest.approx(own.soften(prices, local).curvature)
-    assert [each.tolist() for each in cut.near(prices, 20)] == [
-        each.tolist() for each in own.near(prices, 20)
-    ]
+    assert [each.tolist() for each in cut.near(prices, 20)] == [each.tolist() for each in own.near(prices, 20)]
 
 
 @pytest.mark.parametrize("kind", BAGS)

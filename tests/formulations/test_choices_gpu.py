@@ -22,9 +22,7 @@ def gpu():
 def random_pairs() -> Pairs:
     rng = np.random.default_rng(0)
     loads = rng.gamma(8.0, 1.0 / 8.0, (3_000, 30)) / 1_000.0
-    return Pairs(
-        np, loads, rng.random((3_000, 30)) / 3_000.0, rng.random((3_000, 30)) / 50.0, 2.0, np.arange(0, 30, 2)
-    )
+    return Pairs(np, loads, rng.random((3_000, 30)) / 3_000.0, rng.random((3_000, 30)) / 50.0, 2.0, np.arange(0, 30, 2))
 
 
 def test_a_pass_on_the_gpu_equals_one_on_the_cpu():

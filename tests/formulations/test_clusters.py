@@ -74,9 +74,7 @@ def test_joules_are_those_of_all_nodes_together():
 
 def test_what_was_requested_does_not_matter():
     honest = simple_clusters([[10.0]], [2], [Task(0.0, 2, STEADY), Task(0.0, 2, STEADY)])
-    asked = simple_clusters(
-        [[10.0]], [2], [Task(0.0, 2, STEADY, requested=9.0), Task(0.0, 2, STEADY, requested=50.0)]
-    )
+    asked = simple_clusters([[10.0]], [2], [Task(0.0, 2, STEADY, requested=9.0), Task(0.0, 2, STEADY, requested=50.0)])
     at = prices(0.0, 20.0, per_second=0.1)
     assert bound(honest, at) == bound(asked, at)
 

@@ -9,13 +9,7 @@ import pytest
 
 from lpsched.facility.air import crac_inlets, heat_map, inlets, total_watts
 from lpsched.facility.arrays import facility_arrays
-from lpsched.facility.continuous_states import (
-    compile_program,
-    core_states,
-    count_variables,
-    read_solution,
-    reward_rate,
-)
+from lpsched.facility.continuous_states import compile_program, core_states, count_variables, read_solution, reward_rate
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
 from lpsched.facility.verify import measure
 from lpsched.lp.smooth import SmoothSolution, SmoothStatus
@@ -122,18 +116,14 @@ def test_times_earn_what_the_verifier_measures(seed):
     # One state of each pair, or the verifier would not let it pass.
     first = np.append(True, np.diff(states.core) + np.diff(states.task) != 0)
     times = np.where(first, rng.uniform(0.0, 0.3, len(first)), 0.0)
-    nodes: list[list[list[CoreFraction]]] = [
-        [[] for _ in range(facility.node_types[j].cores)] for j in facility.nodes
-    ]
+    nodes: list[list[list[CoreFraction]]] = [[[] for _ in range(facility.node_types[j].cores)] for j in facility.nodes]
     begin = np.searchsorted(states.node, np.arange(len(facility.nodes)))
     for k, i, column, time in zip(states.core, states.task, states.column, times, strict=True):
         if time > 0:
             v = states.node[k]
             name, state = facility.task_types[i].name, state_of(facility, int(column))
             nodes[v][k - begin[v]].append(CoreFraction(name, float(time), state))
-    allocation = CoreAllocation(
-        (12.0,) * len(facility.crac_units), tuple(tuple(map(tuple, node)) for node in nodes)
-    )
+    allocation = CoreAllocation((12.0,) * len(facility.crac_units), tuple(tuple(map(tuple, node)) for node in nodes))
     measured = measure(facility, allocation)
     assert reward_rate(arrays, states, times) == pytest.approx(measured.reward_rate)
     blind = facility_arrays(facility, colocation=False)

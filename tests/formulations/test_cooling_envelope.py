@@ -20,10 +20,7 @@ COPS = np.array([[0.458, 0.0008, 0.0068], [0.0, 0.1, 0.0], [3.0, 0.0, 0.0], [6.0
 def some_arrays(low=10.0, high=25.0):
     """Return units with the usual CoP, a line, a constant, and one that falls; 10 to 25 celsius."""
     return replace(
-        facility_arrays(paper_facility()),
-        cop=COPS,
-        outlet_low=np.full(4, low),
-        outlet_high=np.full(4, high),
+        facility_arrays(paper_facility()), cop=COPS, outlet_low=np.full(4, low), outlet_high=np.full(4, high)
     )
 
 
@@ -41,12 +38,7 @@ def some_box(rng):
     cool, warm = coldest + np.sort(rng.random((2, 4)), axis=0) * (hottest - coldest)
     rises = ~CURVE.falls
     return Ranges(
-        low,
-        high,
-        least,
-        most,
-        np.where(rises, coldest, cool),
-        np.where(rises, hottest, np.maximum(warm, cool)),
+        low, high, least, most, np.where(rises, coldest, cool), np.where(rises, hottest, np.maximum(warm, cool))
     )
 
 
@@ -124,7 +116,5 @@ def test_tangents_touch_where_they_should():
 def test_a_cop_whose_reciprocal_is_not_convex_is_refused_with_its_range():
     # CoP'^2 >= CoP x 0.0068 asks for 0.0001387 T^2 + 0.0000163 T >= 0.0031138, that is T >= 4.68; so 4 C is too cold.
     CoolingCurve(replace(some_arrays(4.8), cop=np.tile(COPS[0], (4, 1))), PER_KELVIN)
-    with pytest.raises(
-        InstanceError, match=r"crac_units\[3\].outlet_celsius: found 4 to 25 C, needs temperat"
-    ):
+    with pytest.raises(InstanceError, match=r"crac_units\[3\].outlet_celsius: found 4 to 25 C, needs temperat"):
         CoolingCurve(replace(some_arrays(4.0), cop=np.tile(COPS[0], (4, 1))), PER_KELVIN)

@@ -67,9 +67,7 @@ def test_every_column_costs_what_its_pattern_says_and_none_of_its_node_costs_les
     priced = program.price(y)
     reduced = priced.columns.reduced_costs(y)
     for v, j in enumerate(facility.nodes):
-        every = [
-            prices[v] * watts(facility, q) / KILO - worths @ rates(facility, q) for q in patterns(facility, j)
-        ]
+        every = [prices[v] * watts(facility, q) / KILO - worths @ rates(facility, q) for q in patterns(facility, j)]
         own = [cost for cost, run in zip(reduced, priced.labels, strict=True) if run[0] == v]
         assert min([0.0, *own]) == pytest.approx(min(every), abs=1e-9)
     for (v, pattern), cost in zip(priced.labels, reduced, strict=True):

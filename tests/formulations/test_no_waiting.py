@@ -94,9 +94,7 @@ def test_vertices_and_what_lies_between_are_rounded_to_the_safe_side(count):
 def test_slopes_that_doubles_cannot_tell_apart_are_told_apart():
     # (1 + 2^-30) s at (1 - 2^-30) W are 1 - 2^-60 J: 8 for that is steeper than 8 for 1 J, and comes first.
     near_one = 2.0**-30
-    day = simple_day(
-        [[1.0], [1.0 + near_one]], [[1.0], [1.0 - near_one]], [1], [(0.0, 0, STEADY), (0.0, 1, STEADY)]
-    )
+    day = simple_day([[1.0], [1.0 + near_one]], [[1.0], [1.0 - near_one]], [1], [(0.0, 0, STEADY), (0.0, 1, STEADY)])
     assert no_waiting_front(day).energies == (0.0, 1.0 - 2.0**-53, 2.0 - 2.0**-52)
 
 

@@ -42,9 +42,7 @@ def test_no_pattern_is_better_at_any_price_than_the_one_on_the_envelope(seed):
     for j in range(len(facility.node_types)):
         kind = NodeKind(facility_arrays(facility), j)
         envelope = kind.envelope(worths, prices.min(), prices.max())
-        every = [
-            (worths @ rates(facility, pattern), watts(facility, pattern)) for pattern in patterns(facility, j)
-        ]
+        every = [(worths @ rates(facility, pattern), watts(facility, pattern)) for pattern in patterns(facility, j)]
         best = [max(worth - p * drawn for worth, drawn in every) for p in prices]
         at = envelope.at(prices)
         assert envelope.worths[at] - prices * envelope.watts[at] == pytest.approx(best, abs=1e-12)
@@ -96,7 +94,5 @@ def test_more_compositions_than_can_be_looked_at_are_refused_with_their_number()
         class_of=np.arange(8),
         degradation=np.random.default_rng(0).random((8, 8)),
     )
-    with pytest.raises(
-        InstanceError, match=r"node_types\[0\].cores: found 40 cores for 8 classes .* 377348994"
-    ):
+    with pytest.raises(InstanceError, match=r"node_types\[0\].cores: found 40 cores for 8 classes .* 377348994"):
         NodeKind(many, 0)

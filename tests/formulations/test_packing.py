@@ -72,9 +72,7 @@ def test_any_multipliers_prove_a_bound_and_every_pattern_costs_what_it_says(orac
     assert priced.bound <= least + 1e-7 * abs(least)
     for pattern in priced.labels:
         use = pattern.counts > 0
-        assert pattern.seconds == pytest.approx(
-            pattern.counts[use] @ oracle.items.seconds[use, pattern.machine]
-        )
+        assert pattern.seconds == pytest.approx(pattern.counts[use] @ oracle.items.seconds[use, pattern.machine])
         assert pattern.reach <= oracle.end
         assert pattern.seconds <= oracle.end * (1 + 4 / 2000)  # a task is cut short by less than a cell
 

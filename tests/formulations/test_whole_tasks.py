@@ -80,9 +80,7 @@ def test_the_row_is_left_out_where_the_work_alone_takes_longer():
 
 
 def due(bag: Bag, deadline: float) -> Bag:
-    return Bag(
-        "due", bag.machine_types, bag.task_types, bag.seconds, bag.watts, site=Site(deadline_seconds=deadline)
-    )
+    return Bag("due", bag.machine_types, bag.task_types, bag.seconds, bag.watts, site=Site(deadline_seconds=deadline))
 
 
 def test_pairs_beyond_the_deadline_are_left_out_and_those_at_it_stay():

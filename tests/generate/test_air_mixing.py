@@ -77,9 +77,7 @@ def test_rows_face_each_other_across_a_cold_aisle_and_units_stand_around():
     assert set(np.round(hot, 6)) == {-0.6, 3.0}
     # The racks end at 1.8 and 2.4 m; a metre around them the way is 2 (3.8 + 4.4) = 16.4 m, a unit each 4.1 m.
     # From the corner (-1, -1): after 2.05, 6.15, 10.25 and 14.35 m.
-    assert room.units[:, :2] == pytest.approx(
-        np.array([[1.05, -1.0], [2.8, 1.35], [0.75, 3.4], [-1.0, 1.05]])
-    )
+    assert room.units[:, :2] == pytest.approx(np.array([[1.05, -1.0], [2.8, 1.35], [0.75, 3.4], [-1.0, 1.05]]))
 
 
 def test_one_node_and_one_unit_are_a_room_too():

@@ -119,7 +119,6 @@ def test_the_mean_number_of_tasks_is_the_one_asked_for(draw, number):
     # 400 task types: the sum is Poisson with mean 400 n, so its deviation is sqrt(400 n).
     rng = np.random.default_rng(5)
     found = sum(
-        len(draw_arrivals(rng, draw(rng, DAY), per_second=number / DAY, begin=0.0, end=DAY))
-        for _ in range(400)
+        len(draw_arrivals(rng, draw(rng, DAY), per_second=number / DAY, begin=0.0, end=DAY)) for _ in range(400)
     )
     assert found == pytest.approx(400 * number, abs=4 * (400 * number) ** 0.5)

@@ -21,10 +21,7 @@ NAN = float("nan")
         ({"energy_gigajoules": -1.0}, "energy_gigajoules: found -1.0, needs 0, or 1e-12 to 1e+12"),
         ({"p_states": 4}, "p_states: found 4, needs 1 to 3; change the option"),
         ({"nodes": (1, 0, 1, 1)}, "nodes: found 0, needs 1 to 1e+07; change the option"),
-        (
-            {"nodes": (1, 1)},
-            "cores_per_node: found 4 numbers, needs 2, one for each of nodes; change the option",
-        ),
+        ({"nodes": (1, 1)}, "cores_per_node: found 4 numbers, needs 2, one for each of nodes; change the option"),
         (
             {"special_nodes": ()},
             "special_cores_per_node: found 2 numbers, needs 0, one for each of special_nodes; change the option",
@@ -45,10 +42,7 @@ NAN = float("nan")
             {"general_task_types": 10_000},
             "general_task_types: found 180,720 cells of a table, needs at most 100,000; ask for fewer",
         ),
-        (
-            {"core_steps": (4, 4, 9)},
-            "core_steps: found (4, 4, 9), needs three rising numbers; change the option",
-        ),
+        ({"core_steps": (4, 4, 9)}, "core_steps: found (4, 4, 9), needs three rising numbers; change the option"),
         ({"core_steps": (4, 9)}, "core_steps: found (4, 9), needs three rising numbers; change the option"),
         ({"single_core": "x"}, "single_core: found 'x', needs one of home, mean; change the option"),
         ({"sigma_least": 11.0}, "sigma_least: found 11.0, needs at most sigma_most, 10.0; lower it"),
@@ -101,9 +95,7 @@ def test_one_p_state_has_no_name():
 
 
 def test_a_range_may_be_a_single_number():
-    options = MachovecOptions(
-        sigma_least=5.0, sigma_most=5.0, parallelism_share_least=0.1, parallelism_share_most=0.1
-    )
+    options = MachovecOptions(sigma_least=5.0, sigma_most=5.0, parallelism_share_least=0.1, parallelism_share_most=0.1)
     types = draw_types(np.random.default_rng(1), options)
     assert set(types.sigmas.tolist()) == {5.0}
     assert types.parallelism.tolist() == np.maximum(1.0, 0.1 * types.cores).tolist()

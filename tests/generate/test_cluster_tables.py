@@ -28,14 +28,7 @@ def types():
 def one_type(cores, parallelism, sigma=0.0):
     numbers = np.array([1.0])
     return TypeDraws(
-        ["low"],
-        ["low"],
-        numbers,
-        np.array([0]),
-        numbers,
-        np.array([cores]),
-        np.array([parallelism]),
-        np.array([sigma]),
+        ["low"], ["low"], numbers, np.array([0]), numbers, np.array([cores]), np.array([parallelism]), np.array([sigma])
     )
 
 
@@ -83,9 +76,7 @@ def test_p_states_scale_power_and_the_root_of_it_speed(types):
         # The pair's variation cancels between P-states: half the power, 1 / sqrt(2) of the speed.
         assert (power[rows][:, :, 2] / power[rows][:, :, 0]).mean() == pytest.approx(0.5, rel=0.01)
         assert (speed[rows][:, :, 2] / speed[rows][:, :, 0]).mean() == pytest.approx(0.5**0.5, rel=0.01)
-        assert (power[rows][:, :, 2] / power[rows][:, :, 0]).std() == pytest.approx(
-            0.5 * 2**0.5 * cov / 10, rel=0.05
-        )
+        assert (power[rows][:, :, 2] / power[rows][:, :, 0]).std() == pytest.approx(0.5 * 2**0.5 * cov / 10, rel=0.05)
 
 
 def test_randomness_is_drawn_for_each_pair(types):

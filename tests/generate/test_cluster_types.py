@@ -36,12 +36,7 @@ def test_priorities_and_urgencies_come_by_table_1(types):
 
 
 def test_utilities_are_even_within_the_range_of_their_priority(types):
-    for priority, (low, high) in {
-        "critical": (6, 8),
-        "high": (4, 6),
-        "medium": (2, 4),
-        "low": (1, 2),
-    }.items():
+    for priority, (low, high) in {"critical": (6, 8), "high": (4, 6), "medium": (2, 4), "low": (1, 2)}.items():
         assert UTILITY_RANGES[priority] == (low, high)
         found = types.utilities[np.array(types.priorities) == priority]
         assert found.min() > low

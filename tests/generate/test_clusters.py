@@ -22,11 +22,7 @@ def make(seed=1, **options):
 
 def columns(made):
     tasks = made.arriving
-    return (
-        np.array(tasks.arrival_seconds),
-        np.array(tasks.type_numbers),
-        np.array(tasks.core_counts),
-    )
+    return (np.array(tasks.arrival_seconds), np.array(tasks.type_numbers), np.array(tasks.core_counts))
 
 
 def test_the_same_seed_gives_the_same_clusters_and_another_seed_others():

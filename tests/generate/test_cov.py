@@ -27,9 +27,7 @@ def test_means_and_variations_are_those_asked_for():
         "power_task_cov": 0.2,
         "power_machine_cov": 0.4,
     }
-    bag = make(
-        3, task_types=2000, tasks=5000, machines=(1,) * 40, idle_watts=0.0, dynamic_watts=100.0, **options
-    )
+    bag = make(3, task_types=2000, tasks=5000, machines=(1,) * 40, idle_watts=0.0, dynamic_watts=100.0, **options)
     arrays = arrays_of(bag)
     assert arrays.seconds.mean() == pytest.approx(50.0, rel=0.05)
     rows = arrays.seconds.mean(axis=1)
@@ -67,9 +65,7 @@ def test_the_first_p_state_is_the_fastest_and_draws_the_most():
 
 def test_the_affinity_of_the_thesis_environment_is_met():
     # Friese 2015, table 3.2: 0.082 to 0.091 over 48 trials of 100 task types on nine general-purpose machine types.
-    found = [
-        heterogeneity(make(seed, special_machines=(2, 2, 3, 3))).task_machine_affinity for seed in range(10)
-    ]
+    found = [heterogeneity(make(seed, special_machines=(2, 2, 3, 3))).task_machine_affinity for seed in range(10)]
     assert all(value is not None and 0.080 <= value <= 0.093 for value in found)
 
 
@@ -128,9 +124,7 @@ def test_the_defaults_are_the_thesis_machines():
 def test_special_task_types_in_all_are_as_many_as_asked_for(number):
     # Ten machine types with three to five each: all of them three, all five, and something in between.
     found = [
-        arrays_of(make(seed, special_machines=(1,) * 10, special_task_types=number))
-        .can_run[:, :10]
-        .sum(axis=0)
+        arrays_of(make(seed, special_machines=(1,) * 10, special_task_types=number)).can_run[:, :10].sum(axis=0)
         for seed in range(5)
     ]
     assert {int(each.sum()) for each in found} == {number}

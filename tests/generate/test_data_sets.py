@@ -7,13 +7,7 @@ import pytest
 
 from lpsched.bag.arrays import arrays_of
 from lpsched.online.arrays import day_arrays
-from scripts.figures.data_sets import (
-    chapter_5,
-    chapter_6_first,
-    chapter_6_second,
-    chapter_7,
-    grown_desktop,
-)
+from scripts.figures.data_sets import chapter_5, chapter_6_first, chapter_6_second, chapter_7, grown_desktop
 from scripts.figures.desktop import desktop_bag
 
 
@@ -48,8 +42,7 @@ def test_more_machine_types_allow_a_smaller_makespan_and_less_energy():
 
 
 @pytest.mark.parametrize(
-    ("tasks", "task_types", "machines", "minutes"),
-    [(250, 5, 9, 15), (1_000, 30, 30, 15), (4_000, 30, 30, 60)],
+    ("tasks", "task_types", "machines", "minutes"), [(250, 5, 9, 15), (1_000, 30, 30, 15), (4_000, 30, 30, 60)]
 )
 def test_the_data_sets_of_chapter_5_have_the_thesis_sizes(tasks, task_types, machines, minutes):
     day = chapter_5(tasks)

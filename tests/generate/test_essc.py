@@ -169,9 +169,7 @@ def test_p_states_scale_dynamic_power_and_the_first_is_the_fastest():
             share**-0.5, rel=0.02
         )
     # From 100 to 75 and from 75 to 50 percent of the dynamic power are steps of the same watts.
-    assert (watts[:, :, 0] - watts[:, :, 1])[runs] == pytest.approx(
-        (watts[:, :, 1] - watts[:, :, 2])[runs], abs=0.002
-    )
+    assert (watts[:, :, 0] - watts[:, :, 1])[runs] == pytest.approx((watts[:, :, 1] - watts[:, :, 2])[runs], abs=0.002)
     dynamic = 4 * (watts[:, :, 0] - watts[:, :, 1])[runs]
     assert dynamic.mean() == pytest.approx(133, rel=0.05)
 
@@ -236,10 +234,7 @@ def test_the_file_says_what_made_it():
         ({"hours": 0.0}, "hours: found 0.0, needs 0.01 to 8784; change the option"),
         ({"hours": float("nan")}, "hours: found nan, needs 0.01 to 8784; change the option"),
         ({"warm_up_hours": -1.0}, "warm_up_hours: found -1.0, needs 0, or 1e-06 to 8784; change the option"),
-        (
-            {"energy_gigajoules": -1.0},
-            "energy_gigajoules: found -1.0, needs 0, or 1e-12 to 1e+12; change the option",
-        ),
+        ({"energy_gigajoules": -1.0}, "energy_gigajoules: found -1.0, needs 0, or 1e-12 to 1e+12; change the option"),
         ({"energy_gigajoules": 1e-40}, "energy_gigajoules: found 1e-40, needs 0, or 1e-12 to 1e+12"),
         ({"warm_up_hours": 1e-40}, "warm_up_hours: found 1e-40, needs 0, or 1e-06 to 8784"),
         ({"machines": (1,) * 1_001}, "machines: found 1,001 types, needs at most 1,000; ask for fewer"),

@@ -51,12 +51,7 @@ def test_the_platforms_have_the_sizes_of_the_paper(platform, nodes, units, tasks
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_node_type_occurs_even_among_few_nodes(seed):
-    assert set(facility_of("few", np.random.default_rng(seed), FacilityOptions(4, 1, 1, 4)).nodes) == {
-        0,
-        1,
-        2,
-        3,
-    }
+    assert set(facility_of("few", np.random.default_rng(seed), FacilityOptions(4, 1, 1, 4)).nodes) == {0, 1, 2, 3}
 
 
 def test_node_types_are_those_of_table_two():
@@ -110,9 +105,7 @@ def test_the_cap_is_a_share_of_full_power_at_the_warmest_outlets_that_keep_the_r
     outlets = np.full(3, outlet)
     assert 10.0 < outlet < 25.0
     assert (inlets(heat, powers, outlets) <= 25.0 + 1e-9).all()
-    assert facility.power_cap_watts == pytest.approx(
-        0.7 * total_watts(arrays, heat, powers, outlets), rel=1e-5
-    )
+    assert facility.power_cap_watts == pytest.approx(0.7 * total_watts(arrays, heat, powers, outlets), rel=1e-5)
     # full power that cannot be cooled in range is taken at the coldest outlets
     matrix, flow = facility.mixing.matrix, arrays.airflow[arrays.node_type]
     hot = full_power(20 * powers, flow, arrays.crac_airflow, matrix)
@@ -158,13 +151,9 @@ def test_every_fault_of_the_options_is_told():
         "cap_share: found nan, needs 1e-06 to 10; change the option",
         "nodes: found 2, needs at least 3, one of each node type; ask for more",
     ]
-    with pytest.raises(
-        InstanceError, match=r"recirculation: found 1e-09, needs 0, or at least 0\.001; change"
-    ):
+    with pytest.raises(InstanceError, match=r"recirculation: found 1e-09, needs 0, or at least 0\.001; change"):
         tiny(recirculation=1e-9)
-    with pytest.raises(
-        InstanceError, match="platform: found 'huge', needs one of small, medium, large; choose one"
-    ):
+    with pytest.raises(InstanceError, match="platform: found 'huge', needs one of small, medium, large; choose one"):
         generate_facility("huge", np.random.default_rng(0))
 
 

@@ -95,9 +95,7 @@ def test_skewness_mirrors():
 
 
 def test_units_do_not_matter():
-    small, large = (
-        gram_charlier(Moments(unit, 0.4 * unit, 0.7, 2.0), floor=0.1 * unit) for unit in (1e-20, 1e25)
-    )
+    small, large = (gram_charlier(Moments(unit, 0.4 * unit, 0.7, 2.0), floor=0.1 * unit) for unit in (1e-20, 1e25))
     assert small.values * 1e20 == pytest.approx(large.values * 1e-25)
     assert shape(small.kept) == shape(large.kept)
 

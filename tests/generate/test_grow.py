@@ -37,10 +37,7 @@ def test_the_real_task_types_stay_as_they_are():
     bag = grown(task_types=30).bag
     assert [bag.seconds.row(i) for i in range(5)] == list(DESKTOP.seconds)
     assert [bag.watts.row(i) for i in range(5)] == list(DESKTOP.watts)
-    assert [task.name for task in bag.task_types][:6] == [
-        *(task.name for task in DESKTOP.task_types),
-        "grown-01",
-    ]
+    assert [task.name for task in bag.task_types][:6] == [*(task.name for task in DESKTOP.task_types), "grown-01"]
     assert (len(bag.task_types), bag.tasks) == (30, 1_000)
     assert bag.machine_types == DESKTOP.machine_types
 
@@ -71,9 +68,7 @@ def test_cells_keep_each_machine_types_mean_ratio_and_nearly_its_variation(large
 
 
 def test_seconds_and_watts_are_grown_without_regard_to_each_other(large):
-    seconds, watts = (
-        np.frombuffer(t.packed).reshape(3_005, 9)[5:, 0] for t in (large.bag.seconds, large.bag.watts)
-    )
+    seconds, watts = (np.frombuffer(t.packed).reshape(3_005, 9)[5:, 0] for t in (large.bag.seconds, large.bag.watts))
     assert abs(np.corrcoef(seconds, watts)[0, 1]) < 0.06  # 3 / sqrt(3,000)
 
 
@@ -211,10 +206,7 @@ def test_a_grown_bag_can_be_grown_again():
 
 
 def test_idle_power_of_special_machines_is_the_mean_and_only_prices_of_energy_stay():
-    machines = [
-        MachineType(name="a", count=2, idle_watts=10.0),
-        MachineType(name="b", count=9, idle_watts=40.0),
-    ]
+    machines = [MachineType(name="a", count=2, idle_watts=10.0), MachineType(name="b", count=9, idle_watts=40.0)]
     small = bag_of(
         [[3.0, 4.0], [5.0, 6.0]],
         [[50.0, 60.0], [70.0, 80.0]],

@@ -23,20 +23,13 @@ def test_counts_are_near_the_mix_and_everything_else_stays():
     assert drawn.tasks == 3_600_000
     assert drawn.task_types[0].count == pytest.approx(3_600_000 * 379 / 11_000, abs=4 * 346)
     assert drawn.task_types[0].count != 124_036
-    assert (drawn.machine_types, drawn.seconds, drawn.watts) == (
-        PROFIT.machine_types,
-        PROFIT.seconds,
-        PROFIT.watts,
-    )
+    assert (drawn.machine_types, drawn.seconds, drawn.watts) == (PROFIT.machine_types, PROFIT.seconds, PROFIT.watts)
     assert drawn.prices == PROFIT.prices
 
 
 def test_a_type_that_is_not_drawn_is_left_out_with_its_rows_and_its_price():
     bag = simple_bag(
-        [[1.0, 2.0], [3.0, None], [None, 5.0]],
-        [10**9, 1, 10**9],
-        [1, 1],
-        watts=[[9.0, 8.0], [7.0, None], [None, 6.0]],
+        [[1.0, 2.0], [3.0, None], [None, 5.0]], [10**9, 1, 10**9], [1, 1], watts=[[9.0, 8.0], [7.0, None], [None, 6.0]]
     )
     names = [task.name for task in bag.task_types]
     bag = replace(bag, prices=Prices(per_task={names[1]: 7.0, names[2]: 8.0}))

@@ -16,9 +16,7 @@ from tests.days import decaying, simple_day
 
 @pytest.fixture(scope="module")
 def day():
-    return essc_day(
-        "x", 5, EsscOptions(tasks=200, p_states=2, affinity="high", hours=6.0, energy_gigajoules=0.2)
-    )
+    return essc_day("x", 5, EsscOptions(tasks=200, p_states=2, affinity="high", hours=6.0, energy_gigajoules=0.2))
 
 
 def test_trial_0_is_the_day_itself(day):
@@ -81,10 +79,7 @@ def test_a_day_by_hand_has_no_trials():
     [
         ({"generator": "dice"}, "made_by.generator: found 'dice', needs 'essc'; run it alone"),
         ({"colour": 3}, "made_by.colour: found a key that this generator does not know, needs none such"),
-        (
-            {"tasks": 2.5},
-            "made_by.tasks: found '2.5', needs a whole number from 0; correct it, or drop made_by",
-        ),
+        ({"tasks": 2.5}, "made_by.tasks: found '2.5', needs a whole number from 0; correct it, or drop made_by"),
         ({"tasks": True}, "made_by.tasks: found 'True', needs a whole number from 0"),
         ({"hours": "long"}, "made_by.hours: found 'long', needs a number"),
         ({"machines": 5}, "made_by.machines: found '5', needs a list of whole numbers from 0"),

@@ -18,9 +18,7 @@ def test_the_chances_sum_to_one_and_4_percent_are_critical():
     assert sum(sum(row) for row in CHANCES.values()) == pytest.approx(100.0)
     assert [sum(row) for row in CHANCES.values()] == pytest.approx([4.05, 12.95, 30.0, 53.0])
     # By urgency: 2 + 3.45 extreme, 2 + 5 + 10 high, 0.05 + 1.5 + 10 + 20 medium, 3 + 10 + 33 low.
-    assert [sum(column) for column in zip(*CHANCES.values(), strict=True)] == pytest.approx(
-        [5.45, 17.0, 31.55, 46.0]
-    )
+    assert [sum(column) for column in zip(*CHANCES.values(), strict=True)] == pytest.approx([5.45, 17.0, 31.55, 46.0])
 
 
 def test_levels_are_as_frequent_as_their_chances():
@@ -81,9 +79,7 @@ def test_arrivals_rise_within_the_span_and_are_even():
 
 
 def test_a_day_has_the_bags_machines_and_tables_and_types_as_frequent_as_there():
-    small = cov_bag(
-        "x", np.random.default_rng(0), CovOptions(task_types=2, machines=(3, 4), tasks=2, p_states=2)
-    )
+    small = cov_bag("x", np.random.default_rng(0), CovOptions(task_types=2, machines=(3, 4), tasks=2, p_states=2))
     bag = Bag(
         "x",
         small.machine_types,
@@ -120,7 +116,5 @@ def test_what_makes_no_day_is_told(options, fault):
 
 def test_huge_counts_still_make_a_day():
     tasks = (TaskType(name="a", count=10**14), TaskType(name="b", count=1))
-    bag = Bag(
-        "x", (MachineType(name="m", count=10**12),), tasks, Table.of([[1.0], [2.0]]), Table.of([[1.0], [0.0]])
-    )
+    bag = Bag("x", (MachineType(name="m", count=10**12),), tasks, Table.of([[1.0], [2.0]]), Table.of([[1.0], [0.0]]))
     assert day_of("d", bag, np.random.default_rng(1), tasks=10, minutes=1.0).machines == 10**12

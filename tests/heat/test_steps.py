@@ -28,13 +28,7 @@ def test_steps_go_from_the_redline_to_the_lowest_outlet_by_one_degree():
 def test_units_of_other_ranges_stay_in_them():
     paper = paper_facility()
     unit = replace(paper.crac_units[0], outlet_celsius=(21.0, 23.7))
-    assert steps_of(replace(paper, crac_units=(unit,))).outlets[:, 0].tolist() == [
-        23.7,
-        23.5,
-        22.5,
-        21.5,
-        21.0,
-    ]
+    assert steps_of(replace(paper, crac_units=(unit,))).outlets[:, 0].tolist() == [23.7, 23.5, 22.5, 21.5, 21.0]
 
 
 def test_a_range_above_the_redline_leaves_one_step():
@@ -68,12 +62,7 @@ def two_units(left, right, **changes):
         | {
             "crac_units": [
                 {"name": "left", "airflow_m3_per_second": 0.1, "outlet_celsius": left},
-                {
-                    "name": "right",
-                    "airflow_m3_per_second": 0.2,
-                    "outlet_celsius": right,
-                    "redline_celsius": 40,
-                },
+                {"name": "right", "airflow_m3_per_second": 0.2, "outlet_celsius": right, "redline_celsius": 40},
             ]
         }
         | changes

@@ -96,9 +96,7 @@ def mct(bag: Bag) -> Loads:
 
 
 def olb(bag: Bag) -> Loads:
-    return _in_order(
-        bag, lambda room, i: min((room.ready[machine], machine) for _, machine in room.ends(i))[1]
-    )
+    return _in_order(bag, lambda room, i: min((room.ready[machine], machine) for _, machine in room.ends(i))[1])
 
 
 def met(bag: Bag) -> Loads:
@@ -109,14 +107,7 @@ def met(bag: Bag) -> Loads:
     return _in_order(bag, choose)
 
 
-REFERENCES = {
-    "min-min": min_min,
-    "max-min": max_min,
-    "sufferage": sufferage,
-    "mct": mct,
-    "olb": olb,
-    "met": met,
-}
+REFERENCES = {"min-min": min_min, "max-min": max_min, "sufferage": sufferage, "mct": mct, "olb": olb, "met": met}
 
 
 def loads_of(bag: Bag, schedule: Schedule) -> Loads:

@@ -34,9 +34,7 @@ NARROW = CoreFraction("render", 1.0)
 EVERYTHING = (((ZIP,), (ZIP,)), ((SAVING,), (SAVING,)), ((NARROW,),))
 
 
-def on_paper(
-    *, cap=1000.0, overhead=100.0, zips=3.0, renders=10.0, render_deadline=None, outlets=(10.0, 30.0)
-):
+def on_paper(*, cap=1000.0, overhead=100.0, zips=3.0, renders=10.0, render_deadline=None, outlets=(10.0, 30.0)):
     rows = [[(v, 0.2), (3, 0.8)] for v in range(3)]
     rows.append([*((v, 0.8 / 3) for v in range(3)), (3, 0.2)])
     air = {"overhead_watts": overhead, "airflow_m3_per_second": 0.1, "redline_celsius": 25.5}
@@ -127,9 +125,7 @@ def test_idle_nodes_that_break_the_cap_are_told():
         match=r"in steps of one degree from 25\.5 down to 10 C, keeps redlines, cooling and the cap of 422 W",
     ):
         greedy(on_paper(cap=422.0))
-    with pytest.raises(
-        InfeasibleError, match=r"nodes and cooling take at least 418\.8 W, but the cap is 418 W"
-    ):
+    with pytest.raises(InfeasibleError, match=r"nodes and cooling take at least 418\.8 W, but the cap is 418 W"):
         greedy(on_paper(cap=418.0))
 
 
@@ -139,10 +135,7 @@ def test_it_is_valid_and_never_passes_the_bound(seed):
     try:
         facility = tiny_facility(rng) if seed % 2 else odd_facility(rng)
         allocation = greedy(facility)
-    except (
-        InstanceError,
-        NotFoundError,
-    ):  # the door refuses some odd facilities, the steps cannot cool others
+    except (InstanceError, NotFoundError):  # the door refuses some odd facilities, the steps cannot cool others
         return
     examined = examine(facility, allocation)
     assert examined.violations == ()

@@ -79,9 +79,7 @@ def test_min_energy_takes_the_fewest_joules_then_the_fastest_way():
 
 
 def test_min_energy_needs_watts():
-    with pytest.raises(
-        InstanceError, match=r"watts: found none, needs the watts of every pair .* min-energy"
-    ):
+    with pytest.raises(InstanceError, match=r"watts: found none, needs the watts of every pair .* min-energy"):
         mapped("min-energy", CONSISTENT)
 
 
@@ -137,9 +135,7 @@ def test_max_min_works_on_counts_where_machines_agree_which_task_is_longest():
 def test_rules_that_go_step_by_step_refuse_what_would_take_for_ever():
     # Each machine type is slow at what the other is fast at; a step hands out one task.
     bag = simple_bag([[1.0, 9.0], [9.0, 1.0]], [10**9, 10**9], [1, 1])
-    with pytest.raises(
-        InstanceError, match=r"sufferage takes at least 1,000,000,000 steps, needs at most 500,000"
-    ):
+    with pytest.raises(InstanceError, match=r"sufferage takes at least 1,000,000,000 steps, needs at most 500,000"):
         mapped("sufferage", bag)
 
 

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from lpsched.bag.ready_machines import Lowest, Stream, lowest
 
-STREAMS = st.builds(
-    Stream, st.integers(0, 30), st.integers(1, 9) | st.sampled_from([100, 10**6]), st.integers(1, 4)
-)
+STREAMS = st.builds(Stream, st.integers(0, 30), st.integers(1, 9) | st.sampled_from([100, 10**6]), st.integers(1, 4))
 
 
 def written_down(streams, count):

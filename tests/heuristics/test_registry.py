@@ -84,9 +84,7 @@ def test_an_unknown_name_is_told_with_all_that_are_known_and_the_nearest():
 
 
 def test_rules_about_utility_need_a_day():
-    with pytest.raises(
-        InstanceError, match="found 'max-utility' for a bag, needs a day, whose tasks have arrivals"
-    ):
+    with pytest.raises(InstanceError, match="found 'max-utility' for a bag, needs a day, whose tasks have arrivals"):
         heuristic("max-utility")
 
 

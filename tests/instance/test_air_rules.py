@@ -53,9 +53,7 @@ def test_air_that_is_made_or_lost_is_told_with_the_flows(sound):
 
 
 def test_alpha_is_checked_in_its_own_terms(sound):
-    assert faults_of(
-        sound, Mixing("alpha", sparse(changed(ALPHA, (1, 2, 0.35), (1, 3, 0.5), (0, 0, 0.0))))
-    ) == [
+    assert faults_of(sound, Mixing("alpha", sparse(changed(ALPHA, (1, 2, 0.35), (1, 3, 0.5), (0, 0, 0.0))))) == [
         "mixing.alpha[0]: found shares of the air that leaves node 0 ('blade') that sum to 0.9, needs 1; mend the row by +0.1",
         "mixing.alpha: found 0.09 m3/s that others send to node 0 ('blade'), needs its airflow, 0.1 m3/s; mend column 0, or the airflows",
         "mixing.alpha: found 0.12 m3/s that others send to CRAC unit 'left', needs its airflow, 0.1 m3/s; mend column 2, or the airflows",
@@ -92,10 +90,7 @@ def test_nodes_that_only_breathe_each_others_air_are_refused(sound):
             "needs a way for cooled air to every node; else heat never leaves (I - M_NN is singular); mend the matrix"
         )
     ]
-    assert (
-        "no air that ever was in a CRAC unit"
-        in faults_of(sound, Mixing("alpha", sparse((LOCKED / FLOWS).T)))[0]
-    )
+    assert "no air that ever was in a CRAC unit" in faults_of(sound, Mixing("alpha", sparse((LOCKED / FLOWS).T)))[0]
 
 
 def test_cooled_air_may_come_by_way_of_other_nodes(sound):
@@ -132,9 +127,7 @@ def test_an_entry_that_is_no_share_is_told_with_its_place(sound, value):
 def test_the_recirculation_form_has_nodes_only():
     unit = {"name": "crac", "airflow_m3_per_second": 0.3, "outlet_celsius": [15, 25]}
     facility = facility_from_dict(
-        sound_facility(
-            crac_units=[unit], mixing={"recirculation_kelvin_per_watt": [[0.01, 0.0], [0.0, 0.02]]}
-        )
+        sound_facility(crac_units=[unit], mixing={"recirculation_kelvin_per_watt": [[0.01, 0.0], [0.0, 0.02]]})
     )
     assert faults_of(facility, Mixing("recirculation", sparse(INLET_MIX))) == [
         "mixing.recirculation_kelvin_per_watt: found a matrix of 4 x 4, needs 2 x 2, nodes; mend its shape"

@@ -99,10 +99,7 @@ def test_a_bag_made_by_hand_is_checked_too():
         ({"seconds": Table.of([[-1.0]])}, r"seconds\[0\]\[0\]: found -1.0, needs seconds"),
         ({"seconds": Table.of([[math.inf]])}, r"seconds\[0\]\[0\]: found infinity, needs seconds"),
         ({"seconds": Table.of([[1e-310]])}, r"seconds\[0\]\[0\]: found 1e-310, needs seconds"),
-        (
-            {"seconds": Table.of([[math.nan]])},
-            r"seconds\[0\]: found no machine type that can run task type 't0'",
-        ),
+        ({"seconds": Table.of([[math.nan]])}, r"seconds\[0\]: found no machine type that can run task type 't0'"),
         (
             {"seconds": Table.of([[1.0, 2.0]])},
             "seconds: found a table of 1 x 2, needs 1 x 1, task types x columns; mend its shape",
@@ -125,9 +122,7 @@ def test_a_table_that_was_read_for_one_bag_does_not_fit_another_by_default():
         replace(bag, machine_types=bag.machine_types[:1], watts=None)
     cold = bag_from_dict(sound(watts={"render": {"cpu": 0.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 1.0}}))
     assert cold.watts is not None
-    with pytest.raises(
-        InstanceError, match=r"seconds\[0\]\[0\]: found 0.0, needs seconds"
-    ):  # 0 watts, not 0 s
+    with pytest.raises(InstanceError, match=r"seconds\[0\]\[0\]: found 0.0, needs seconds"):  # 0 watts, not 0 s
         replace(cold, seconds=cold.watts)
 
 
@@ -177,9 +172,7 @@ def test_watts_below_idle_are_remarked_upon():
     remarks = bag_from_dict(sound(watts=watts)).remarks()
     assert remarks == ("'cpu' draws less running 'render' and 1 other task types than idle (5 W)",)
     assert bag_from_dict(SOUND).remarks() == ()
-    sparse = simple_bag(
-        [[None, 1.0], [1.0, 1.0]], [1, 1], [1, 1], watts=[[None, 9.0], [3.0, 9.0]], idle=[5.0, 9.0]
-    )
+    sparse = simple_bag([[None, 1.0], [1.0, 1.0]], [1, 1], [1, 1], watts=[[None, 9.0], [3.0, 9.0]], idle=[5.0, 9.0])
     assert sparse.remarks() == ("'m0' draws less running 't1' than idle (5 W)",)
     assert bag_from_dict(sound(watts=...)).remarks() == ()
 
@@ -197,11 +190,7 @@ def test_merging_joins_task_types_that_are_alike():
 def test_merging_joins_machine_types_that_are_alike_in_every_way():
     seconds = [[1.0, 1.0, 1.0, 2.0], [3.0, 3.0, 3.0, 4.0]]
     merged = simple_bag(seconds, [1, 2], [5, 6, 7, 8], idle=[1.0, 1.0, 2.0, 1.0]).merged()
-    assert [(machine.name, machine.count) for machine in merged.machine_types] == [
-        ("m0", 11),
-        ("m2", 7),
-        ("m3", 8),
-    ]
+    assert [(machine.name, machine.count) for machine in merged.machine_types] == [("m0", 11), ("m2", 7), ("m3", 8)]
     assert list(merged.seconds) == [[1.0, 1.0, 2.0], [3.0, 3.0, 4.0]]
 
 

@@ -84,13 +84,7 @@ def test_all_but_name_cores_and_applications_may_be_left_out_or_empty():
 
 
 @pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        ("all", None),
-        ("none", ()),
-        ([], ()),
-        ([["zip", "zip"]], (("zip", "zip"),)),
-    ],
+    ("given", "read"), [("all", None), ("none", ()), ([], ()), ([["zip", "zip"]], (("zip", "zip"),))]
 )
 def test_pairs_are_all_none_or_listed(given, read):
     assert bench_from(asked(pairs=given)).pairs == read
@@ -143,9 +137,7 @@ def test_each_fault_is_told_with_its_place_and_the_way_out(changes, sentence):
 
 
 def test_all_faults_come_at_once_and_in_file_order():
-    told = faults_of(
-        asked(name=1, cores=0, applications=[ZIP | {"count": 0}, {"name": "b"}], groups=3, seed="x")
-    )
+    told = faults_of(asked(name=1, cores=0, applications=[ZIP | {"count": 0}, {"name": "b"}], groups=3, seed="x"))
     places = [each.split(":")[0] for each in told]
     assert places == ["name", "cores", "applications[0].count", "applications[1].command", "groups", "seed"]
 
@@ -155,9 +147,7 @@ def test_more_settings_than_a_million_are_refused():
     many = [ZIP | {"name": f"a{index}"} for index in range(100)]
     clocks = list(range(1000, 1100))
     (found,) = faults_of(asked(applications=many, frequencies_mhz=clocks, energy="none", companions="never"))
-    assert found.startswith(
-        "applications: found 1,010,000 settings in all, needs at most 1,000,000; list the"
-    )
+    assert found.startswith("applications: found 1,010,000 settings in all, needs at most 1,000,000; list the")
     bench_from(asked(applications=many, frequencies_mhz=clocks[1:], energy="none", companions="never"))
 
 
@@ -177,12 +167,7 @@ def test_one_core_and_signs_of_a_shell_are_remarked():
 
 def test_the_schema_takes_every_form_that_the_door_takes():
     jsonschema.Draft202012Validator.check_schema(bench_schema())
-    for raw in (
-        FULL,
-        asked(),
-        asked(pairs="none", energy="rapl"),
-        asked(energy={"stream": "a", "covers": None}),
-    ):
+    for raw in (FULL, asked(), asked(pairs="none", energy="rapl"), asked(energy={"stream": "a", "covers": None})):
         bench_from(raw)
         jsonschema.validate(raw, bench_schema())
 
@@ -225,8 +210,7 @@ JUNK = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from([*KEYS, *APPLICATION_KEYS, *REPEATS_KEYS, *ENERGY_KEYS, "\0", ""])
-            | st.integers(),
+            st.sampled_from([*KEYS, *APPLICATION_KEYS, *REPEATS_KEYS, *ENERGY_KEYS, "\0", ""]) | st.integers(),
             inner,
             max_size=5,
         )

@@ -128,9 +128,7 @@ def test_all_faults_come_at_once_in_file_order():
     "raw",
     [
         pytest.param(waiting_clusters(clusters=[{"name": "all", "nodes": "2"}]), id="a-cluster-of-no-size"),
-        pytest.param(
-            within("watts.flow.thin", {1: -1}) | {"period": {"energy_constraint_joules": 5}}, id="watts"
-        ),
+        pytest.param(within("watts.flow.thin", {1: -1}) | {"period": {"energy_constraint_joules": 5}}, id="watts"),
         pytest.param(waiting_clusters(waiting={"measure": "x"}), id="waiting"),
         pytest.param(within("priorities.high", -1), id="levels"),
     ],

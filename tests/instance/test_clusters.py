@@ -132,9 +132,7 @@ def test_the_hash_depends_on_neither_key_order_nor_form():
     reordered["tasks"] = [{"work": 1, "job": None, "priority": None} | row for row in SOUND["tasks"]]
     assert clusters_from_dict(reordered).content_hash == clusters_from_dict(SOUND).content_hash
     short, whole = {"job": {"all": 1}}, {"job": {"all": {"1": 1.0, "2": 1.0}}}
-    hashes = {
-        clusters_from_dict(waiting_clusters(seconds=seconds)).content_hash for seconds in (short, whole)
-    }
+    hashes = {clusters_from_dict(waiting_clusters(seconds=seconds)).content_hash for seconds in (short, whole)}
     assert len(hashes) == 1
 
 
@@ -302,9 +300,7 @@ def test_a_fault_names_the_first_task_of_its_type_and_the_cluster_behind_one_wit
 
 def test_what_two_p_states_lack_is_told_once():
     with pytest.raises(InstanceError) as caught:
-        simple_clusters(
-            [[{1: 5.0}, {1: 6.0}]], [2], [Task(0.0, 2)], p_states=[("a", "b")], waiting=WaitingCost()
-        )
+        simple_clusters([[{1: 5.0}, {1: 6.0}]], [2], [Task(0.0, 2)], p_states=[("a", "b")], waiting=WaitingCost())
     (fault,) = caught.value.faults
     assert "for which seconds of 't0' on 'c0' at 'a' are told" in str(fault)
 

@@ -147,12 +147,7 @@ def test_the_bound_needs_no_patience_where_little_air_is_cooled(sound):
     # 99.9 % of what the blade draws has just left it: 300 sweeps are too few, and then nothing is claimed.
     kept = 0.0999
     flows = np.array(
-        [
-            [kept, 0.0, 0.1 - kept, 0.0],
-            [0.0, 0.0, 0.0, 0.2],
-            [0.1 - kept, kept, 0.0, 0.0],
-            [0.0, 0.2 - kept, kept, 0.0],
-        ]
+        [[kept, 0.0, 0.1 - kept, 0.0], [0.0, 0.0, 0.0, 0.2], [0.1 - kept, kept, 0.0, 0.0], [0.0, 0.2 - kept, kept, 0.0]]
     )
     assert flows.sum(axis=0) == pytest.approx(flows.sum(axis=1))
     stale = Mixing("inlet_mix", sparse(flows / np.array([0.1, 0.2, 0.1, 0.2])[:, None]))

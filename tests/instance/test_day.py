@@ -124,10 +124,7 @@ def changed_task(**changes):
         {"watts": SOUND["watts"] | {"zip": {"cpu": 41.0}}},
         {"priorities": {"high": 5, "low": 1}},
         {"urgencies": {"soon": {"decay_per_minute": 0.6, "steady_share": 0.9}}},
-        {
-            "utility_functions": SOUND["utility_functions"]
-            | {"unused": [{"after_seconds": 0, "starts_at": 1}]}
-        },
+        {"utility_functions": SOUND["utility_functions"] | {"unused": [{"after_seconds": 0, "starts_at": 1}]}},
         {"tasks": SOUND["tasks"][:3]},
         changed_task(arrival_seconds=1),
         changed_task(task_type="zip"),

@@ -90,9 +90,7 @@ def test_all_faults_come_at_once_in_file_order():
 
 def test_faulty_levels_do_not_make_their_users_faulty():
     raw = within("priorities.high", -1)
-    assert faults_of(raw) == [
-        "priorities.high: found -1, needs utility: a number from 0 to 1e+30; correct it"
-    ]
+    assert faults_of(raw) == ["priorities.high: found -1, needs utility: a number from 0 to 1e+30; correct it"]
 
 
 def test_a_list_of_junk_costs_no_more_than_its_first_faults():

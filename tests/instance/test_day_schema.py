@@ -28,9 +28,7 @@ def test_every_day_we_write_satisfies_it(day, period):
     day = replace(day, period=period, made_by={"generator": "essc", "seed": 3, "counts": [1, 2.5]})
     for form in (TableForm.NAMES, TableForm.MATRIX):
         VALIDATOR.validate(day_as_dict(day, form))
-    VALIDATOR.validate(
-        day_as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"})
-    )
+    VALIDATOR.validate(day_as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"}))
 
 
 def test_the_template_satisfies_it():

@@ -33,11 +33,7 @@ def test_a_facility_cannot_be_changed(sound):
 
 def test_columns_go_by_node_type_and_p_state(sound):
     assert sound.modes == ((0, 0), (0, 1), (1, 0))
-    assert [label for kind in sound.node_types for label in kind.columns] == [
-        "blade:fast",
-        "blade:saving",
-        "tower",
-    ]
+    assert [label for kind in sound.node_types for label in kind.columns] == ["blade:fast", "blade:saving", "tower"]
 
 
 @settings(deadline=None, max_examples=30)
@@ -108,15 +104,12 @@ def test_remarks_tell_of_what_is_there_for_nothing(sound):
 
 
 def test_a_facility_of_parts_is_checked_like_one_from_a_file(sound):
-    assert refused(sound, nodes=(0, 2)) == [
-        "nodes[1]: found 2, needs a number from 0 to 1, of a node type; correct it"
-    ]
+    assert refused(sound, nodes=(0, 2)) == ["nodes[1]: found 2, needs a number from 0 to 1, of a node type; correct it"]
     assert refused(sound, speeds=Table.of([[1.0]])) == [
         "speeds: found a table of 1 x 1, needs 2 x 3, task types x columns; mend its shape"
     ]
-    assert (
-        "speeds[0][1]: found -1.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it"
-        in refused(sound, speeds=Table.of([[0.05, -1.0, 0.04], [0.2, 0.125, None]]))
+    assert "speeds[0][1]: found -1.0, needs tasks per second: a number from 1e-12 to 1e+12; correct it" in refused(
+        sound, speeds=Table.of([[0.05, -1.0, 0.04], [0.2, 0.125, None]])
     )
     assert refused(sound, degradation=None) == [
         "degradation: found classes but no table, needs both or neither; add the one, or drop the other"
@@ -155,9 +148,7 @@ def test_cores_and_classes_whose_patterns_cannot_be_counted_are_refused(sound):
     few = tuple(replace(task, memory_class=f"c{i % 3}") for i, task in enumerate(tasks))
     classes = {"classes": ("c0", "c1", "c2"), "degradation": Table.of([[0.1] * 3] * 3)}
     assert replace(sound, **many | {"task_types": few} | classes).cores == 65
-    assert (
-        replace(sound, **many, classes=(), degradation=None).cores == 65
-    )  # cores do not care for each other
+    assert replace(sound, **many, classes=(), degradation=None).cores == 65  # cores do not care for each other
 
 
 def test_a_fixed_outlet_may_have_any_positive_cop(sound):

@@ -25,9 +25,7 @@ def mix(v, u, value):
 
 def test_the_sound_facility_is_sound():
     facility = facility_from_dict(SOUND)
-    assert (
-        repr(facility) == "Facility('sound': 2 nodes with 3 cores, 2 CRAC units; 2 task types, 2 node types)"
-    )
+    assert repr(facility) == "Facility('sound': 2 nodes with 3 cores, 2 CRAC units; 2 task types, 2 node types)"
     assert facility.speeds.row(1) == [0.2, 0.125, None]
     assert facility.mixing.matrix.row(1) == [(0, 0.1), (1, 0.1), (2, 0.1), (3, 0.7)]
     assert (facility.classes, facility.class_of) == (("heavy", "light"), (0, 1))
@@ -56,9 +54,7 @@ def test_each_fault_is_told_in_full(change, fault):
 @pytest.mark.parametrize("raw", [None, 5, "text", [], [SOUND]])
 def test_what_is_no_mapping_is_refused(raw):
     (fault,) = faults_of(raw)
-    assert (
-        "needs a mapping that begins with 'format: lpsched-facility/1'; see 'lpsched new facility'" in fault
-    )
+    assert "needs a mapping that begins with 'format: lpsched-facility/1'; see 'lpsched new facility'" in fault
 
 
 def test_all_faults_come_at_once_and_in_file_order():
@@ -135,6 +131,4 @@ def test_parts_that_are_already_made_may_stand_in_the_lists():
 
 def test_a_facility_without_node_types_is_refused_and_does_not_crash():
     told = faults_of(SOUND | {"node_types": [], "nodes": [], "speeds": {}, "watts": {}})
-    assert any(
-        each.startswith("node_types: found an empty list, needs at least one node type") for each in told
-    )
+    assert any(each.startswith("node_types: found an empty list, needs at least one node type") for each in told)

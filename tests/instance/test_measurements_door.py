@@ -135,10 +135,7 @@ REMOVE = "correct it; to use other numbers than those measured, remove the evide
             {"idle_watts": 10.0},
             f"idle_watts: found 10.0, needs 11.0, the mean of idle_watts_before and idle_watts_after; {REMOVE}",
         ),
-        (
-            {"seconds": {"zip": 4.0}},
-            "seconds.zip: found 4.0, needs a list of 2, one for each clock; give one",
-        ),
+        ({"seconds": {"zip": 4.0}}, "seconds.zip: found 4.0, needs a list of 2, one for each clock; give one"),
         ({"watts": {"zip": [25.0]}}, "watts.zip: found a list of 1, needs a list of 2, one for each clock"),
         (
             {"frequencies_mhz": [3400, 3400.001]},

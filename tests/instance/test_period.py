@@ -51,12 +51,7 @@ def test_all_of_a_day_without_a_period_counts():
 
 
 def test_a_period_is_read_as_it_stands():
-    asked = {
-        "warm_up_seconds": 7200,
-        "length_seconds": 86400,
-        "edge": "completed",
-        "energy_constraint_joules": 0,
-    }
+    asked = {"warm_up_seconds": 7200, "length_seconds": 86400, "edge": "completed", "energy_constraint_joules": 0}
     day = day_from_dict(sound_day(period=asked))
     assert day.period == Period(7200.0, 86400.0, "completed", 0.0)
     assert day.period.ends_at == 93600.0
@@ -69,9 +64,7 @@ def test_the_hash_of_a_day_without_a_period_is_what_it_was_before_there_were_per
 
 def test_the_hash_tells_periods_apart_and_not_who_made_the_day():
     day = day_from_dict(SOUND)
-    hashes = {
-        replace(day, period=each).content_hash for each in (PRORATED, COMPLETED, Period(100.0), Period())
-    }
+    hashes = {replace(day, period=each).content_hash for each in (PRORATED, COMPLETED, Period(100.0), Period())}
     assert len(hashes) == 4
     assert replace(day, made_by=NOTE).content_hash == day.content_hash
 

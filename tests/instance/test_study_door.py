@@ -24,14 +24,8 @@ def test_a_study_is_read_as_it_stands():
             limits={"seconds": 9},
         )
     )
-    assert study.instances == (
-        InstanceSource(file="a.yaml"),
-        InstanceSource(None, "bag", {"tasks": 5}, (2, 3, 4)),
-    )
-    assert study.methods == (
-        MethodChoice("lp"),
-        MethodChoice("tight", {"gap": (0.1, 0.2)}, {"seconds": 2.0}),
-    )
+    assert study.instances == (InstanceSource(file="a.yaml"), InstanceSource(None, "bag", {"tasks": 5}, (2, 3, 4)))
+    assert study.methods == (MethodChoice("lp"), MethodChoice("tight", {"gap": (0.1, 0.2)}, {"seconds": 2.0}))
     assert study.parameters == {"price": (5,), "objective": ("energy", None)}
     assert (study.seeds, study.limits) == ((1, 0), {"seconds": 9.0})
 
@@ -51,9 +45,7 @@ def test_the_schema_takes_a_sound_study():
     jsonschema.validate(declared(seeds={"from": 1, "count": 2}, limits={"seconds": 1}), study_schema())
 
 
-@pytest.mark.parametrize(
-    "changes", [{"seeds": [-1]}, {"limits": {"hours": 1}}, {"instances": []}, {"methods": [3]}]
-)
+@pytest.mark.parametrize("changes", [{"seeds": [-1]}, {"limits": {"hours": 1}}, {"instances": []}, {"methods": [3]}])
 def test_the_schema_refuses_what_the_door_refuses(changes):
     assert faults_of(declared(**changes))
     with pytest.raises(jsonschema.ValidationError):

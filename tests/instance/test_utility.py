@@ -25,9 +25,7 @@ from tests.days import sound_day
 from tests.property.days import days, utility_functions
 
 # 10 for a minute, then from 8 towards 2 by a tenth a second, and nothing after two minutes
-THREE = UtilityFunction(
-    (Interval(0.0, 10.0, 10.0, 0.0), Interval(60.0, 8.0, 2.0, 0.1), Interval(120.0, 0.0, 0.0, 0.0))
-)
+THREE = UtilityFunction((Interval(0.0, 10.0, 10.0, 0.0), Interval(60.0, 8.0, 2.0, 0.1), Interval(120.0, 0.0, 0.0, 0.0)))
 
 
 @pytest.mark.parametrize(

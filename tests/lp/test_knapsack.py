@@ -56,9 +56,7 @@ def test_whole_sizes_on_a_grid_of_their_own_are_proved_to_the_last_digits(knapsa
 @given(knapsacks(), st.sampled_from([50, 5000]))
 def test_fillings_fit_keep_the_limits_and_are_worth_what_the_table_says(knapsack, cells):
     sizes, values, limits, capacity = knapsack
-    filled = good_fillings(
-        np.array(sizes), np.array(values), np.array(limits), capacity, Grid(cells, wanted=3)
-    )
+    filled = good_fillings(np.array(sizes), np.array(values), np.array(limits), capacity, Grid(cells, wanted=3))
     for counts in filled.counts:
         assert np.all((counts >= 0) & (counts <= limits))
         assert float(counts @ np.array(sizes)) <= capacity

@@ -69,9 +69,7 @@ def test_a_variable_without_an_upper_bound_is_a_bug():
 
 def test_a_solution_that_is_not_optimal_is_not_passed_on():
     solution = HighsSolver().solve(diet())
-    limited = type(solution)(
-        solution.program, LpStatus.LIMIT, solution.values, solution.multipliers, solution.bound
-    )
+    limited = type(solution)(solution.program, LpStatus.LIMIT, solution.values, solution.multipliers, solution.bound)
     with pytest.raises(SolverError, match="the linear program diet ended as limit, not optimal"):
         require_optimal(limited)
 

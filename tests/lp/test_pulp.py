@@ -90,9 +90,7 @@ def test_without_pulp_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["lp", "mps"])
-@pytest.mark.parametrize(
-    ("objective", "optimum"), [("makespan", 12.0), ("energy", 6600.0), ("profit", -3.48)]
-)
+@pytest.mark.parametrize(("objective", "optimum"), [("makespan", 12.0), ("energy", 6600.0), ("profit", -3.48)])
 def test_an_exported_program_has_the_answer_as_its_optimum(tmp_path, kind, objective, optimum):
     path = tmp_path / f"model.{kind}"
     path.write_text(export(TINY, kind, objective=objective))
@@ -119,9 +117,7 @@ def test_rows_with_two_limits_one_or_none_are_all_kept(name):
     # min x + 2 y - 3 z with 1 <= x + y <= 4, y >= 2 (written 2 <= y <= inf), z free of rows but for x + z <= 5, and a
     # row of nothing at all: y = 2, x = 0, z = 3 (its own limit). Two limits of one row: min -x would end at 4 - y.
     lp = LpBuilder("limits")
-    x, y, z = (
-        lp.variables(each, upper=np.array([limit])) for each, limit in (("x", 9.0), ("y", 9.0), ("z", 3.0))
-    )
+    x, y, z = (lp.variables(each, upper=np.array([limit])) for each, limit in (("x", 9.0), ("y", 9.0), ("z", 3.0)))
     lp.objective([(x, 1.0), (y, 2.0), (z, -3.0)])
     lp.between("both", [(x, 1.0), (y, 1.0)], 1.0, 4.0)
     lp.between("low", [(y, 1.0)], 2.0, np.inf)

@@ -62,9 +62,7 @@ def test_of_a_hill_and_a_higher_one_the_start_decides():
 
 
 def test_what_stands_twice_in_a_sparse_matrix_is_added_up():
-    matrix = SmoothProgram().sparse(
-        np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([1.0, 5.0, 2.0]), (2, 3)
-    )
+    matrix = SmoothProgram().sparse(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([1.0, 5.0, 2.0]), (2, 3))
     assert np.array(casadi.DM(matrix).full()).tolist() == [[0.0, 3.0, 0.0], [5.0, 0.0, 0.0]]
 
 
@@ -224,7 +222,6 @@ def test_what_casadi_cannot_read_is_a_solver_s_error():
 def test_a_missing_casadi_is_told_with_the_way_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "casadi", None)
     with pytest.raises(
-        MissingExtraError,
-        match=r"the non-linear program needs an optional package.*pip install 'lpsched\[nlp\]'",
+        MissingExtraError, match=r"the non-linear program needs an optional package.*pip install 'lpsched\[nlp\]'"
     ):
         SmoothProgram()

@@ -19,9 +19,7 @@ def runs(text, *seconds, mhz=None, batch=False, **told):
     """Return runs of a setting: "a" alone, "a|b c" beside others; `None` for a run that failed."""
     application, _, beside = text.partition("|")
     setting = Setting(application, tuple(sorted(beside.split())), mhz, batch)
-    return [
-        Sample(setting, each, failure="exit code 1" if each is None else None, **told) for each in seconds
-    ]
+    return [Sample(setting, each, failure="exit code 1" if each is None else None, **told) for each in seconds]
 
 
 def summed_up(bench, *samples, clocks=(), **told):

@@ -9,9 +9,7 @@ from tests.measure.known_runs import bench_of, runs, summed_up
 
 def test_the_prediction_is_one_plus_the_degradation_by_each_of_the_others():
     # PD[a][a] = 0.2, PD[a][b] = 0.5; a beside a, b, b: 1 + 0.2 + 0.5 + 0.5 = 2.2, and 20 s of 10 are 2
-    found = summed_up(
-        bench_of("a", "b"), runs("a", 10.0), runs("a|a", 12.0), runs("a|b", 15.0), runs("a|a b b", 20.0)
-    )
+    found = summed_up(bench_of("a", "b"), runs("a", 10.0), runs("a|a", 12.0), runs("a|b", 15.0), runs("a|a b b", 20.0))
     (check,) = found.additive
     assert check.setting == Setting("a", ("a", "b", "b"))
     assert (check.measured, check.predicted) == (2.0, pytest.approx(2.2))

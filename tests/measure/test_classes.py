@@ -19,9 +19,7 @@ def told(bench, *samples, **more):
 
 
 def test_table_8_2_comes_out_of_its_misses_per_instruction():
-    counted = [
-        runs(name, 1.0, 1.0, misses=share * 1e12, instructions=1e12) for name, share in TABLE_8_2.items()
-    ]
+    counted = [runs(name, 1.0, 1.0, misses=share * 1e12, instructions=1e12) for name, share in TABLE_8_2.items()]
     found = told(bench_of(*TABLE_8_2), *counted)
     assert {name: each.memory_class for name, each in found.items()} == {
         "canneal": "III",
@@ -41,10 +39,7 @@ def test_table_8_2_comes_out_of_its_misses_per_instruction():
         (["canneal", "blackscholes"], "1 Intensity III and 1 Intensity II"),
         (["canneal", "bodytrack"], "1 Intensity III and 1 Intensity I"),
         (["canneal", "canneal", "streamcluster", "streamcluster"], "4 Intensity III"),
-        (
-            ["canneal", "blackscholes", "bodytrack", "bodytrack"],
-            "1 Intensity III, 1 Intensity II, and 2 Intensity I",
-        ),
+        (["canneal", "blackscholes", "bodytrack", "bodytrack"], "1 Intensity III, 1 Intensity II, and 2 Intensity I"),
         (["canneal", "streamcluster", "bodytrack", "bodytrack"], "2 Intensity III and 2 Intensity I"),
     ],
 )
@@ -117,14 +112,10 @@ def test_runs_without_instructions_tell_no_intensity():
         (7.0, 14.0, 1.0, 1.0, "III"),
     ],
 )
-def test_without_counters_the_larger_of_what_it_suffers_and_causes_tells(
-    by_memory, on_memory, suffers, causes, name
-):
-    found = told(
-        bench_of("a"),
-        OWN,
-        beside_companions("a", by_memory=by_memory, by_compute=5.0, on_memory=on_memory),
-    )["a"]
+def test_without_counters_the_larger_of_what_it_suffers_and_causes_tells(by_memory, on_memory, suffers, causes, name):
+    found = told(bench_of("a"), OWN, beside_companions("a", by_memory=by_memory, by_compute=5.0, on_memory=on_memory))[
+        "a"
+    ]
     assert (found.suffers, found.causes) == pytest.approx((suffers, causes))
     assert (found.memory_class, found.classified_by) == (name, BY_SLOWDOWN)
 

@@ -16,15 +16,7 @@ import numpy as np
 import pytest
 
 from lpsched.measure import companions
-from lpsched.measure.companions import (
-    PIECE_BYTES,
-    SHARES,
-    command,
-    compute,
-    last_level_cache_bytes,
-    main,
-    memory,
-)
+from lpsched.measure.companions import PIECE_BYTES, SHARES, command, compute, last_level_cache_bytes, main, memory
 from lpsched.measure.meters.machine import physical_cores
 from tests.measure.hostile import wait_until
 

@@ -130,14 +130,8 @@ def test_a_program_that_takes_too_long_is_ended():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (
-            "",
-            "cannot be started: './tool' is not a program (Exec format error); a script needs #! in its first line",
-        ),
-        (
-            "#!/no/such\n",
-            "cannot be started: no file './tool', or no such program as its first line names, in '",
-        ),
+        ("", "cannot be started: './tool' is not a program (Exec format error); a script needs #! in its first line"),
+        ("#!/no/such\n", "cannot be started: no file './tool', or no such program as its first line names, in '"),
     ],
 )
 def test_what_only_the_start_can_tell_is_told_in_words(tmp_path, text, words):
@@ -183,9 +177,7 @@ def test_those_beside_run_before_the_measured_one_is_started():
 def test_meters_hear_of_the_start_before_it_and_of_the_end_after_it():
     heard = []
     ended = run(
-        shell("true"),
-        on_start=lambda: heard.append(time.monotonic()),
-        on_end=lambda: heard.append(time.monotonic()),
+        shell("true"), on_start=lambda: heard.append(time.monotonic()), on_end=lambda: heard.append(time.monotonic())
     )
     assert heard[0] < ended.begin < ended.end < heard[1]
 
@@ -265,9 +257,7 @@ def test_too_few_places_are_refused():
 
 def test_another_system_is_refused(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
-    with pytest.raises(
-        MeasureError, match=r"^applications can be measured on Linux only, and this is darwin$"
-    ):
+    with pytest.raises(MeasureError, match=r"^applications can be measured on Linux only, and this is darwin$"):
         run(shell("true"))
 
 
@@ -278,9 +268,7 @@ def test_a_python_that_cannot_be_started_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("number", "how"),
-    [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGTERM, "left")],
-    ids=["kill", "term"],
+    ("number", "how"), [(signal.SIGKILL, "was ended by SIGKILL"), (signal.SIGTERM, "left")], ids=["kill", "term"]
 )
 def test_a_keeper_that_is_lost_is_told_and_takes_its_programs_along(number, how):
     token = new_token()
@@ -288,9 +276,7 @@ def test_a_keeper_that_is_lost_is_told_and_takes_its_programs_along(number, how)
     def lose():
         os.kill(keepers_of(os.getpid())[0], number)
 
-    with pytest.raises(
-        MeasureError, match=rf"^the process that watches over the applications {how}; look for"
-    ):
+    with pytest.raises(MeasureError, match=rf"^the process that watches over the applications {how}; look for"):
         run(shell("sleep 60", token=token), shell("exec sleep 60", token=token), on_start=lose)
     wait_until(lambda: not alive(token))
 

@@ -15,24 +15,12 @@ from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
 from lpsched.measure.children import _parents, children
 from lpsched.measure.corun import Program, corun
-from tests.measure.hostile import (
-    HANG_SECONDS,
-    PLACES,
-    PROCESSORS,
-    alive,
-    keepers_of,
-    new_token,
-    run,
-    shell,
-    wait_until,
-)
+from tests.measure.hostile import HANG_SECONDS, PLACES, PROCESSORS, alive, keepers_of, new_token, run, shell, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a bench runs on Linux")
 
 CHILDREN = "sleep 60 | sleep 60 & sleep 60"
-DAEMON = (
-    "setsid sh -c 'setsid sleep 60 & exec sleep 60' & sleep 60"  # two sessions of their own, one an orphan
-)
+DAEMON = "setsid sh -c 'setsid sleep 60 & exec sleep 60' & sleep 60"  # two sessions of their own, one an orphan
 DEAF = "trap '' TERM INT HUP; sleep 60 & setsid sleep 60 & wait; wait"
 STOPPED = "kill -STOP $$"
 # A new process in a session of its own, whose parent is gone before one can look: there is always just one.
@@ -119,7 +107,9 @@ def test_what_cannot_be_ended_stops_the_bench(monkeypatch):
     # A process of another user's cannot be made here, so the keeper is one that says it has met one.
     said = 'print(\'{"event": "ended", "begin": 1, "end": 2, "errors": ""}\\n{"event": "gone", "left": [7, 8], "restarts": 0, "left_behind": 0}\', flush=True)'
     monkeypatch.setattr("lpsched.measure.corun.KEEPER", f"{said}; input()")
-    words = r"^2 processes started by it could not be ended \(process ids 7, 8\); they would disturb .*: end them first$"
+    words = (
+        r"^2 processes started by it could not be ended \(process ids 7, 8\); they would disturb .*: end them first$"
+    )
     with pytest.raises(MeasureError, match=words):
         run(shell("true"), shell("true"))
 

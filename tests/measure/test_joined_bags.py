@@ -35,10 +35,7 @@ def test_per_core_each_place_is_a_machine_with_its_share_of_idle_power():
     assert bag.watts is not None
     assert rows(bag.watts) == [[30.0, 55.0, 37.0], [40.0, None, None]]
     assert rows(bag.seconds) == [[2.0, 1.0, 1.6], [4.0, None, None]]
-    assert (
-        "each core of 'old', 'new' is a machine; what neighbours cost in time is not in the bag"
-        in joined.remarks
-    )
+    assert "each core of 'old', 'new' is a machine; what neighbours cost in time is not in the bag" in joined.remarks
 
 
 def test_per_node_it_is_said_that_other_cores_idle():
@@ -74,23 +71,15 @@ def test_a_power_below_idle_is_raised_to_idle_where_it_is_divided():
 
 
 def test_files_of_one_machine_type_are_refused_with_the_way_out():
-    with pytest.raises(
-        InstanceError, match=r"found 'old' in 2 files, needs a machine type of its own.*--machine-type"
-    ):
+    with pytest.raises(InstanceError, match=r"found 'old' in 2 files, needs a machine type of its own.*--machine-type"):
         bag_of([old(), old()], name="x")
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (
-            {"counts": {"odl": 2}},
-            "count: found 'odl', needs a machine type that was measured: 'old'; did you mean",
-        ),
-        (
-            {"tasks": {"mild": 2}},
-            "tasks: found 'mild', needs an application that was measured: 'calm', 'wild'",
-        ),
+        ({"counts": {"odl": 2}}, "count: found 'odl', needs a machine type that was measured: 'old'; did you mean"),
+        ({"tasks": {"mild": 2}}, "tasks: found 'mild', needs an application that was measured: 'calm', 'wild'"),
         ({"counts": {"old": 10**15}, "per": "core"}, "machine_types.count: found 2000000000000000, needs"),
     ],
 )
@@ -103,10 +92,7 @@ def test_files_that_disagree_about_an_application_are_told_and_the_first_counts(
     other = new(applications=(MeasuredApplication("calm", ("tally",), 99, "I"),))
     joined = bag_of([old(), other], name="x")
     assert joined.instance.task_types[0].count == 10
-    assert (
-        "'calm' is another command on 'new' than on 'old': are these times of the same task?"
-        in joined.remarks
-    )
+    assert "'calm' is another command on 'new' than on 'old': are these times of the same task?" in joined.remarks
     assert "'calm' counts 10 on 'old' and 99 on 'new'; the first counts" in joined.remarks
 
 

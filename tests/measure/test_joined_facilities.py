@@ -41,9 +41,7 @@ def test_the_plain_room_is_the_one_that_is_described():
     assert unit.outlet_celsius == (15.0, 25.0)
     assert found.mixing.matrix.row(0) == [(3, 1.0)]
     assert [place for place, _ in found.mixing.matrix.row(3)] == [0, 1, 2]
-    assert [share for _, share in found.mixing.matrix.row(3)] == pytest.approx(
-        [80 / 520, 220 / 520, 220 / 520]
-    )
+    assert [share for _, share in found.mixing.matrix.row(3)] == pytest.approx([80 / 520, 220 / 520, 220 / 520])
     assert found.power_cap_watts == pytest.approx(520 * (1 + 1 / COP))
     # Calm alone: 2 cores at 0.5/s and 8 at 1/s; it is worth 2, its seconds on the first machine type.
     calm, wild = found.task_types
@@ -83,10 +81,7 @@ def test_classes_are_used_where_all_are_known_and_the_full_table_where_asked_for
 
 
 def unclassed(**changes):
-    applications = (
-        MeasuredApplication("calm", ("count",), 10),
-        MeasuredApplication("wild", ("scan",), 5, "III"),
-    )
+    applications = (MeasuredApplication("calm", ("count",), 10), MeasuredApplication("wild", ("scan",), 5, "III"))
     return old(applications=applications, class_degradation=table({"III": {"III": 1.0}}), **changes)
 
 
@@ -148,18 +143,9 @@ def test_on_one_core_there_is_no_degradation_and_that_is_said():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (
-            {"watts": FrozenDict({})},
-            "watts: found no power at all on 'old', needs watts of every application; measure",
-        ),
-        (
-            {"watts": FrozenDict({"calm": (50.0,)})},
-            "watts: found no power of 'wild' on 'old', needs watts of every",
-        ),
-        (
-            {"idle_watts": None},
-            "idle_watts: found no idle power of 'old', needs the watts of an idle node; measure",
-        ),
+        ({"watts": FrozenDict({})}, "watts: found no power at all on 'old', needs watts of every application; measure"),
+        ({"watts": FrozenDict({"calm": (50.0,)})}, "watts: found no power of 'wild' on 'old', needs watts of every"),
+        ({"idle_watts": None}, "idle_watts: found no idle power of 'old', needs the watts of an idle node; measure"),
     ],
 )
 def test_a_facility_needs_powers_and_says_how_to_measure_them(changes, words):

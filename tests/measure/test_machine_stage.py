@@ -109,9 +109,7 @@ def test_a_run_tells_its_time_and_the_energy_of_exactly_that_time():
 
 def test_counts_are_taken_from_the_counters_and_the_time_without_their_start():
     meter = SteadyMeter()
-    with stage(
-        application("nap", "sleep 0.02"), chosen=Chosen(energy=meter, counters=FakeCounters())
-    ) as machine:
+    with stage(application("nap", "sleep 0.02"), chosen=Chosen(energy=meter, counters=FakeCounters())) as machine:
         samples = [machine.perform(Setting("nap"), Watch()) for _ in range(2)]  # each has a file of its own
     for sample, (begin, end) in zip(samples, meter.asked, strict=True):
         assert (sample.misses, sample.instructions) == (5.0, 1000.0)
@@ -199,9 +197,7 @@ def test_what_an_application_leaves_running_is_told_once():
     with stage(application("daemon", "sleep 60 &")) as machine:
         for _ in range(2):
             assert machine.perform(Setting("daemon"), Watch()).failure is None
-        told = [
-            each for each in machine.troubles if each.startswith("daemon or one beside it left processes")
-        ]
+        told = [each for each in machine.troubles if each.startswith("daemon or one beside it left processes")]
     assert len(told) == 1
 
 
@@ -217,11 +213,7 @@ def test_programs_that_are_not_there_are_told_with_their_place(tmp_path):
     made = Bench(
         "b",
         "b",
-        (
-            application("fine", ":"),
-            Application("gone", ("no-such-program",)),
-            application("lost", ":", folder="no"),
-        ),
+        (application("fine", ":"), Application("gone", ("no-such-program",)), application("lost", ":", folder="no")),
         cores=TWO_PLACES,
     )
     gone, lost = faults_here(made, tmp_path)

@@ -24,8 +24,7 @@ def bench(**how):
 
 
 @pytest.mark.parametrize(
-    ("places", "expected"),
-    [(2, ((0,), (1,))), (3, ((0,), (1,), (2,))), (5, ((0,), (1,), (2,), (4,), (5,)))],
+    ("places", "expected"), [(2, ((0,), (1,))), (3, ((0,), (1,), (2,))), (5, ((0,), (1,), (2,), (4,), (5,)))]
 )
 def test_every_core_is_used_once_before_any_is_used_twice(two_threads_a_core, places, expected):
     assert choose_places(bench(places=places), {0, 1, 2, 4, 5, 6}, two_threads_a_core) == expected

@@ -9,20 +9,11 @@ from tests.measure.known_runs import C, M, bench_of
 
 
 def planned(bench, *, clocks=(), energy=False, counters=True):
-    return [
-        str(each) for each in settings_of(bench, frequencies_mhz=clocks, energy=energy, counters=counters)
-    ]
+    return [str(each) for each in settings_of(bench, frequencies_mhz=clocks, energy=energy, counters=counters)]
 
 
 def test_every_pair_runs_both_ways_and_with_a_copy_of_itself():
-    assert planned(bench_of("a", "b")) == [
-        "a alone",
-        "b alone",
-        "a beside a",
-        "a beside b",
-        "b beside a",
-        "b beside b",
-    ]
+    assert planned(bench_of("a", "b")) == ["a alone", "b alone", "a beside a", "a beside b", "b beside a", "b beside b"]
 
 
 def test_pairs_that_are_listed_are_all_the_pairs_there_are():

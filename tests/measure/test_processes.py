@@ -33,17 +33,13 @@ def test_a_program_with_a_slash_is_looked_up_from_its_folder(tmp_path):
     tool = tmp_path / "bin" / "tool"
     tool.write_text("#!/bin/sh\n")
     asked = program("bin/tool", folder=tmp_path)
-    assert why_not_startable(asked).endswith(
-        "not a program that we may run (Permission denied); chmod +x may help"
-    )
+    assert why_not_startable(asked).endswith("not a program that we may run (Permission denied); chmod +x may help")
     tool.chmod(0o755)
     assert why_not_startable(asked) is None
     assert why_not_startable(program("./bin", folder=tmp_path)).startswith(
         "cannot be started: './bin' is not a program that we may run"
     )
-    assert why_not_startable(program("./tool", folder=tmp_path)).startswith(
-        "cannot be started: no file './tool'"
-    )
+    assert why_not_startable(program("./tool", folder=tmp_path)).startswith("cannot be started: no file './tool'")
 
 
 def test_a_folder_that_is_not_there_is_named():
@@ -52,9 +48,7 @@ def test_a_folder_that_is_not_there_is_named():
 
 
 def test_an_error_without_words_of_its_own_is_told_in_the_systems():
-    assert not_started("program", errno.ELOOP, program("a/b")).startswith(
-        "cannot be started: 'a/b' (Too many"
-    )
+    assert not_started("program", errno.ELOOP, program("a/b")).startswith("cannot be started: 'a/b' (Too many")
 
 
 @pytest.mark.parametrize(
@@ -82,11 +76,7 @@ def test_a_last_line_is_cut_and_cannot_steer_a_terminal():
 
 @pytest.mark.parametrize(
     ("code", "number"),
-    [
-        ("sleep 60 & wait", signal.SIGTERM),
-        ("trap '' TERM; sleep 60 & wait", signal.SIGKILL),
-        ("sleep 60 & exit", 0),
-    ],
+    [("sleep 60 & wait", signal.SIGTERM), ("trap '' TERM; sleep 60 & wait", signal.SIGKILL), ("sleep 60 & exit", 0)],
 )
 def test_a_group_ends_with_all_its_members(code, number):
     token = new_token()

@@ -48,10 +48,7 @@ def test_many_failures_are_counted_and_so_are_many_reasons():
         "no time alone at every clock, so left out of the columns: a, b, c, d and 6 more",
     ]
     different = remarks(bench_of(*names), *(failing(name, f"why {name}") for name in names))
-    assert different[7:9] == [
-        "failed: h alone: why h",
-        "settings failed for 2 more reasons; the file has them all",
-    ]
+    assert different[7:9] == ["failed: h alone: why h", "settings failed for 2 more reasons; the file has them all"]
 
 
 def test_applications_that_the_meter_missed_are_named():
@@ -68,10 +65,7 @@ def test_means_that_are_not_narrow_are_told_the_widest_first():
     bench = bench_of("a", "b", "c", repeats=Repeats(least=2, most=2, within=0.1, confidence=0.5))
     counted = {"misses": 0.0, "instructions": 9.0}
     found = remarks(
-        bench,
-        runs("a", 8.0, 12.0, **counted),
-        runs("b", 5.0, 15.0, **counted),
-        runs("c", 9.5, 10.5, **counted),
+        bench, runs("a", 8.0, 12.0, **counted), runs("b", 5.0, 15.0, **counted), runs("c", 9.5, 10.5, **counted)
     )
     assert found == [
         "not within 10 % after 2 runs: b alone (+- 50 %), a alone (+- 20 %); quiet the machine, let each run take longer, or raise repeats.most"
@@ -82,9 +76,7 @@ def test_settings_that_were_cut_short_are_told_apart():
     counted = {"misses": 0.0, "instructions": 9.0}
     bench = bench_of("a", "b", repeats=Repeats(least=2, most=3, within=0.1, confidence=0.5))
     found = remarks(bench, runs("a", 8.0, 12.0, **counted), runs("b", 5.0, **counted))
-    assert found == [
-        "not within 10 % when the bench ended: b alone (one run), a alone (+- 20 %); go on with --resume"
-    ]
+    assert found == ["not within 10 % when the bench ended: b alone (one run), a alone (+- 20 %); go on with --resume"]
 
 
 @pytest.mark.parametrize(("after", "told"), [(95.0, False), (94.9, True), (105.2, False), (105.3, True)])
@@ -129,9 +121,7 @@ def test_runs_beside_companions_are_no_pairs_that_ran_faster():
 def test_why_there_is_no_class_is_said_in_each_case():
     alone = runs("a", 1.0, 1.0)
     none = "no memory class of a: no cache misses were counted, and nothing ran beside companions"
-    some = (
-        "no memory class of a: no cache misses were counted, and not all runs beside the companions are there"
-    )
+    some = "no memory class of a: no cache misses were counted, and not all runs beside the companions are there"
     assert remarks(bench_of("a"), alone) == [none]
     assert remarks(bench_of("a"), alone, OWN) == [some]
     assert remarks(bench_of("a"), alone, CALM) == [some]
@@ -147,9 +137,7 @@ def test_why_there_is_no_class_is_said_in_each_case():
 def test_a_class_whose_interval_crosses_a_bound_is_doubtful(d, doubtful):
     # own = 0.4 exactly; a takes 5.6 +- d beside the memory companion and 5 beside the other: its share is
     # (1.12 +- 0.2 d - 1) / 0.4 = 0.3 +- 0.5 d. From 0.25 to 0.35 is class II, from 0.175 to 0.425 too ...
-    bench = bench_of(
-        "a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5), share_bounds=(0.2, 0.4)
-    )
+    bench = bench_of("a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5), share_bounds=(0.2, 0.4))
     found = remarks(
         bench,
         OWN,
@@ -164,9 +152,7 @@ def test_a_class_whose_interval_crosses_a_bound_is_doubtful(d, doubtful):
 
 def test_the_noise_of_the_companion_makes_a_class_doubtful_too():
     # own = 0.4 +- 0.1; a's share is 0.2 / 0.4 = 0.5, exact but for own: 0.5 +- 0.5 x 0.1 / 0.4 = 0.375 to 0.625
-    bench = bench_of(
-        "a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5), share_bounds=(0.1, 0.6)
-    )
+    bench = bench_of("a", repeats=Repeats(least=2, most=2, within=0.5, confidence=0.5), share_bounds=(0.1, 0.6))
     noisy = [*runs(f"{M}|{M}", 13.0, 15.0), *runs(f"{M}|{C}", 10.0, 10.0)]
     beside = beside_companions("a", by_memory=6.0, by_compute=5.0, on_memory=10.0)
     assert remarks(bench, noisy, runs("a", 1.0, 1.0), beside) == [

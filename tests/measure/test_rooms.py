@@ -47,20 +47,11 @@ def node_type(**more):
 def test_what_was_measured_fills_what_the_room_leaves_out(joined):
     found = joined([old()]).instance
     (kind,) = found.node_types
-    assert (kind.cores, kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius) == (
-        2,
-        40.0,
-        0.1,
-        27.0,
-    )
+    assert (kind.cores, kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius) == (2, 40.0, 0.1, 27.0)
     assert list(found.speeds) == [[0.5], [0.25]]
     assert list(found.watts) == [[10.0], [20.0]]
     assert found.classes == ("I", "III")
-    assert (found.name, found.power_cap_watts, found.task_types[0].arrivals_per_second) == (
-        "hall",
-        500.0,
-        0.25,
-    )
+    assert (found.name, found.power_cap_watts, found.task_types[0].arrivals_per_second) == ("hall", 500.0, 0.25)
     assert found.description.startswith("Ours. old: measured on a processor")
 
 

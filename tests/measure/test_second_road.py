@@ -108,18 +108,14 @@ def test_a_second_road_finds_the_same_savings_and_predictions(case):
         saving = savings.get((crowd, mhz))
         assert (saving is None) == math.isnan(apart + together)
         if saving is not None:
-            assert (saving.joules_apart, saving.joules_together) == pytest.approx(
-                (apart, together), rel=1e-12
-            )
+            assert (saving.joules_apart, saving.joules_together) == pytest.approx((apart, together), rel=1e-12)
             assert same(saving.joules_predicted, again.predicted_together(crowd, mhz, 1.5))
     checks = {each.setting: each for each in found.additive}
     for setting in {sample.setting for sample in case[2] if len(sample.setting.beside) > 1}:
         measured, predicted = again.additive(setting.application, setting.beside, setting.mhz)
         check = checks.get(setting)
         assert (check is None) == (setting.batch or math.isnan(measured + predicted))
-        assert check is None or (check.measured, check.predicted) == pytest.approx(
-            (measured, predicted), rel=1e-12
-        )
+        assert check is None or (check.measured, check.predicted) == pytest.approx((measured, predicted), rel=1e-12)
 
 
 @given(case=benches_with_runs(), power=st.integers(-20, 20))

@@ -17,9 +17,7 @@ TOGETHER = {
 @pytest.fixture(scope="module")
 def table_8_5():
     alone = [runs(name, 100.0, mhz=3400.0, joules=joules) for name, joules in ALONE.items()]
-    together = [
-        runs(crowd, 100.0, mhz=3400.0, batch=True, joules=joules) for crowd, joules in TOGETHER.items()
-    ]
+    together = [runs(crowd, 100.0, mhz=3400.0, batch=True, joules=joules) for crowd, joules in TOGETHER.items()]
     found = summed_up(bench_of(*ALONE), *alone, *together, clocks=(3400.0,))
     return {saving.together: saving for saving in found.savings}
 

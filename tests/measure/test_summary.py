@@ -32,11 +32,7 @@ def test_without_clocks_there_is_one_number_each():
 def test_what_the_bench_and_the_machine_are_is_kept():
     bench = bench_of("a", description="a test", repeats=Repeats(confidence=0.9))
     found = summed_up(
-        bench,
-        runs("a", 2.0),
-        taken="2014-05-26T10:00:00+00:00",
-        lpsched="0.1.0",
-        absent=["no meter: none is there"],
+        bench, runs("a", 2.0), taken="2014-05-26T10:00:00+00:00", lpsched="0.1.0", absent=["no meter: none is there"]
     )
     assert (found.name, found.machine_type, found.description) == ("bench", "node", "a test")
     assert (found.machine, found.meters.time) == (MACHINE, "a clock")
@@ -46,8 +42,7 @@ def test_what_the_bench_and_the_machine_are_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "idle"),
-    [(10.0, 14.0, 12.0), (10.0, None, 10.0), (None, 14.0, 14.0), (None, None, None)],
+    ("before", "after", "idle"), [(10.0, 14.0, 12.0), (10.0, None, 10.0), (None, 14.0, 14.0), (None, None, None)]
 )
 def test_idle_power_is_the_mean_of_what_is_known_of_before_and_after(before, after, idle):
     found = summed_up(bench_of("a"), runs("a", 2.0), idle_before=before, idle_after=after)
@@ -76,10 +71,7 @@ def test_different_reasons_are_all_told_once():
 
 def test_one_clock_that_failed_takes_the_application_out_of_the_columns():
     found = summed_up(
-        bench_of("a"),
-        runs("a", 1.0, mhz=2000.0, joules=5.0),
-        runs("a", None, mhz=1000.0),
-        clocks=(2000.0, 1000.0),
+        bench_of("a"), runs("a", 1.0, mhz=2000.0, joules=5.0), runs("a", None, mhz=1000.0), clocks=(2000.0, 1000.0)
     )
     assert (found.seconds, found.watts) == ({}, {})
     assert [str(each.setting) for each in found.measured] == ["a alone at 2000 MHz"]
@@ -97,10 +89,7 @@ def test_an_application_without_energy_has_a_time_and_no_watts():
 
 
 def test_intensity_is_the_mean_of_shares_not_the_share_of_means():
-    samples = [
-        *runs("a", 1.0, misses=1.0, instructions=10.0),
-        *runs("a", 1.0, misses=3.0, instructions=100.0),
-    ]
+    samples = [*runs("a", 1.0, misses=1.0, instructions=10.0), *runs("a", 1.0, misses=3.0, instructions=100.0)]
     found = summed_up(bench_of("a"), samples)
     assert found.measured[0].intensity.mean == pytest.approx((0.1 + 0.03) / 2)
 

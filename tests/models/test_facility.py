@@ -17,9 +17,7 @@ from tests.verify.small_facility import SMALL
 
 def by_the_engine(facility, outlets):
     try:
-        found = best_at(
-            facility_arrays(facility), heat_map(facility), np.array(outlets), solver=HighsSolver()
-        )
+        found = best_at(facility_arrays(facility), heat_map(facility), np.array(outlets), solver=HighsSolver())
     except InfeasibleError:
         return None
     assert found.value == pytest.approx(found.bound, rel=1e-6, abs=1e-9)

@@ -23,11 +23,7 @@ def busy_day(tasks=40, *, machines=(1, 2), watts=50.0, period=None):
     """Return tasks of two types and three urgencies, more than the machines can do."""
     rng = np.random.default_rng(5)
     rows = [
-        (
-            float(at),
-            int(rng.integers(2)),
-            decaying(float(rng.integers(1, 9)), float(rng.choice([0.001, 0.01, 0.05]))),
-        )
+        (float(at), int(rng.integers(2)), decaying(float(rng.integers(1, 9)), float(rng.choice([0.001, 0.01, 0.05]))))
         for at in np.sort(rng.uniform(0.0, 300.0, tasks)).round(1)
     ]
     day = simple_day([[20.0, 30.0], [35.0, None]], [[watts, watts], [watts, None]], machines, rows)
@@ -98,9 +94,7 @@ def test_shortened_prices_are_the_same_to_nine_digits_and_have_thirty_bits():
             0.0,
             id="all-tasks-after-the-end",
         ),
-        pytest.param(
-            simple_day([[1.0]], [[1.0]], [3], [(7.0, 0, decaying(5.0))] * 3), 15.0 + 1e-9, id="all-at-once"
-        ),
+        pytest.param(simple_day([[1.0]], [[1.0]], [3], [(7.0, 0, decaying(5.0))] * 3), 15.0 + 1e-9, id="all-at-once"),
     ],
 )
 def test_odd_days_have_a_bound(day, most):

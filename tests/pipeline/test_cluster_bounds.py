@@ -77,16 +77,12 @@ STEADY = decaying(5.0)
         pytest.param(busy(tasks=1), 9.0, id="one-task"),
         pytest.param(simple_clusters([[1.0]], [1], [Task(0.0, 1, decaying(0.0))]), 0.0, id="utility-0"),
         pytest.param(
-            simple_clusters([[1.0]], [1], [Task(9.0, 1, STEADY)], period=Period(0.0, 5.0)),
-            0.0,
-            id="all-after-the-end",
+            simple_clusters([[1.0]], [1], [Task(9.0, 1, STEADY)], period=Period(0.0, 5.0)), 0.0, id="all-after-the-end"
         ),
         pytest.param(simple_clusters([[1.0]], [1], [Task(9.0)], waiting=WaitingCost()), -1.0, id="waits-1"),
         pytest.param(busy(WaitingCost("seconds"), nodes=(10**6, 5)), 0.0, id="nobody-needs-to-wait"),
         pytest.param(
-            busy(WaitingCost("points", points=((0.0, 3.0),)), tasks=9),
-            -27.0,
-            id="waiting-costs-always-the-same",
+            busy(WaitingCost("points", points=((0.0, 3.0),)), tasks=9), -27.0, id="waiting-costs-always-the-same"
         ),
         pytest.param(
             simple_clusters([[1e-9]], [1], [Task(1e9, 1), Task(1e9, 1)], waiting=WaitingCost("slowdown")),

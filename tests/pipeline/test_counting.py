@@ -30,10 +30,7 @@ def recovered(bag, objective, **options):
 def least_makespan(seconds, tasks):
     """Return the least makespan of two task types on two machines, by all counts."""
     return min(
-        max(
-            a * seconds[0][0] + b * seconds[1][0],
-            (tasks[0] - a) * seconds[0][1] + (tasks[1] - b) * seconds[1][1],
-        )
+        max(a * seconds[0][0] + b * seconds[1][0], (tasks[0] - a) * seconds[0][1] + (tasks[1] - b) * seconds[1][1])
         for a in range(tasks[0] + 1)
         for b in range(tasks[1] + 1)
     )

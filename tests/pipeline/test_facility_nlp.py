@@ -141,9 +141,7 @@ def test_where_nothing_can_be_earned_the_nodes_are_idle():
 
 
 def test_temperatures_that_allow_nothing_give_way_to_those_of_the_start(monkeypatch):
-    hot = ContinuousPoint(
-        np.array([29.0]), np.array([1.0, 0.6])
-    )  # 29 C + 120 W / 400 W/K is over the redline
+    hot = ContinuousPoint(np.array([29.0]), np.array([1.0, 0.6]))  # 29 C + 120 W / 400 W/K is over the redline
     monkeypatch.setattr(continuous_states, "read_solution", lambda *_: hot)
     found = run(paper_facility())
     assert found.allocation.outlets_celsius[0] < 25.5

@@ -45,9 +45,7 @@ def many_of(bag: Bag) -> Bag:
     cap = bag.site.average_power_cap_watts
     return replace(
         bag,
-        machine_types=tuple(
-            each.model_copy(update={"count": each.count * MANY}) for each in bag.machine_types
-        ),
+        machine_types=tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.machine_types),
         task_types=tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.task_types),
         prices=bag.prices.model_copy(update={"per_bag": bag.prices.per_bag * MANY}),
         site=bag.site.model_copy(update={"average_power_cap_watts": cap and cap * MANY}),
@@ -92,10 +90,7 @@ def test_both_derivatives_are_those_of_solves_a_tiny_step_away(bag):
     price, size = many.prices.per_bag, 1e-9 * abs(bound)
     for i, task in enumerate(bag.task_types):
         least, most = worth.task_types[task.name], worth.one_fewer.task_types[task.name]
-        with_more, with_fewer = (
-            with_count(many, "task_types", i, STEP),
-            with_count(many, "task_types", i, -STEP),
-        )
+        with_more, with_fewer = (with_count(many, "task_types", i, STEP), with_count(many, "task_types", i, -STEP))
         assert lp_bound(with_more, price + STEP * least) >= bound - size
         assert lp_bound(with_more, price + 0.99 * STEP * least) < bound + size
         assert lp_bound(with_fewer, price - STEP * most) >= bound - size
@@ -120,11 +115,7 @@ def test_an_unfinished_program_has_no_marginal_values():
 def test_where_waiting_is_best_both_sides_agree():
     # 20 W of idle power at 1 USD a megajoule: 0.072 USD an hour, one more or one fewer.
     worth = solve(TINY, price=0.001).worth
-    assert (
-        worth.machine_types
-        == worth.one_fewer.machine_types
-        == pytest.approx({"fast": -0.072, "slow": -0.036})
-    )
+    assert worth.machine_types == worth.one_fewer.machine_types == pytest.approx({"fast": -0.072, "slow": -0.036})
 
 
 def test_a_large_bag_has_only_what_the_solver_says(monkeypatch):
@@ -165,9 +156,7 @@ def test_where_the_longest_task_decides_one_more_machine_only_costs_its_idle_pow
     tables = Table.of([[3600.0], [60.0]]), Table.of([[100.0], [100.0]])
     worth = solve(Bag("service", (machine,), (hour, minute), *tables, prices)).worth
     assert worth.machine_types["m"] == pytest.approx(-0.002, rel=1e-6)
-    assert worth.task_types["short"] == pytest.approx(
-        0.2 * 0.09 / 60.0, rel=1e-6
-    )  # its electricity above idle
+    assert worth.task_types["short"] == pytest.approx(0.2 * 0.09 / 60.0, rel=1e-6)  # its electricity above idle
 
 
 def test_where_split_tasks_take_as_long_as_the_longest_task_the_bound_bends():

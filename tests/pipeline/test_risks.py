@@ -56,9 +56,7 @@ def test_doing_nothing_has_no_risk(bag):
 
 
 def test_the_risk_is_that_of_the_price_asked_for(bag):
-    cheap, dear = (
-        solve(bag, price=price, risk=RiskOptions(), deadline=1000.0).risk for price in (0.004, 1.0)
-    )
+    cheap, dear = (solve(bag, price=price, risk=RiskOptions(), deadline=1000.0).risk for price in (0.004, 1.0))
     assert cheap.chances["loss"].share > 0.2
     assert dear.chances["loss"].share == 0.0
     assert set(dear.chances) == {"loss", "after_deadline"}
@@ -127,9 +125,7 @@ def test_a_mean_that_does_not_exist_is_none_and_not_infinite(bag):
 
 def test_an_invalid_schedule_is_refused_with_the_rule_it_breaks(bag):
     short = Schedule((MachineGroup("cpu", 1, (Run("a", 3),)),))
-    with pytest.raises(
-        InstanceError, match="3 tasks of type 'a' run, but there are 4, needs a valid schedule"
-    ):
+    with pytest.raises(InstanceError, match="3 tasks of type 'a' run, but there are 4, needs a valid schedule"):
         risk_of(bag, short)
 
 
@@ -141,9 +137,7 @@ def test_a_schedule_of_another_kind_is_refused(bag):
 
 
 def two_tasks():
-    return simple_day(
-        [[10.0]], [[100.0]], [1], [(0.0, 0, decaying(8.0, 0.01)), (0.0, 0, decaying(4.0, until=25.0))]
-    )
+    return simple_day([[10.0]], [[100.0]], [1], [(0.0, 0, decaying(8.0, 0.01)), (0.0, 0, decaying(4.0, until=25.0))])
 
 
 def test_a_day_tells_utility_energy_makespan_and_dropped_tasks():

@@ -68,9 +68,7 @@ def test_a_bag_needs_what_it_costs():
 
 def test_overhead_wear_depreciation_and_pue_are_part_of_what_a_bag_costs():
     # 12 kWh at a PUE of 2: 24 USD. 12 busy hours at 0.5: 6. Two machines for 6 hours at 100 / 50 an hour: 24. 3 more.
-    cpu = MachineType(
-        name="cpu", count=2, wear_per_busy_hour=0.5, purchase_price=100.0, mean_hours_to_failure=50.0
-    )
+    cpu = MachineType(name="cpu", count=2, wear_per_busy_hour=0.5, purchase_price=100.0, mean_hours_to_failure=50.0)
     prices = Prices(per_bag=60.0, electricity_per_kwh=1.0, overhead_per_bag=3.0)
     need = sensitivity(one_type(machine_types=(cpu,), prices=prices, site=Site(pue=2.0))).price_need
     assert need.needed == pytest.approx(57.0, rel=1e-12)
@@ -89,10 +87,7 @@ def test_whole_tasks_may_need_a_higher_price_than_split_ones():
 @pytest.mark.rotate(1)
 @pytest.mark.parametrize("bag", [TINY, VIDEO])
 def test_the_price_needed_is_the_break_even_price_of_the_curve(bag):
-    need, curve = (
-        sensitivity(Terms().applied_to(replace(bag, prices=_unpriced(bag)))).price_need,
-        price_curve(bag),
-    )
+    need, curve = (sensitivity(Terms().applied_to(replace(bag, prices=_unpriced(bag)))).price_need, price_curve(bag))
     assert need.needed == pytest.approx(curve.break_even_price, rel=1e-9)
     assert need.least_to_run == curve.least_price_to_run
     assert need.needed <= need.enough
@@ -206,9 +201,7 @@ def test_tasks_that_save_idle_power_are_run_again_when_electricity_is_dear():
 
 
 def test_machines_that_draw_nothing_earn_whatever_electricity_costs():
-    bag = replace(
-        simple_bag([[1.0]], [2], [1], watts=[[0.0]]), prices=Prices(per_bag=1.0, electricity_per_kwh=1.0)
-    )
+    bag = replace(simple_bag([[1.0]], [2], [1], watts=[[0.0]]), prices=Prices(per_bag=1.0, electricity_per_kwh=1.0))
     found = sensitivity(bag).electricity
     assert (found.no_profit_from, found.do_not_run_from) == (None, None)
     assert [piece.regime for piece in found.pieces] == [Regime.PROFIT]
@@ -254,9 +247,7 @@ def test_a_lifetime_can_be_given_where_the_file_has_none():
 
 
 def test_no_more_machines_are_of_use_than_there_are_tasks():
-    bag = one_type(
-        task_types=(TaskType(name="render", count=2),), machine_types=(MachineType(name="cpu", count=2),)
-    )
+    bag = one_type(task_types=(TaskType(name="render", count=2),), machine_types=(MachineType(name="cpu", count=2),))
     (need,) = sensitivity(bag).machines
     assert (need.most_more, need.step_at_least, need.step_at_most) == (0, 0.0, 0.0)
     # Nor does the bound rise with a third machine: no schedule is shorter than one task.
@@ -267,9 +258,7 @@ def test_no_number_of_machines_is_done_before_the_longest_task():
     # One task of 2 hours and two of 1 take 2 machines 2 hours, 4 kWh: (60 - 4) / 2 = 28 an hour. A third machine could
     # only idle 0.1 kW away: split tasks would be done in 4/3 hours, but not the long one.
     tasks = (TaskType(name="long", count=1), TaskType(name="short", count=2))
-    bag = one_type(
-        task_types=tasks, seconds=Table.of([[2 * HOUR], [HOUR]]), watts=Table.of([[1000.0], [1000.0]])
-    )
+    bag = one_type(task_types=tasks, seconds=Table.of([[2 * HOUR], [HOUR]]), watts=Table.of([[1000.0], [1000.0]]))
     found = sensitivity(bag)
     (need,) = found.machines
     assert (found.bound, need.bound_at_most) == pytest.approx((28.0, 28.0), rel=1e-9)
@@ -293,9 +282,7 @@ def test_a_slow_machine_without_a_task_is_of_no_use_however_cheap():
 def test_a_type_that_runs_nothing_better_is_not_worth_its_idle_power():
     # 'slow' takes ten times as long at the same power: it never pays, and one more idles 100 W away.
     machines = (MachineType(name="cpu", count=2), MachineType(name="slow", count=1, idle_watts=1000.0))
-    bag = one_type(
-        machine_types=machines, seconds=Table.of([[HOUR, 100 * HOUR]]), watts=Table.of([[1000.0, 1100.0]])
-    )
+    bag = one_type(machine_types=machines, seconds=Table.of([[HOUR, 100 * HOUR]]), watts=Table.of([[1000.0, 1100.0]]))
     slow = sensitivity(bag).machines[1]
     assert slow.most_more == 0
     assert slow.adds_per_hour < 0
@@ -321,9 +308,7 @@ def test_a_cap_leaves_room_for_so_many_idle_machines():
     expected = (60.0 - 12.0 - 0.1 * (3 * seconds - 12)) / seconds
     assert need.bound_at_most == pytest.approx(expected, rel=1e-9)
     assert (need.step_at_least, need.step_at_most) == pytest.approx((expected - 8.0,) * 2, rel=1e-9)
-    assert need.adds_per_hour == pytest.approx(
-        4.0, rel=1e-9
-    )  # 48 USD in 12 / m hours, as long as the cap is wide
+    assert need.adds_per_hour == pytest.approx(4.0, rel=1e-9)  # 48 USD in 12 / m hours, as long as the cap is wide
 
 
 def test_a_cap_at_the_idle_floor_of_one_more_leaves_no_schedule():
@@ -351,9 +336,7 @@ def test_the_bound_at_any_number_of_machines_is_that_of_a_single_solve(bag, term
         end = need.pieces[-1].to_count - need.count if need.pieces else 0.0
         tried = {0, 1, min(int(end), 3), int(end), int(end) + 1} if end < 100 else {0, 1}
         for more in tried:
-            lines = [
-                p.bound_at_from + p.adds_per_hour * (need.count + more - p.from_count) for p in need.pieces
-            ]
+            lines = [p.bound_at_from + p.adds_per_hour * (need.count + more - p.from_count) for p in need.pieces]
             try:
                 bound = solve(with_machines(bag, {need.name: need.count + more}), **terms).bound
             except InfeasibleError:  # the cap
@@ -390,9 +373,7 @@ def test_where_the_bound_is_highest_fewer_may_be_worthwhile_or_more():
 def test_price_and_solve_show_the_same_marginal_values():
     found, worth = of_video(), solve(VIDEO).worth
     assert {need.name: need.adds_per_hour for need in found.machines} == dict(worth.machine_types)
-    assert {need.name: need.fewer_adds_per_hour for need in found.machines} == dict(
-        worth.one_fewer.machine_types
-    )
+    assert {need.name: need.fewer_adds_per_hour for need in found.machines} == dict(worth.one_fewer.machine_types)
     tiny = {need.name: need.adds_text() for need in sensitivity(TINY).machines}
     assert tiny == {"fast": "0.6 / 1.8", "slow": "0.84 / 1.44"}
 

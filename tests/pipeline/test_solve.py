@@ -112,9 +112,7 @@ def test_a_deadline_on_the_front_costs_the_energy_of_its_point():
 
 
 def test_a_deadline_shorter_than_the_bound_is_infeasible_and_both_numbers_are_named():
-    with pytest.raises(
-        InfeasibleError, match=r"the deadline is 11\.9 s, but no schedule takes less than 12 s"
-    ):
+    with pytest.raises(InfeasibleError, match=r"the deadline is 11\.9 s, but no schedule takes less than 12 s"):
         solve(TINY, deadline=11.9)
 
 
@@ -241,9 +239,7 @@ def test_one_more_task_leaves_the_profit_as_it_is_at_the_price_that_it_is_worth(
     worth = list(base.worth.task_types.values())[place]
     more = with_count(bag, "task_types", place, 10)
     assert solve(more, price=300.0 + 10 * worth).bound == pytest.approx(base.bound, rel=1e-7)
-    assert (
-        solve(more, price=300.0 + 9 * worth).bound < base.bound < solve(more, price=300.0 + 11 * worth).bound
-    )
+    assert solve(more, price=300.0 + 9 * worth).bound < base.bound < solve(more, price=300.0 + 11 * worth).bound
 
 
 @pytest.mark.parametrize("bag", [paid_bag(), paid_bag(site=Site(deadline_seconds=10_000.0))])
@@ -255,9 +251,7 @@ def test_the_worths_of_all_tasks_add_up_to_what_the_bag_brings(bag):
 
 
 def test_per_task_prices_add_to_the_price_of_the_bag():
-    each = replace(
-        TINY, prices=TINY.prices.model_copy(update={"per_bag": None, "per_task": {"scan": 0.02 / 6}})
-    )
+    each = replace(TINY, prices=TINY.prices.model_copy(update={"per_bag": None, "per_task": {"scan": 0.02 / 6}}))
     assert solve(each).value == pytest.approx(3.48, rel=1e-12)
     assert solve(each, price=0.02).value == pytest.approx(3.48, rel=1e-12)  # in place of them
 
@@ -270,31 +264,11 @@ def test_a_profit_ratio_is_a_multiple_of_what_the_least_energy_costs():
 @pytest.mark.parametrize(
     ("bag", "options", "message"),
     [
-        (
-            replace(TINY, watts=None),
-            {"objective": "energy"},
-            "watts: found none, needs the watts of every pair",
-        ),
-        (
-            replace(TINY, watts=None),
-            {},
-            "since electricity has a price; add them, or set electricity_per_kwh to 0",
-        ),
-        (
-            replace(TINY, watts=None),
-            {"objective": "makespan", "power_cap": 9.0},
-            "since there is a power cap",
-        ),
-        (
-            replace(TINY, prices=Prices()),
-            {"objective": "profit"},
-            "prices.per_bag: found none, needs what a bag",
-        ),
-        (
-            replace(TINY, prices=Prices(per_bag=1.0)),
-            {},
-            "prices.electricity_per_kwh: found none, needs what a kWh",
-        ),
+        (replace(TINY, watts=None), {"objective": "energy"}, "watts: found none, needs the watts of every pair"),
+        (replace(TINY, watts=None), {}, "since electricity has a price; add them, or set electricity_per_kwh to 0"),
+        (replace(TINY, watts=None), {"objective": "makespan", "power_cap": 9.0}, "since there is a power cap"),
+        (replace(TINY, prices=Prices()), {"objective": "profit"}, "prices.per_bag: found none, needs what a bag"),
+        (replace(TINY, prices=Prices(per_bag=1.0)), {}, "prices.electricity_per_kwh: found none, needs what a kWh"),
         (TINY, {"price": 1.0, "profit_ratio": 2.0}, "found a price and a profit ratio, needs one of them"),
         (TINY, {"price": -1.0}, "price: found -1.0, needs money: a number from 0"),
         (TINY, {"power_cap": 0.0}, "power_cap_watts: found 0.0, needs watts"),
@@ -346,23 +320,15 @@ def test_scaling_all_times_is_dividing_price_and_overhead(factor):
 
 
 @settings(deadline=None, max_examples=25)
-@given(
-    bags(most_types=4, most_tasks=50, most_machines=5, amounts=SMALL), st.sampled_from(["makespan", "energy"])
-)
+@given(bags(most_types=4, most_tasks=50, most_machines=5, amounts=SMALL), st.sampled_from(["makespan", "energy"]))
 def test_the_order_of_types_does_not_matter_to_the_bound(bag, objective):
     bag = bag.without_limits()
     if bag.watts is None:
         objective = "makespan"
-    columns = [
-        c for j in reversed(range(len(bag.machine_types))) for c, (own, _) in enumerate(bag.modes) if own == j
-    ]
+    columns = [c for j in reversed(range(len(bag.machine_types))) for c, (own, _) in enumerate(bag.modes) if own == j]
 
     def turned_table(table):
-        return (
-            None
-            if table is None
-            else type(table).of([[row[c] for c in columns] for row in list(table)[::-1]])
-        )
+        return None if table is None else type(table).of([[row[c] for c in columns] for row in list(table)[::-1]])
 
     turned = replace(
         bag,
@@ -386,9 +352,7 @@ def test_splitting_a_task_type_in_two_equal_ones_changes_no_bound(objective):
         seconds=type(bag.seconds).of([rows[0], rows[0], rows[1]]),
         watts=type(bag.seconds).of([powers[0], powers[0], powers[1]]),
     )
-    assert solve(split, objective=objective).bound == pytest.approx(
-        solve(bag, objective=objective).bound, rel=1e-9
-    )
+    assert solve(split, objective=objective).bound == pytest.approx(solve(bag, objective=objective).bound, rel=1e-9)
 
 
 @pytest.mark.parametrize("tasks", [10, 10**6, 10**12, 3 * 10**14])
@@ -491,9 +455,7 @@ def test_a_solver_that_lies_costs_quality_and_never_truth(liar, objective):
 
 @pytest.mark.parametrize("objective", ["makespan", "energy", "profit"])
 def test_when_the_time_is_up_there_is_still_a_schedule_and_a_bound(objective):
-    result = solve(
-        paid_bag(), objective=objective, solver=Liar(status=LpStatus.LIMIT, values=0.0), time_limit=1.0
-    )
+    result = solve(paid_bag(), objective=objective, solver=Liar(status=LpStatus.LIMIT, values=0.0), time_limit=1.0)
     assert result.status.value == "limit"
     best = solve(paid_bag(), objective=objective)
     sign = -1 if objective == "profit" else 1
@@ -552,9 +514,7 @@ def test_a_solver_that_crashes_does_not_make_a_bag_infeasible():
 
 
 def test_idle_power_next_to_nothing_is_no_obstacle():
-    bag = simple_bag(
-        [[1.0, 2.0], [3.0, 1.0]], [5, 7], [1, 1], watts=[[9.0, 5.0], [4.0, 8.0]], idle=[1e-18, 1e-30]
-    )
+    bag = simple_bag([[1.0, 2.0], [3.0, 1.0]], [5, 7], [1, 1], watts=[[9.0, 5.0], [4.0, 8.0]], idle=[1e-18, 1e-30])
     assert solve(bag, objective="energy").bound == pytest.approx(5 * 9 + 7 * 8, rel=1e-9)
 
 

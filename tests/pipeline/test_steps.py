@@ -74,16 +74,11 @@ def test_a_machine_without_a_task_costs_its_idle_power_and_depreciation():
 
 def test_one_more_machine_never_makes_the_makespan_longer():
     # Three tasks of an hour on two machines: 2 hours; on three 1 hour; four take 2 hours on two machines.
-    found = with_one_more(
-        three_tasks(), solve(three_tasks(), objective="makespan"), marginals="proved"
-    ).one_more
+    found = with_one_more(three_tasks(), solve(three_tasks(), objective="makespan"), marginals="proved").one_more
     machine, task = found.machine_types["m"], found.task_types["t"]
     assert (machine.at_least, machine.at_most) == (-HOUR, -HOUR)
     assert (task.at_least, task.at_most) == (0.0, 0.0)
-    assert found.to_dict()["task_types"]["t"] == {
-        "best_changes_by_at_least": 0.0,
-        "best_changes_by_at_most": 0.0,
-    }
+    assert found.to_dict()["task_types"]["t"] == {"best_changes_by_at_least": 0.0, "best_changes_by_at_most": 0.0}
 
 
 def test_only_the_three_types_of_largest_value_are_asked_about_by_default():
@@ -111,9 +106,7 @@ def test_nothing_is_said_where_nothing_is_asked_or_time_is_up():
     assert with_one_more(bag, solve(bag, objective="makespan")).one_more is None
     over = Watch()
     over.stop()
-    assert (
-        with_one_more(bag, solve(bag, watch=over), marginals="proved").one_more is None
-    )  # no finished program
+    assert with_one_more(bag, solve(bag, watch=over), marginals="proved").one_more is None  # no finished program
     late = with_one_more(bag, solve(bag), watch=over).one_more
     assert (dict(late.machine_types), dict(late.task_types)) == ({}, {})
     with pytest.raises(ValueError, match="marginals is 'all', needs one of lp, top, proved"):
@@ -127,8 +120,6 @@ def test_one_more_that_leaves_no_schedule_has_no_numbers():
     step = with_one_more(bag, solve(bag)).one_more.machine_types["m"]
     assert (step.at_least, step.at_most) == (None, None)
     # By a deadline of 2 hours two machines do four tasks, and not five.
-    bag = replace(
-        three_tasks(task_types=(TaskType(name="t", count=4),)), site=Site(deadline_seconds=2 * HOUR)
-    )
+    bag = replace(three_tasks(task_types=(TaskType(name="t", count=4),)), site=Site(deadline_seconds=2 * HOUR))
     step = with_one_more(bag, solve(bag), marginals="proved").one_more.task_types["t"]
     assert (step.at_least, step.at_most) == (None, None)

@@ -95,9 +95,7 @@ def test_without_limits_tiny_bags_are_solved_to_the_gap(case, objective):
     best = case.best(objective)
     _, (value, bound) = tightened(case.bag, objective)
     exact, standing = (3600 * best, 3600 * Ledger(case.bag).standing) if objective == "profit" else (best, 0)
-    near = pytest.approx(
-        float(exact), abs=2 * GAP * float(abs(exact) + standing)
-    )  # what is left may be near 0
+    near = pytest.approx(float(exact), abs=2 * GAP * float(abs(exact) + standing))  # what is left may be near 0
     assert (value, bound) == (near, near)
 
 

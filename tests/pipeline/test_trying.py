@@ -91,9 +91,7 @@ def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
 @pytest.mark.parametrize("objective", ["profit", "makespan"])
 def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
     bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()
-    question = ask(
-        bag, solver=solver, objective=objective, profit_ratio=1.5 if objective == "profit" else None
-    )
+    question = ask(bag, solver=solver, objective=objective, profit_ratio=1.5 if objective == "profit" else None)
 
     def found() -> Best:
         return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)

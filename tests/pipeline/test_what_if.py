@@ -36,12 +36,7 @@ def test_the_answers_are_those_of_solving_either_bag(two_types):
 def test_a_type_set_to_0_is_gone_with_its_columns(two_types):
     less = with_machines(
         bag_from_dict(
-            sound(
-                machine_types=[
-                    {"name": "gpu", "count": 1, "p_states": ["P0", "P1"]},
-                    {"name": "cpu", "count": 2},
-                ],
-            )
+            sound(machine_types=[{"name": "gpu", "count": 1, "p_states": ["P0", "P1"]}, {"name": "cpu", "count": 2}])
         ),
         {"gpu": 0},
     )
@@ -62,10 +57,7 @@ def test_a_task_type_that_could_run_nowhere_is_refused(two_types):
 @pytest.mark.parametrize(
     ("machines", "message"),
     [
-        (
-            {"tpu": 1},
-            r"machine_types\.tpu: found no machine type of this name, needs one of cpu, gpu; name it",
-        ),
+        ({"tpu": 1}, r"machine_types\.tpu: found no machine type of this name, needs one of cpu, gpu; name it"),
         ({"cpu": -1}, r"machine_types\.cpu: found -1, needs a whole number from 0 to \d+; correct it"),
         ({"cpu": True}, r"machine_types\.cpu: found .*, needs a whole number from 0"),
         ({"cpu": 0, "gpu": 0}, "machine_types: found none left, needs at least one machine; leave some"),

@@ -67,8 +67,7 @@ def plain_bags(draw, ranges: Ranges, *, power: bool = True) -> Bag:
         for j in range(draw(st.integers(1, ranges.most_types)))
     )
     tasks = tuple(
-        TaskType(name=f"t{i}", count=draw(ranges.tasks))
-        for i in range(draw(st.integers(1, ranges.most_types)))
+        TaskType(name=f"t{i}", count=draw(ranges.tasks)) for i in range(draw(st.integers(1, ranges.most_types)))
     )
     columns = sum(machine.modes for machine in machines)
     present = [draw(st.lists(st.booleans(), min_size=columns, max_size=columns)) for _ in tasks]
@@ -137,9 +136,6 @@ def priced_bags(draw, ranges: Ranges) -> Bag:
     return replace(
         bag,
         prices=Prices(
-            per_bag=(1.0 - by_task) * price,
-            per_task=per_task,
-            electricity_per_kwh=per_kwh,
-            overhead_per_bag=overhead,
+            per_bag=(1.0 - by_task) * price, per_task=per_task, electricity_per_kwh=per_kwh, overhead_per_bag=overhead
         ),
     )

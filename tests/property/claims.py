@@ -161,14 +161,8 @@ def false_counts(bag: Bag) -> list[str] | None:
         return None
     false = []
     for need in found.machines:
-        most = (
-            bag.tasks - need.count + 1
-            if need.most_more is None
-            else max(need.most_more, bag.tasks - need.count) + 1
-        )
-        cases = [
-            case_of(with_machines(bag, {need.name: need.count + more})) for more in range(min(most, 5) + 1)
-        ]
+        most = bag.tasks - need.count + 1 if need.most_more is None else max(need.most_more, bag.tasks - need.count) + 1
+        cases = [case_of(with_machines(bag, {need.name: need.count + more})) for more in range(min(most, 5) + 1)]
         bests = [best_of(case) for case in cases]
         known = [best for best in bests if best is not None]
         if any(HOUR * best > Fraction(need.bound_at_most) for best in known):
@@ -243,9 +237,7 @@ def false_curve(bag: Bag, *, effort: str = "auto") -> list[str] | None:
     return false
 
 
-def _false_regime(
-    regime: str, price: float, bound: Fraction, best: Fraction, waiting: Fraction
-) -> Iterator[str]:
+def _false_regime(regime: str, price: float, bound: Fraction, best: Fraction, waiting: Fraction) -> Iterator[str]:
     """Yield what is false about a price on a piece of the curve; money an hour."""
     if best > bound:
         yield f"{float(best)} at {price} passes {float(bound)}"

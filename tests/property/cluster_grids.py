@@ -153,9 +153,7 @@ def starts_of(clusters: Clusters, task: int, extra: Sequence[float], most: int) 
     for other in range(clusters.tasks):
         begun = Fraction(clusters.arriving.arrival_seconds[other])
         if other != task:
-            found |= {
-                at + e for _, _, e, _ in columns_of(clusters, other) for at in (begun, max(begun, edges[0]))
-            }
+            found |= {at + e for _, _, e, _ in columns_of(clusters, other) for at in (begun, max(begun, edges[0]))}
     last = Fraction(clusters.arriving.arrival_seconds[-1])  # the last start: one after the other, late
     before = [max(e for _, _, e, _ in columns_of(clusters, other)) for other in range(task)]
     return [*sorted(each for each in found if each >= arrival)[:most], last + sum(before, Fraction(0))]

@@ -26,9 +26,7 @@ def utility_functions(draw, most_intervals=4) -> UtilityFunction:
     for _ in range(count - 1):
         begins.append(begins[-1] + draw(st.integers(1, 20).map(float) | st.floats(0.1, 50.0)))
     return UtilityFunction(
-        tuple(
-            Interval(begin, values[2 * k], values[2 * k + 1], draw(RATES)) for k, begin in enumerate(begins)
-        )
+        tuple(Interval(begin, values[2 * k], values[2 * k + 1], draw(RATES)) for k, begin in enumerate(begins))
     )
 
 
@@ -39,8 +37,7 @@ def utility_levels(draw) -> UtilityLevels:
     for name in draw(st.sampled_from(["A", "AB"])):
         count = draw(st.integers(1, 3))
         shares = sorted(
-            draw(st.lists(st.sampled_from([0.0, 0.1, 0.6, 1.0]), min_size=count, max_size=count)),
-            reverse=True,
+            draw(st.lists(st.sampled_from([0.0, 0.1, 0.6, 1.0]), min_size=count, max_size=count)), reverse=True
         )
         begins = sorted(draw(st.sets(st.sampled_from([0.0, 0.1, 0.5, 2.0]), min_size=count, max_size=count)))
         classes[name] = tuple(
@@ -82,9 +79,7 @@ def days(draw, *, most_tasks=6, most_types=3, most_machines=2) -> Day:
         now += draw(GAPS)
         arrivals.append(now)
     tasks = ArrivingTasks.of(
-        arrivals,
-        [draw(st.integers(0, types - 1)) for _ in arrivals],
-        [draw(st.sampled_from(ways)) for _ in arrivals],
+        arrivals, [draw(st.integers(0, types - 1)) for _ in arrivals], [draw(st.sampled_from(ways)) for _ in arrivals]
     )
     names = tuple(DayTaskType(f"t{i}") for i in range(types))
     return Day("drawn", machines, names, table(SECONDS), table(WATTS), tasks, levels, own)

@@ -43,9 +43,7 @@ def mixes(facility: Facility, j: int, steps: int) -> list[Mix]:
 
 def outlet_grid(facility: Facility) -> list[Any]:
     """Return temperatures over the ranges of all units."""
-    ranges = [
-        np.linspace(*unit.outlet_celsius, POINTS[len(facility.crac_units)]) for unit in facility.crac_units
-    ]
+    ranges = [np.linspace(*unit.outlet_celsius, POINTS[len(facility.crac_units)]) for unit in facility.crac_units]
     return [np.array(each) for each in product(*ranges)]
 
 
@@ -74,9 +72,7 @@ def best_on_grid(
         removed = heat.crac_watts_per_kelvin[:, None] * (unit_inlets - at)
         cop = (arrays.cop * np.vander(each, 3, increasing=True)).sum(axis=1)[:, None]
         kept = (inlets(heat, powers, at) <= arrays.redline[:, None] - HAIR).all(axis=0)
-        kept &= ((unit_inlets <= arrays.crac_redline[:, None] - HAIR) & (unit_inlets >= at + HAIR)).all(
-            axis=0
-        )
+        kept &= ((unit_inlets <= arrays.crac_redline[:, None] - HAIR) & (unit_inlets >= at + HAIR)).all(axis=0)
         kept &= powers.sum(axis=0) + (removed / cop).sum(axis=0) <= arrays.cap_watts * (1.0 - HAIR)
         top = int(np.where(kept, reward, -1.0).argmax())
         if kept[top] and reward[top] > best:

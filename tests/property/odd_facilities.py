@@ -33,14 +33,11 @@ def _odd_work(rng: np.random.Generator, facility: Facility) -> Facility:
     tasks = []
     for task in facility.task_types:
         reward = rng.choice([task.reward, 0.0, 10.0 ** rng.uniform(-6.0, 6.0)], p=[0.8, 0.1, 0.1])
-        arrivals = rng.choice(
-            [task.arrivals_per_second, 0.0, 10.0 ** rng.uniform(-6.0, 4.0)], p=[0.8, 0.1, 0.1]
-        )
+        arrivals = rng.choice([task.arrivals_per_second, 0.0, 10.0 ** rng.uniform(-6.0, 4.0)], p=[0.8, 0.1, 0.1])
         tasks.append(replace(task, reward=float(reward), arrivals_per_second=float(arrivals)))
     share = rng.choice([0.0, 0.5, 1.0], p=[0.6, 0.3, 0.1])
     free = [
-        [None if watts is None else 0.0 if rng.random() < share else watts for watts in row]
-        for row in facility.watts
+        [None if watts is None else 0.0 if rng.random() < share else watts for watts in row] for row in facility.watts
     ]
     same = [[None if watts is None else 20.0 for watts in row] for row in facility.watts]
     watts = Table.of(same if rng.random() < 0.2 else free)

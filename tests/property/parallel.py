@@ -37,10 +37,7 @@ def waiting_costs(draw) -> WaitingCost:
         least = draw(st.sampled_from([10.0, 1.0, 30.0])) if measure == BOUNDED else 10.0
         return WaitingCost(measure, draw(st.sampled_from(WEIGHTS)), least)
     count = draw(st.integers(1, 4))
-    after = [
-        0.0,
-        *sorted(draw(st.sets(st.integers(1, 60).map(float), min_size=count - 1, max_size=count - 1))),
-    ]
+    after = [0.0, *sorted(draw(st.sets(st.integers(1, 60).map(float), min_size=count - 1, max_size=count - 1)))]
     costs = sorted(draw(st.lists(st.integers(0, 20).map(float), min_size=count, max_size=count)))
     points = tuple(zip(after, costs, strict=True))
     return WaitingCost(measure, draw(st.sampled_from(WEIGHTS)), points=points)

@@ -64,9 +64,7 @@ def measured(bag, schedule) -> Measured:
     if schedule.makespan_seconds is not None:
         assert schedule.makespan_seconds >= makespan
         makespan = Fraction(schedule.makespan_seconds)
-    machines += [
-        (name, Fraction(0)) for name, each in machine_types.items() for _ in range(each.count - used[name])
-    ]
+    machines += [(name, Fraction(0)) for name, each in machine_types.items() for _ in range(each.count - used[name])]
     joules = None
     if bag.watts is not None:
         waiting = sum((makespan - load) * Fraction(machine_types[name].idle_watts) for name, load in machines)
@@ -83,9 +81,7 @@ def measured(bag, schedule) -> Measured:
         revenue = Fraction(prices.per_bag)
         revenue += sum(task.count * Fraction(prices.per_task.get(task.name, 0.0)) for task in bag.task_types)
         kilowatt_hours = (joules or 0) * Fraction(site.pue) / 3_600_000
-        paid = (
-            kilowatt_hours * Fraction(prices.electricity_per_kwh) + worn + Fraction(prices.overhead_per_bag)
-        )
+        paid = kilowatt_hours * Fraction(prices.electricity_per_kwh) + worn + Fraction(prices.overhead_per_bag)
         money = (revenue - paid) / (makespan / 3600) - 3600 * Ledger(bag).lost
     return Measured(makespan, joules, money)
 
@@ -205,10 +201,7 @@ def test_terms_beside_the_bag_say_what_the_bag_could_say_itself(case, objective)
         return result.value, result.bound, result.regime, result.schedule
 
     assert answer(said) == answer(
-        beside,
-        price=prices.per_bag,
-        power_cap=site.average_power_cap_watts,
-        deadline=site.deadline_seconds,
+        beside, price=prices.per_bag, power_cap=site.average_power_cap_watts, deadline=site.deadline_seconds
     )
 
 
@@ -217,9 +210,7 @@ def one_task(seconds, watts, *, idle, wear=(0.0, 0.0), price=0.0, tasks=1, machi
     parts = enumerate(zip(machines, idle, wear, strict=True))
     bag = Bag(
         "one",
-        tuple(
-            MachineType(name=f"m{j}", count=m, idle_watts=b, wear_per_busy_hour=w) for j, (m, b, w) in parts
-        ),
+        tuple(MachineType(name=f"m{j}", count=m, idle_watts=b, wear_per_busy_hour=w) for j, (m, b, w) in parts),
         (TaskType(name="t", count=tasks),),
         Table.of([seconds]),
         Table.of([watts]),
@@ -240,9 +231,7 @@ def check(case: Case, objective: str) -> None:
 def test_a_cap_below_idle_is_kept_by_a_slow_machine_that_draws_less(objective):
     # Two machines idle at 10 W: 20 W. The task takes 1 s at 18 W, 8 J above idle, or 4 s at 2 W, 32 J below. A cap
     # of 13 W asks for D <= -7 t: the slow machine keeps it for 4 to 32 / 7 s, the fast one never does.
-    case = one_task(
-        [1.0, 4.0], [18.0, 2.0], idle=[10.0, 10.0], average_power_cap_watts=13.0, deadline_seconds=5.0
-    )
+    case = one_task([1.0, 4.0], [18.0, 2.0], idle=[10.0, 10.0], average_power_cap_watts=13.0, deadline_seconds=5.0)
     assert case.best("makespan") == 4
     check(case, objective)
 
@@ -251,12 +240,7 @@ def test_doing_nothing_never_earns_more_than_the_bound_even_where_the_cap_is_bel
     # 4 s at 18 W cost nothing but break the cap of 13 W; 4 s at 2 W keep it and wear 4 off. A bag brings 1: more
     # than the 0 that its cheapest tasks cost, so it is not refused; but at best it loses 3, and waiting nothing.
     case = one_task(
-        [4.0, 4.0],
-        [18.0, 2.0],
-        idle=[10.0, 10.0],
-        wear=[0.0, 3600.0],
-        price=1.0,
-        average_power_cap_watts=13.0,
+        [4.0, 4.0], [18.0, 2.0], idle=[10.0, 10.0], wear=[0.0, 3600.0], price=1.0, average_power_cap_watts=13.0
     )
     assert case.best("profit") == 0
     check_profit(case)

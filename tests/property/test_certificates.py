@@ -201,10 +201,7 @@ def test_noise_on_the_multipliers_weakens_the_bound_and_never_breaks_it(data):
     changed = replace(certificate, machine_prices=FrozenDict(noisy), cap_price=cap)
     exact = check(case.bag, changed).proved
     assert exact is not None
-    claims = (
-        replace(changed, bound=exact),
-        replace(changed, bound=exact + tight(objective) * Fraction(1, 10**9)),
-    )
+    claims = (replace(changed, bound=exact), replace(changed, bound=exact + tight(objective) * Fraction(1, 10**9)))
     assert [check(case.bag, claim).accepted for claim in claims] == [True, False]
 
 
@@ -394,9 +391,7 @@ LESS = Fraction(-1, 10**300)
             "its price for machine type 'cpu' is negative",
             id="a-negative-price",
         ),
-        pytest.param(
-            {"cap_price": LESS}, "its price of the power cap is negative", id="a-negative-cap-price"
-        ),
+        pytest.param({"cap_price": LESS}, "its price of the power cap is negative", id="a-negative-cap-price"),
     ],
 )
 def test_a_certificate_that_is_not_well_formed_is_refused(objective, changes, reason):
@@ -429,9 +424,7 @@ def test_a_bag_without_watts_has_no_proof_about_energy(objective):
 @given(st.data())
 def test_a_certificate_comes_back_from_its_file_exactly(data):
     case = data.draw(cases())
-    objective = data.draw(
-        st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit"))
-    )
+    objective = data.draw(st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit")))
     certificate = certified(case, objective)
     if certificate is None:
         return
@@ -439,9 +432,7 @@ def test_a_certificate_comes_back_from_its_file_exactly(data):
     doubles = st.floats(0.0, allow_infinity=False).map(Fraction)
     certificate = replace(
         certificate,
-        bound=data.draw(
-            st.just(certificate.bound) | st.floats(allow_infinity=False, allow_nan=False).map(Fraction)
-        ),
+        bound=data.draw(st.just(certificate.bound) | st.floats(allow_infinity=False, allow_nan=False).map(Fraction)),
         terms=Terms(data.draw(amounts), data.draw(amounts), data.draw(amounts)),
         machine_prices=FrozenDict({name: data.draw(doubles) for name in certificate.machine_prices}),
         cap_price=data.draw(doubles),

@@ -62,9 +62,7 @@ def test_a_wrong_step_is_found(monkeypatch):
         found = with_one_more(bag, result, **options)
         assert found.one_more is not None
         most = {name: Between(None, value) for name, value in result.worth.machine_types.items()}
-        return replace(
-            found, one_more=replace(found.one_more, machine_types=type(found.one_more.machine_types)(most))
-        )
+        return replace(found, one_more=replace(found.one_more, machine_types=type(found.one_more.machine_types)(most)))
 
     monkeypatch.setattr(claims, "with_one_more", wrong)
     assert false_steps(bag) != []

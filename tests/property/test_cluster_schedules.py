@@ -32,9 +32,7 @@ def whole_clusters(draw):
         [draw(WHOLE_SECONDS) for _ in columns],
         [draw(WHOLE_SECONDS), *(draw(WHOLE_SECONDS | st.none()) for _ in columns[1:])],  # t1 runs on c0
     ]
-    watts = [
-        [None if cell is None else draw(st.integers(0, 5).map(float)) for cell in row] for row in seconds
-    ]
+    watts = [[None if cell is None else draw(st.integers(0, 5).map(float)) for cell in row] for row in seconds]
     waiting = draw(st.none() | waiting_costs())
     utility = None if waiting is not None else decaying(8.0, until=9.0)
     most = max(count * own for count, own in zip(nodes, cores, strict=True)), nodes[0] * cores[0]  # of a type
@@ -51,14 +49,7 @@ def whole_clusters(draw):
         draw(st.sampled_from([None, None, 40.0])),
     )  # fmt: skip
     return simple_clusters(
-        seconds,
-        nodes,
-        tasks,
-        watts=watts,
-        cores_per_node=cores,
-        p_states=states,
-        waiting=waiting,
-        period=period,
+        seconds, nodes, tasks, watts=watts, cores_per_node=cores, p_states=states, waiting=waiting, period=period
     )
 
 

@@ -61,8 +61,7 @@ def what_happened(clusters, policy, seed, options):
     """Run the engine; return what happened in the twin's form, and the result."""
     made = simulate_clusters(clusters, policy, np.random.default_rng(seed), options)
     columns = {
-        (clusters.clusters[c].name, clusters.p_state(column)): column
-        for column, (c, _) in enumerate(clusters.modes)
+        (clusters.clusters[c].name, clusters.p_state(column)): column for column, (c, _) in enumerate(clusters.modes)
     }
     ran = {
         each.task: (
@@ -104,9 +103,7 @@ def test_the_engine_and_its_twin_agree_whatever_the_policy_does(placeholders, cl
 def test_policies_in_the_order_of_arrival_and_their_twins_agree(name, clusters, options, seed):
     with unless_nothing_to_do():
         made, happened = what_happened(clusters, cluster_policy(name), seed, options)
-        twin = simulate(
-            clusters, POLICIES[name], np.random.default_rng(seed), options, drops=False, filtered=False
-        )
+        twin = simulate(clusters, POLICIES[name], np.random.default_rng(seed), options, drops=False, filtered=False)
         assert happened == (twin.ran, twin.dropped_at, twin.event_at, twin.refused)
         assert examine(clusters, made.schedule).violations == ()
 
@@ -132,9 +129,7 @@ def test_no_reservation_is_ever_delayed_and_easy_has_one_at_most(name, clusters,
     promised = Promised(name)
     policy = ClusterPolicy(name, promised, drops=False, filtered=False)
     with unless_nothing_to_do():
-        made = simulate_clusters(
-            clusters, policy, np.random.default_rng(0), ClusterOptions(every_seconds=every)
-        )
+        made = simulate_clusters(clusters, policy, np.random.default_rng(0), ClusterOptions(every_seconds=every))
         began = {each.task: each.start_seconds for each in made.schedule.placed}
         assert all(began[task] <= promised.starts[task] for task in began)
         assert made.refused or began.keys() == promised.starts.keys()

@@ -105,11 +105,7 @@ def test_no_evolved_point_crosses_the_exact_front(bag, seed):
     seeds = tuple(schedule for schedule in exact.schedules if schedule is not None)
     for given_seeds in ((), seeds):
         found = evolve_front(
-            BagProblem(bag),
-            rng=np.random.default_rng(seed),
-            size=max(8, len(seeds)),
-            generations=6,
-            seeds=given_seeds,
+            BagProblem(bag), rng=np.random.default_rng(seed), size=max(8, len(seeds)), generations=6, seeds=given_seeds
         )
         for joules, seconds in found.points:
             for plane in exact.proofs:

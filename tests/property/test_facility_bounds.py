@@ -96,9 +96,7 @@ def some_cores(rng, facility, outlets, busy):
             parts = rng.dirichlet(np.full(len(by_task), 0.5)) * rng.uniform(busy, 1.0) if by_task else []
             cores.append(
                 tuple(
-                    CoreFraction(
-                        facility.task_types[i].name, float(part), state_of(facility, rng.choice(columns))
-                    )
+                    CoreFraction(facility.task_types[i].name, float(part), state_of(facility, rng.choice(columns)))
                     for part, (i, columns) in zip(parts, by_task.items(), strict=True)
                 )
             )
@@ -145,8 +143,7 @@ def test_more_power_or_a_higher_redline_never_lowers_the_best_reward(seed):
     outlets = some_outlets(rng, facility)
     before = best(facility, outlets)
     warmer = tuple(
-        replace(kind, redline_celsius=kind.redline_celsius + rng.uniform(0.1, 3.0))
-        for kind in facility.node_types
+        replace(kind, redline_celsius=kind.redline_celsius + rng.uniform(0.1, 3.0)) for kind in facility.node_types
     )
     for eased in (
         replace(facility, power_cap_watts=facility.power_cap_watts * rng.uniform(1.01, 1.5)),

@@ -26,9 +26,7 @@ def some_work(seed):
     for j in facility.nodes:
         known = patterns(facility, j)
         parts = rng.dirichlet(np.ones(3))
-        nodes.append(
-            tuple(share_of(facility, float(part), known[rng.integers(len(known))]) for part in parts)
-        )
+        nodes.append(tuple(share_of(facility, float(part), known[rng.integers(len(known))]) for part in parts))
     outlets = np.full(len(facility.crac_units), rng.uniform(10.0, 25.0))  # at odds, a unit might have to heat
     return facility, outlets, measure(facility, GangAllocation(tuple(outlets.tolist()), tuple(nodes)))
 

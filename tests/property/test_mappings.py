@@ -21,15 +21,11 @@ def whole_bags(draw) -> Bag:
     """Draw few tasks and machines with whole seconds, so that ties are many and exact."""
     machines = tuple(
         MachineType(
-            name=f"m{j}",
-            count=draw(st.integers(1, 4)),
-            p_states=draw(st.sampled_from([None, None, ("P0", "P1")])),
+            name=f"m{j}", count=draw(st.integers(1, 4)), p_states=draw(st.sampled_from([None, None, ("P0", "P1")]))
         )
         for j in range(draw(st.integers(1, 3)))
     )
-    tasks = tuple(
-        TaskType(name=f"t{i}", count=draw(st.integers(1, 9))) for i in range(draw(st.integers(1, 4)))
-    )
+    tasks = tuple(TaskType(name=f"t{i}", count=draw(st.integers(1, 9))) for i in range(draw(st.integers(1, 4))))
     columns = sum(machine.modes for machine in machines)
     rows = []
     for _ in tasks:

@@ -47,9 +47,7 @@ def priced(draw, case: Case, objective: str) -> tuple[LeastMakespan | None, list
     bag, ledger = case.bag, Ledger(case.bag)
     loads = sorted({way.load for way in case.ways})
     near = st.sampled_from(loads).flatmap(
-        lambda load: st.sampled_from(
-            [load, load * (1 - Fraction(1, 10**6)), load * Fraction(11, 10), load / 2]
-        )
+        lambda load: st.sampled_from([load, load * (1 - Fraction(1, 10**6)), load * Fraction(11, 10), load / 2])
     )
     cuts = sorted({cut for cut in draw(st.lists(near, max_size=3)) if cut > 0})
     least = None
@@ -122,9 +120,7 @@ def check_each_interval(case: Case, prover: IntervalProver, intervals: list[Inte
 
 def check_any_prices(data) -> None:
     case = data.draw(cases())
-    objective = data.draw(
-        st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit"))
-    )
+    objective = data.draw(st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit")))
     least, intervals = data.draw(priced(case, objective))
     prover = IntervalProver(case.bag, objective)
     check_each_interval(case, prover, intervals)
@@ -180,9 +176,7 @@ def check_written(case: Case, objective: str, steps: int, cells: int) -> None:
     prover = IntervalProver(case.bag, objective)
     leaves = search.all_leaves()
     check_each_interval(case, prover, [as_interval(case.bag, leaf, cells) for leaf in leaves])
-    if (
-        search.bound is None or case.best(objective) is None
-    ):  # whole tasks may miss a deadline that others keep
+    if search.bound is None or case.best(objective) is None:  # whole tasks may miss a deadline that others keep
         return
     profit, score = objective == "profit", scoring_of(question).to_bound(search.bound)
     bound = min(proved.bound, score) if profit else max(proved.bound, score)
@@ -191,9 +185,7 @@ def check_written(case: Case, objective: str, steps: int, cells: int) -> None:
     assert verdict.accepted, verdict.reasons
     assert is_true(case, objective, verdict.proved)
     assert made.bound <= bound if profit else made.bound >= bound  # nothing of it is lost
-    more = certificate_of(
-        question, proved, leaves, bound - abs(bound) if profit else 1.1 * bound, search.solver
-    )
+    more = certificate_of(question, proved, leaves, bound - abs(bound) if profit else 1.1 * bound, search.solver)
     assert check(case.bag, more).accepted  # of what it proves, where that is less than what was asked for
     assert more.bound <= bound if profit else more.bound >= bound
     tighter = replace(made, bound=verdict.proved + (-1 if profit else 1) * Fraction(1, 10**9))
@@ -204,7 +196,5 @@ def check_written(case: Case, objective: str, steps: int, cells: int) -> None:
 @given(st.data())
 def test_what_is_written_proves_the_bound_of_the_search_and_is_true(data):
     case = data.draw(cases())
-    objective = data.draw(
-        st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit"))
-    )
+    objective = data.draw(st.sampled_from(OBJECTIVES if case.bag.watts is not None else ("makespan", "profit")))
     check_written(case, objective, data.draw(st.integers(0, 3)), data.draw(st.sampled_from([7, 100, 10**6])))

@@ -132,9 +132,7 @@ def test_the_regime_is_the_one_that_the_two_prices_of_the_model_say(ranges, data
     assume(not close(earned, even) and not close(earned, waiting))
     assume(not close(best_rate(bag), 0.0, size=2 * standing(bag)))
     regime = solve(bag, objective="profit").bound_regime
-    assert regime is (
-        Regime.DO_NOT_RUN if earned < waiting else Regime.LOSS if earned < even else Regime.PROFIT
-    )
+    assert regime is (Regime.DO_NOT_RUN if earned < waiting else Regime.LOSS if earned < even else Regime.PROFIT)
 
 
 @thorough
@@ -190,9 +188,7 @@ def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     oracle = PackingOracle(scoring.items, start, start, end, 20_000)
     engine = ColumnGeneration(solver, oracle.master(), oracle, [], stage=None, mixed=1.0)
     prices = oracle.prices(engine.run(gap=1e-9).multipliers)
-    proved = float(
-        scoring.prover.score(*scoring.prover.line(prices, end, oracle.cells), start, end) - scoring.standing
-    )
+    proved = float(scoring.prover.score(*scoring.prover.line(prices, end, oracle.cells), start, end) - scoring.standing)
     other = best_rate_between(bag, start, end)
     size = abs(other) + standing(bag) + (abs(income(bag)) + 2 * bag.prices.overhead_per_bag) / start
     assert proved >= other - CLOSE * size

@@ -42,8 +42,7 @@ def answers(bag):
 
 def at_electricity(case: Case, per_kwh: float) -> Case:
     return Case(
-        replace(case.bag, prices=case.bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})),
-        case.ways,
+        replace(case.bag, prices=case.bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})), case.ways
     )
 
 
@@ -104,10 +103,7 @@ def test_no_schedule_passes_the_bound_with_more_machines(case, more):
 def test_breakpoints_are_where_the_models_bend(bag, data):
     found = answers(bag)
     size = abs(found.bound) + abs(found.electricity.pieces[0].bound_at_from)
-    assert [need.adds_per_hour for need in found.machines] in (
-        [],
-        list(solve(bag).worth.machine_types.values()),
-    )
+    assert [need.adds_per_hour for need in found.machines] in ([], list(solve(bag).worth.machine_types.values()))
     assert found.price_need.needed == pytest.approx(break_even_price(bag), rel=CLOSE)
     piece = data.draw(st.sampled_from(found.electricity.pieces))
     if piece.to_price_per_kwh is not None:

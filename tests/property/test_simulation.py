@@ -56,9 +56,7 @@ def periods(draw):
 @st.composite
 def options_of(draw):
     """Draw any options."""
-    every_seconds, every_arrivals = draw(
-        st.sampled_from([(None, 1), (None, 2), (7.0, None), (3.0, 2), (0.7, None)])
-    )
+    every_seconds, every_arrivals = draw(st.sampled_from([(None, 1), (None, 2), (7.0, None), (3.0, 2), (0.7, None)]))
     return SimulationOptions(
         machines=draw(st.sampled_from(["queued", "polled"])),
         every_seconds=every_seconds,

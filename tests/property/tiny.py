@@ -102,9 +102,7 @@ class Ledger:
         columns = range(len(self.bag.modes))
         rows = [[self.kappa(i, column) for column in columns] for i in range(len(self.bag.task_types))]
         cheapest = [min(cost for cost in row if cost is not None) for row in rows]
-        return sum(
-            (task.count * cost for task, cost in zip(self.bag.task_types, cheapest, strict=True)), Fraction(0)
-        )
+        return sum((task.count * cost for task, cost in zip(self.bag.task_types, cheapest, strict=True)), Fraction(0))
 
     def ends(self, way: Way) -> tuple[Fraction, Fraction | None] | None:
         """Return the earliest and the latest makespan that the limits allow; `None` if they allow none."""
@@ -173,9 +171,7 @@ class Case:
         ledger = Ledger(self.bag)
         ends = [(way, ledger.ends(way)) for way in self.ways]
         costs = [
-            joules_weight * (way.joules + ledger.idle * end[0]) + seconds_weight * end[0]
-            for way, end in ends
-            if end
+            joules_weight * (way.joules + ledger.idle * end[0]) + seconds_weight * end[0] for way, end in ends if end
         ]
         return min(costs, default=None)
 
@@ -286,10 +282,7 @@ def tiny_bags(draw, *, watts: bool | None = None) -> Bag:
             electricity_per_kwh=draw(PER_KWH) if powered else 0.0,
             overhead_per_bag=draw(st.just(0.0) | AMOUNTS),
         ),
-        Site(
-            pue=draw(st.just(1.0) | st.floats(1.0, 3.0)),
-            cap_measured_at=draw(st.sampled_from(["it", "facility"])),
-        ),
+        Site(pue=draw(st.just(1.0) | st.floats(1.0, 3.0)), cap_measured_at=draw(st.sampled_from(["it", "facility"]))),
     )
 
 

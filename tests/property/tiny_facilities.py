@@ -201,9 +201,7 @@ def gang_of(facility: Facility, relaxed: FacilityRelaxation) -> GangAllocation:
             tuple(
                 PatternShare(
                     share / total,
-                    tuple(
-                        CoreRun(facility.task_types[i].name, n, state_of(facility, c)) for i, c, n in q.runs
-                    ),
+                    tuple(CoreRun(facility.task_types[i].name, n, state_of(facility, c)) for i, c, n in q.runs),
                 )
                 for share, q in own
             )

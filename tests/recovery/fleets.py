@@ -61,7 +61,5 @@ def is_state(fleet: Fleet, counts: Integers) -> bool:
     """Tell whether all tasks are placed, and only where they can run."""
     totals = [task.count for task in fleet.bag.task_types]
     return bool(
-        counts.sum(axis=1).tolist() == totals
-        and counts.min() >= 0
-        and not counts[~np.isfinite(fleet.lengths)].any()
+        counts.sum(axis=1).tolist() == totals and counts.min() >= 0 and not counts[~np.isfinite(fleet.lengths)].any()
     )

@@ -40,9 +40,7 @@ def test_what_a_core_does_all_the_time_stays_on_its_core():
 def test_what_harms_itself_most_is_kept_on_one_core():
     # render beside zip for half the time, zip beside render for the other half is one core each. Where render
     # runs for 0.75 of a core's time and zip for 1, render has a core of its own before zip gets the rest.
-    allocation = core_by_core(
-        SMALL, gang(share(0.5, RENDER, ZIP), share(0.25, ZIP, RENDER), share(0.25, ZIP))
-    )
+    allocation = core_by_core(SMALL, gang(share(0.5, RENDER, ZIP), share(0.25, ZIP, RENDER), share(0.25, ZIP)))
     assert allocation.nodes[0] == (
         (CoreFraction("render", 0.75, "P0"), CoreFraction("zip", 0.25, "P0")),
         (CoreFraction("zip", 0.75, "P0"),),
@@ -57,9 +55,7 @@ def test_an_idle_node_has_idle_cores():
 @pytest.mark.parametrize(
     ("busy", "fraction", "state"),
     [
-        pytest.param(
-            0.1, 0.5, "P1", id="the-thrifty-one-for-longer"
-        ),  # 5 J: 0.5 s of P1 do 0.2, 0.125 of P0 0.125
+        pytest.param(0.1, 0.5, "P1", id="the-thrifty-one-for-longer"),  # 5 J: 0.5 s of P1 do 0.2, 0.125 of P0 0.125
         pytest.param(0.5, 0.625, "P0", id="the-fast-one-where-time-is-short"),  # 25 J: P1 would take 2.5 s
     ],
 )
@@ -106,9 +102,7 @@ def test_every_node_draws_what_it_draws_under_the_gang(seed):
     for j in facility.nodes:
         known = patterns(facility, j)
         parts = rng.dirichlet(np.ones(4)) * rng.uniform(0.2, 1.0)
-        nodes.append(
-            tuple(share_of(facility, float(part), known[rng.integers(len(known))]) for part in parts)
-        )
+        nodes.append(tuple(share_of(facility, float(part), known[rng.integers(len(known))]) for part in parts))
     allocation = GangAllocation((12.0,) * len(facility.crac_units), tuple(nodes))
     together, alone = measure(free, allocation), measure(free, core_by_core(free, allocation))
     assert alone.node_watts == pytest.approx(together.node_watts, rel=1e-12)

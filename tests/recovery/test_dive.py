@@ -75,9 +75,7 @@ def test_the_cheaper_machine_runs_what_fits_there(way):
 def test_a_pattern_may_mix_p_states():
     # One machine, two tasks: 1 s at 9 W or 3 s at 1 W; within 4 s one of each is cheapest.
     machine = MachineType(name="m", count=1, p_states=("fast", "slow"))
-    bag = Bag(
-        "two", (machine,), (TaskType(name="t", count=2),), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]])
-    )
+    bag = Bag("two", (machine,), (TaskType(name="t", count=2),), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]]))
     plan = choose(cover_of(bag, 4.0), rng())
     assert plan.by_column(bag) == [{0: 1, 1: 1}]
     assert [run.p_state for run in plan.schedule(bag).groups[0].runs] == ["slow", "fast"]  # longest first

@@ -69,9 +69,7 @@ def test_a_unit_s_redline_is_kept_too():
 
 
 def test_more_than_all_the_time_is_cut_to_all_of_it():
-    allocation, _, _ = recovered(
-        relaxed((0.7, ONE), (0.3 + 1e-9, BOTH)), paper_facility(cap=1e6, redline=80.0)
-    )
+    allocation, _, _ = recovered(relaxed((0.7, ONE), (0.3 + 1e-9, BOTH)), paper_facility(cap=1e6, redline=80.0))
     assert sum(each.share for each in allocation.nodes[0]) <= 1.0
 
 

@@ -29,8 +29,7 @@ def loads(bag, schedule):
     return sorted(
         load
         for group in schedule.groups
-        for load in [sum(run.count * bag.seconds[row[run.task_type], 0] for run in group.runs)]
-        * group.machines
+        for load in [sum(run.count * bag.seconds[row[run.task_type], 0] for run in group.runs)] * group.machines
     )
 
 

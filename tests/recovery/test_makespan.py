@@ -96,8 +96,7 @@ def test_the_limit_is_kept():
 
 
 @pytest.mark.parametrize(
-    ("tasks", "machines"),
-    [pytest.param(20_001, 2, id="tasks"), pytest.param(4, 2_001, id="machines")],
+    ("tasks", "machines"), [pytest.param(20_001, 2, id="tasks"), pytest.param(4, 2_001, id="machines")]
 )
 def test_a_bag_with_too_many_is_left_alone(tasks, machines):
     bag = simple_bag([[2.0, 3.0]], [tasks], [machines, 1])

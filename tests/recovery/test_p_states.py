@@ -22,9 +22,7 @@ def rounded(facility, times):
     """Round times of each core's render in P1 (10 W) and P0 (40 W), and zip in P0 (30 W)."""
     arrays = facility_arrays(facility)
     states = core_states(arrays)
-    return one_state_each(
-        arrays, states.node, (states.core, states.task, states.column), np.array(times, dtype=float)
-    )
+    return one_state_each(arrays, states.node, (states.core, states.task, states.column), np.array(times, dtype=float))
 
 
 def test_the_piece_furthest_above_its_power_takes_the_thriftier_state():
@@ -55,8 +53,7 @@ def test_a_pair_that_was_not_used_is_as_high_as_the_core_s_other_pieces():
     # zip in three states now, 10, 20 and 30 W, faster by less and less; render is 3/4 of the way up from 10 to 40 W
     # (32.5 W), which is nearest to the middle or the top of zip's: rint(0.75 x 2) = 2; 1/4 of the way: rint(0.5) = 0.
     facility = small(
-        speeds=Table.of([[1.0, 0.4, 0.25], [2.0, 1.0, 1.6]]),
-        watts=Table.of([[40.0, 10.0, 5.0], [30.0, 10.0, 20.0]]),
+        speeds=Table.of([[1.0, 0.4, 0.25], [2.0, 1.0, 1.6]]), watts=Table.of([[40.0, 10.0, 5.0], [30.0, 10.0, 20.0]])
     )
     times = [0.25, 0.75, 0.0, 0.0, 0.0, 0.6, 0.4, 0.0, 0.0, 0.0]
     found = rounded(facility, times)

@@ -13,9 +13,7 @@ from lpsched.errors import SolverError
     ("shares", "count", "counts"),
     [
         pytest.param([0.5, 0.5], 3, {0: 2, 1: 1}, id="a-tie-goes-to-the-lowest-index"),
-        pytest.param(
-            [0.24, 0.0, 0.76], 10, {0: 2, 2: 8}, id="the-largest-remainder-is-rounded-up"
-        ),  # 2.4 and 7.6
+        pytest.param([0.24, 0.0, 0.76], 10, {0: 2, 2: 8}, id="the-largest-remainder-is-rounded-up"),  # 2.4 and 7.6
         pytest.param([1.0, 1e-12], 10, {0: 10}, id="what-gets-no-task-is-left-out"),
         pytest.param([0.3, 0.3], 4, {0: 2, 1: 2}, id="shares-need-not-sum-to-one"),
         pytest.param([0.25, 0.25, 0.25, 0.25], 2, {0: 1, 1: 1}, id="four-remainders-two-tasks"),
@@ -26,10 +24,7 @@ def test_rounding_by_hand(shares, count, counts):
     assert round_shares(np.array([shares]), [count]) == [counts]
 
 
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=8).filter(lambda row: sum(row) > 0),
-    st.integers(1, 10**15),
-)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8).filter(lambda row: sum(row) > 0), st.integers(1, 10**15))
 def test_totals_are_exact_and_no_count_moves_by_one(shares, count):
     (counts,) = round_shares(np.array([shares]), [count])
     assert sum(counts.values()) == count
@@ -89,9 +84,7 @@ def test_easing_keeps_every_total_and_never_makes_cost_and_excess_worse(rows, li
     counts = [{0: a, 1: b} if a else {1: b} for a, b in rows]
 
     def merit(counts):
-        cost = sum(
-            number * COSTS[i, column] for i, row in enumerate(counts) for column, number in row.items()
-        )
+        cost = sum(number * COSTS[i, column] for i, row in enumerate(counts) for column, number in row.items())
         return cost + 100.0 * np.maximum(TAKES.all_of(counts) - limits, 0.0).sum()
 
     after = eased(counts, limits)

@@ -32,9 +32,7 @@ def least(objective, deadline=np.inf, headroom=np.inf):
     for on_first in itertools.product(*(range(count + 1) for count in TASKS)):
         counts = [(one, count - one) for one, count in zip(on_first, TASKS, strict=True)]
         t = max(sum(counts[i][j] * SECONDS[i][j] for i in range(3)) / MACHINES[j] for j in range(2))
-        above = sum(
-            counts[i][j] * SECONDS[i][j] * (WATTS[i][j] - (10.0, 20.0)[j]) for i in range(3) for j in range(2)
-        )
+        above = sum(counts[i][j] * SECONDS[i][j] * (WATTS[i][j] - (10.0, 20.0)[j]) for i in range(3) for j in range(2))
         t = max(t, above / headroom)
         if t <= deadline:
             best = min(best, t if objective == "makespan" else above + 40.0 * t)

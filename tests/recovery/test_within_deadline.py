@@ -107,15 +107,10 @@ def test_under_a_cap_there_is_a_schedule_exactly_where_the_verifier_passes_one(s
         for i, j in zip((0, 0, 1), chosen, strict=True):
             loads[j] += seconds[i, j]
         if max(loads) <= deadline:
-            joules.append(
-                sum(seconds[i, j] * (watts[i, j] - 10.0) for i, j in zip((0, 0, 1), chosen, strict=True))
-            )
+            joules.append(sum(seconds[i, j] * (watts[i, j] - 10.0) for i, j in zip((0, 0, 1), chosen, strict=True)))
     if not joules:
         return
-    for cap, there_is in (
-        (20.0 + min(joules) / deadline + 1e-6, True),
-        (20.0 + min(joules) / deadline - 1e-3, False),
-    ):
+    for cap, there_is in ((20.0 + min(joules) / deadline + 1e-6, True), (20.0 + min(joules) / deadline - 1e-3, False)):
         own, found = searched(bag, deadline, average_power_cap_watts=cap)
         assert bool(found.schedules) == there_is
         assert found.is_complete

@@ -48,18 +48,8 @@ COMMANDS: Final = {  # by their sections
     part.splitlines()[0]: [line for line in part.splitlines()[1:] if line]
     for part in (FOLDER / "commands.txt").read_text().split("\n## ")[1:]
 }
-LEFT_OUT: Final = {
-    "lpsched",
-    "timings",
-    "process",
-    "ended",
-    "milliseconds_per_event",
-    "times_as_long",
-    "bound_seconds",
-}
-TIMES: Final = (
-    "seconds"  # as a number, or numbers of many runs: how long something took; data has tables of it
-)
+LEFT_OUT: Final = {"lpsched", "timings", "process", "ended", "milliseconds_per_event", "times_as_long", "bound_seconds"}
+TIMES: Final = "seconds"  # as a number, or numbers of many runs: how long something took; data has tables of it
 VERSION: Final = re.compile(r"(?<=\S) \d+(?:\.\d+)+")  # of a solver
 MODULES: Final = re.compile(r"(?:[A-Za-z_]\w*\.)+(?=\w)|0x[0-9a-f]+")  # where things live may change
 FOOTER: Final = re.compile("<footer>.*?</footer>", flags=re.DOTALL)  # of a page: versions and times
@@ -103,9 +93,7 @@ def _commands_with_help() -> Iterator[list[str]]:
 
 def names() -> str:
     """Return the public names with their signatures; of a class those of its public parts too."""
-    return "".join(
-        line + "\n" for name in lpsched.__all__ for line in described(name, getattr(lpsched, name))
-    )
+    return "".join(line + "\n" for name in lpsched.__all__ for line in described(name, getattr(lpsched, name)))
 
 
 def described(name: str, thing: Any) -> Iterator[str]:
@@ -119,9 +107,7 @@ def described(name: str, thing: Any) -> Iterator[str]:
     bases = ", ".join(base.__name__ for base in thing.__mro__[1:-1])
     yield f"class {name}({bases})"
     if dataclasses.is_dataclass(thing):
-        yield from (
-            f"  {each.name}: {each.type}{_default(each.default)}" for each in dataclasses.fields(thing)
-        )
+        yield from (f"  {each.name}: {each.type}{_default(each.default)}" for each in dataclasses.fields(thing))
     for part, known in getattr(thing, "model_fields", {}).items():
         yield f"  {part}{_default(known.default)}"
     for part, own in sorted(vars(thing).items()):
@@ -238,9 +224,7 @@ def other_versions(section: str) -> list[str]:
 def differences(name: str, text: str) -> list[str]:
     """Return the lines in which a text differs from what is recorded under this name."""
     recorded = (RECORDED / f"{name}.txt").read_text(encoding="utf-8")
-    return list(
-        difflib.unified_diff(recorded.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=4)
-    )
+    return list(difflib.unified_diff(recorded.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=4))
 
 
 def main(arguments: list[str]) -> int:

@@ -48,9 +48,7 @@ def test_nothing_has_changed(section, monkeypatch):
 def test_a_change_of_behaviour_is_noticed(mutation, tmp_path):
     old, new, section = MUTATIONS[mutation]
     copy_of_this(tmp_path)
-    changed = [
-        path for path in (tmp_path / "lpsched").rglob("*.py") if old in path.read_text(encoding="utf-8")
-    ]
+    changed = [path for path in (tmp_path / "lpsched").rglob("*.py") if old in path.read_text(encoding="utf-8")]
     assert len(changed) == 1
     changed[0].write_text(changed[0].read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     done = compared(section, tmp_path)

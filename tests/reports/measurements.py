@@ -67,9 +67,7 @@ class Made:
 
     def batch(self, setting):
         names = setting.together
-        beside = {
-            name: [other for at, other in enumerate(names) if at != names.index(name)] for name in names
-        }
+        beside = {name: [other for at, other in enumerate(names) if at != names.index(name)] for name in names}
         return max(self.seconds(Setting(name, tuple(beside[name]), setting.mhz)) for name in names)
 
     def together(self, setting):
@@ -95,11 +93,7 @@ class Made:
         alone = [(self.alone(n, setting.mhz), self.watts((n,), setting.mhz)) for n in setting.together]
         together = self.together(setting)
         return Saving(
-            setting.together,
-            setting.mhz,
-            sum(seconds * watts for seconds, watts in alone),
-            1.02 * together,
-            together,
+            setting.together, setting.mhz, sum(seconds * watts for seconds, watts in alone), 1.02 * together, together
         )
 
 
@@ -150,24 +144,17 @@ def made_measurements(
             "perf stat: LLC-load-misses, instructions" if counters else None,
             "cpufreq, governor userspace" if clocks else None,
         ),
-        applications=tuple(
-            _application(name, each, counters, classes) for name, each in applications.items()
-        ),
+        applications=tuple(_application(name, each, counters, classes) for name, each in applications.items()),
         seconds=FrozenDict({n: tuple(made.alone(n, mhz) for mhz in clocks or (None,)) for n in applications}),
         watts=FrozenDict(
-            {n: tuple(made.watts((n,), mhz) for mhz in clocks or (None,)) for n in applications}
-            if energy
-            else {}
+            {n: tuple(made.watts((n,), mhz) for mhz in clocks or (None,)) for n in applications} if energy else {}
         ),
         frequencies_mhz=tuple(clocks),
         idle_watts=IDLE_WATTS if energy else None,
         idle_watts_before=IDLE_WATTS - 0.4 if energy else None,
         idle_watts_after=IDLE_WATTS + 0.4 if energy else None,
         degradation=FrozenDict(
-            {
-                n: FrozenDict({other: made.degradation(n, other) for other in applications})
-                for n in applications
-            }
+            {n: FrozenDict({other: made.degradation(n, other) for other in applications}) for n in applications}
         ),
         class_degradation=_by_class(made) if classes else FrozenDict({}),
         measured=tuple(measured),
@@ -197,10 +184,7 @@ def _by_class(made):
     for name, facts in made.of.items():
         first.setdefault(facts[0], name)
     return FrozenDict(
-        {
-            a: FrozenDict({b: made.degradation(first[a], first[b]) for b in sorted(first)})
-            for a in sorted(first)
-        }
+        {a: FrozenDict({b: made.degradation(first[a], first[b]) for b in sorted(first)}) for a in sorted(first)}
     )
 
 

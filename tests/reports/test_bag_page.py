@@ -43,9 +43,7 @@ HOSTILE = "</script><script>alert(1)</script>"
 
 
 def looked_at(bag, **asked):
-    terms = {
-        name: asked[name] for name in ("price", "profit_ratio", "power_cap", "deadline") if name in asked
-    }
+    terms = {name: asked[name] for name in ("price", "profit_ratio", "power_cap", "deadline") if name in asked}
     return overview(bag, result=solve(bag, **asked), **terms)
 
 
@@ -54,9 +52,7 @@ def test_a_large_bag_keeps_the_curve_it_was_given_and_says_why_nothing_moves(mon
     curve = price_curve(TINY, points=2)
     page = price_page(overview(TINY, curve=curve, sensitivity=sensitivity(TINY)))
     told = Reader(page).of("p")
-    assert any(
-        each.startswith("The slider along it: it is left out here, because the bag has ") for each in told
-    )
+    assert any(each.startswith("The slider along it: it is left out here, because the bag has ") for each in told)
     assert "The most profit at every price" in page
     assert 'class="slider"' not in page
     left = front_page(overview(TINY, front=front(TINY)))
@@ -98,10 +94,7 @@ def test_the_page_of_an_answer_has_every_part():
 @pytest.mark.parametrize(
     ("asked", "lead"),
     [
-        (
-            {"objective": "makespan"},
-            "This bag takes at least 12 seconds, proved; here is a schedule that takes 12, ",
-        ),
+        ({"objective": "makespan"}, "This bag takes at least 12 seconds, proved; here is a schedule that takes 12, "),
         (
             {"objective": "energy"},
             "This bag takes at least 6,600 joules, proved; here is a schedule that takes 6,600, ",
@@ -145,10 +138,7 @@ def test_a_schedule_may_lose_where_the_bound_earns():
 def test_where_nothing_runs_the_page_says_so():
     result = solve(TINY, price=0.001)
     first, worths = schedule_sections(TINY, result.schedule, result)
-    assert (first.heading, first.parts) == (
-        "Machine by machine",
-        (Paragraph("Nothing runs: all machines wait."),),
-    )
+    assert (first.heading, first.parts) == ("Machine by machine", (Paragraph("Nothing runs: all machines wait."),))
     assert worths.heading == "What one more is worth"
 
 
@@ -204,10 +194,7 @@ def test_names_are_shown_and_never_run():
     for page in (solve_page(found), price_page(replace(found, sensitivity=sensitivity(bag)))):
         reader = Reader(page)
         assert reader.faults == []
-        assert [attributes for tag, attributes in reader.tags if tag == "script"] == [
-            {"type": "application/json"},
-            {},
-        ]
+        assert [attributes for tag, attributes in reader.tags if tag == "script"] == [{"type": "application/json"}, {}]
         assert reader.of("h1") == [HOSTILE]
 
 
@@ -251,17 +238,11 @@ def test_a_corner_that_whole_tasks_do_not_reach_is_not_called_a_schedule():
     assert lead.startswith(f"No schedule takes {least}, and none less than 125.6")
     ours = f"{number(point.energy_joules)} joules and {number(point.makespan_seconds)} seconds"
     assert f"The schedule here takes {ours}, verified." in lead
-    assert lead.endswith(
-        "has one corner, 125,507 joules in 114.708 seconds, which whole tasks may not reach."
-    )
+    assert lead.endswith("has one corner, 125,507 joules in 114.708 seconds, which whole tasks may not reach.")
     assert front_lead(replace(found, measured=(None,))).count("verified") == 0
     texts = [str(each) for each in front_tables(found) if isinstance(each, Text)]
-    assert texts[0].endswith(
-        "1 vertex of the linear program, which may split tasks; whole tasks may not reach it"
-    )
-    assert texts[-1].startswith(
-        f"proved: no schedule lies below the front; no schedule takes {least}, and none"
-    )
+    assert texts[0].endswith("1 vertex of the linear program, which may split tasks; whole tasks may not reach it")
+    assert texts[-1].startswith(f"proved: no schedule lies below the front; no schedule takes {least}, and none")
 
 
 def test_a_front_does_not_promise_schedules_that_are_not_there():
@@ -277,7 +258,4 @@ def test_a_front_of_one_corner_and_a_curve_without_changes_have_their_sentence()
     odd = front_lead(front(simple_bag([[2.0]], [3], [2], [[50.0]])))
     assert odd.startswith("One schedule is best in both: 300 joules and 4 seconds, verified")
     forced = replace(bag, site=Site(deadline_seconds=9.0))
-    assert (
-        price_lead(price_curve(forced))
-        == "The most that this bag can earn at every price, proved, in 1 piece."
-    )
+    assert price_lead(price_curve(forced)) == "The most that this bag can earn at every price, proved, in 1 piece."

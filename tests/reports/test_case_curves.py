@@ -52,10 +52,7 @@ def test_a_limit_is_a_dashed_line_in_its_panel_alone(panels):
 
 
 def test_axes_have_names_and_begin_at_zero_unless_told(panels):
-    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in panels] == [
-        ("leniency", "utility"),
-        ("hours", "energy"),
-    ]
+    assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in panels] == [("leniency", "utility"), ("hours", "energy")]
     assert panels[0].get_ylim()[0] == 0.0
     assert panels[1].get_ylim()[0] != 0.0
 

@@ -101,9 +101,7 @@ def test_the_page_of_costs_tells_no_utility(waiting, costs):
     assert "Cost over time" in heads
     assert "Utility by priority" not in heads
     # Bounded slowdowns of 1, 2 and 3: a cost of 6, of which 4 is two thirds, rounded down.
-    lead = (
-        "easy costs 6, the least of 2 policies; 66.66 % of it no schedule can avoid: none costs less than 4"
-    )
+    lead = "easy costs 6, the least of 2 policies; 66.66 % of it no schedule can avoid: none costs less than 4"
     assert f"{lead}, proved." in page.of("p")
 
 
@@ -151,9 +149,7 @@ def test_waits_are_where_the_table_says(costs):
 
 def test_how_clusters_were_run_is_said(result, costs):
     assert in_words(result) == "2 trials; seed 0; a mapping event every 60 s; at most 0.01 GJ"
-    told = (
-        "one trial; seed 0; cost: bounded slowdown (runs of 10 s at least); a mapping event at every arrival"
-    )
+    told = "one trial; seed 0; cost: bounded slowdown (runs of 10 s at least); a mapping event at every arrival"
     assert in_words(costs) == f"{told} and end"
     options = {**result.options, "drop_below": 0.5, "energy_filter": "per-task", "leniency": 2.0}
     assert in_words(replace(result, options=options)).endswith(

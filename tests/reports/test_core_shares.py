@@ -76,9 +76,7 @@ def test_what_cannot_be_seen_is_neither_drawn_nor_in_the_legend():
     cores = CoreAllocation((18.0, 19.0), (node, ((), (), (), ()), ((), ())))
     figure = core_shares_picture(facility, {"ours": cores})
     assert read_legend(figure) == ["2  join (medium)", "idle"]
-    assert [each for place in bars(figure.axes[0]).values() for each in place] == [
-        ("2  join (medium)", 0.0, 0.5)
-    ]
+    assert [each for place in bars(figure.axes[0]).values() for each in place] == [("2  join (medium)", 0.0, 0.5)]
 
 
 def test_parts_of_one_task_type_on_a_core_are_one_bar():
@@ -86,9 +84,7 @@ def test_parts_of_one_task_type_on_a_core_are_one_bar():
     parts = tuple(CoreFraction("scan", 0.0008) for _ in range(2))  # 0.0016 together, which can be seen
     cores = CoreAllocation((18.0, 19.0), ((parts, ()), ((), (), (), ()), ((), ())))
     figure = core_shares_picture(facility, {"ours": cores})
-    assert [each for place in bars(figure.axes[0]).values() for each in place] == [
-        ("1  scan (heavy)", 0.0, 0.0016)
-    ]
+    assert [each for place in bars(figure.axes[0]).values() for each in place] == [("1  scan (heavy)", 0.0, 0.0016)]
 
 
 def test_several_allocations_are_drawn_below_each_other_on_the_same_nodes():
@@ -120,9 +116,7 @@ def rows(*nodes):
 
 def test_three_nodes_of_the_type_with_most_cores_and_two_of_the_next_are_shown():
     facility, _, cores = plain_room(nodes=12, kinds=3, cores=2)
-    kinds = tuple(
-        replace(kind, cores=count) for kind, count in zip(facility.node_types, (1, 2, 4), strict=True)
-    )
+    kinds = tuple(replace(kind, cores=count) for kind, count in zip(facility.node_types, (1, 2, 4), strict=True))
     facility = replace(facility, node_types=kinds)
     # Types alternate: nodes 2, 5, 8 and 11 have four cores, 1, 4, 7 and 10 have two. All are alike.
     nodes = tuple((cores.nodes[0] * 2)[: kinds[v % 3].cores] for v in range(12))

@@ -9,13 +9,7 @@ from lpsched.model.provenance import Provenance
 from lpsched.model.violation import Violation
 from lpsched.online.result.fronts import DayFront, UtilityPoint
 from lpsched.online.schedule import DaySchedule
-from lpsched.report.figures.day_fronts import (
-    NamedFront,
-    Panel,
-    day_front_picture,
-    peak_picture,
-    populations_picture,
-)
+from lpsched.report.figures.day_fronts import NamedFront, Panel, day_front_picture, peak_picture, populations_picture
 from lpsched.report.html.days import day_front_page
 from tests.reports.html_reader import Reader
 
@@ -60,11 +54,7 @@ def test_panels_share_one_legend_and_unused_places_stay_empty():
     ]
     assert not picture.axes[3].axison
     (legend,) = picture.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "random",
-        "min-min",
-        "most utility per energy",
-    ]
+    assert [text.get_text() for text in legend.get_texts()] == ["random", "min-min", "most utility per energy"]
 
 
 def test_the_peak_of_utility_per_energy_is_in_all_three_panels():
@@ -98,9 +88,7 @@ def test_the_page_of_a_day_tells_what_is_proved_who_earns_most_and_every_point()
     entries: tuple[Entry, ...] = (FrontEntry(hostile, POINTS), broken)
     reader = Reader(day_front_page(DayFront(ENVELOPE, 0, entries, Provenance("0", "none", "day", "x"))))
     assert reader.faults == []
-    assert (
-        reader.of("p")[0] == f"No schedule of this day earns more than 60, proved; {hostile} earns most, 48."
-    )
+    assert reader.of("p")[0] == f"No schedule of this day earns more than 60, proved; {hostile} earns most, 48."
     assert reader.of("h2") == ["Utility against energy", "All points", "Rules that are broken"]
     cells = reader.of("td")
     assert cells[-3:] == ["mine", "overlap", "two at once"]

@@ -56,9 +56,7 @@ def many(machines: int) -> tuple[Bag, Schedule]:
     cpu = MachineType(name="cpu", count=machines)
     task = TaskType(name="t", count=machines // 2 * 3)
     half = machines // 2
-    schedule = Schedule(
-        (MachineGroup("cpu", half, (Run("t", 1),)), MachineGroup("cpu", half, (Run("t", 2),)))
-    )
+    schedule = Schedule((MachineGroup("cpu", half, (Run("t", 1),)), MachineGroup("cpu", half, (Run("t", 2),))))
     return Bag("many", (cpu,), (task,), Table.of([[30.0]])), schedule
 
 

@@ -13,15 +13,9 @@ POINTS = (
     MachinePoint(
         "A",
         Point(3e6, 900.0),
-        (
-            MachineLoad("cpu", 2, 900.0, 3e5),
-            MachineLoad("cpu", 1, 600.0, 4e5),
-            MachineLoad("$gpu$", 1, 0.0, 0.0),
-        ),
+        (MachineLoad("cpu", 2, 900.0, 3e5), MachineLoad("cpu", 1, 600.0, 4e5), MachineLoad("$gpu$", 1, 0.0, 0.0)),
     ),
-    MachinePoint(
-        "B", Point(6e6, 300.0), (MachineLoad("cpu", 3, 300.0, 5e5), MachineLoad("$gpu$", 1, 300.0, 1e6))
-    ),
+    MachinePoint("B", Point(6e6, 300.0), (MachineLoad("cpu", 3, 300.0, 5e5), MachineLoad("$gpu$", 1, 300.0, 1e6))),
 )
 
 
@@ -89,9 +83,7 @@ def test_a_thousand_different_loads_are_thinned_to_even_distances():
 def test_names_below_are_not_more_than_there_is_room_for():
     loads = tuple(MachineLoad(f"type {place}", 1, 1.0, 1.0) for place in range(30))
     _, time, _ = machine_picture(EXACT, [MachinePoint("A", Point(3e6, 900.0), loads)]).axes
-    assert [label.get_text() for label in time.get_xticklabels()] == [
-        f"type {place}" for place in range(0, 30, 3)
-    ]
+    assert [label.get_text() for label in time.get_xticklabels()] == [f"type {place}" for place in range(0, 30, 3)]
 
 
 def test_machines_that_do_nothing_at_all_can_be_drawn():

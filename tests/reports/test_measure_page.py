@@ -61,9 +61,7 @@ def test_what_is_absent_and_what_failed_are_said_with_their_reasons():
 def test_names_and_commands_appear_as_they_stand():
     evil = MeasuredApplication(EVIL, ("run", "a b", EVIL))
     text = measure_page(
-        dataclasses.replace(
-            BARE, name=EVIL, applications=(evil,), seconds=FrozenDict({EVIL: (1.0,)}), absent=(EVIL,)
-        )
+        dataclasses.replace(BARE, name=EVIL, applications=(evil,), seconds=FrozenDict({EVIL: (1.0,)}), absent=(EVIL,))
     )
     assert "<script>alert" not in text
     assert f"run 'a b' '{EVIL}'" in Reader(text).of("td")

@@ -98,11 +98,7 @@ def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_
 def test_along_clocks_there_is_a_mark_for_each_mean_coloured_by_how_many_run():
     made = made_measurements()
     figure = measure_picture(made, "canneal")
-    assert [axes.get_ylabel() for axes in axes_of(figure)] == [
-        "misses per instruction",
-        "seconds",
-        "energy of all, kJ",
-    ]
+    assert [axes.get_ylabel() for axes in axes_of(figure)] == ["misses per instruction", "seconds", "energy of all, kJ"]
     assert axes_of(figure)[0].get_title(loc="left") == "canneal (III)"
     times = {each.get_label(): each.lines[0] for each in axes_of(figure)[1].containers}
     # alone: 112 s at 3.4 GHz, of which 0.4 grow with the clock: 112 (0.6 + 0.4 x 2) = 156.8 at half of it
@@ -178,8 +174,7 @@ def test_the_map_has_those_that_suffer_in_rows_and_hatches_what_is_not_known():
     partly = FrozenDict({"zip": FrozenDict({"tar": 0.25}), "tar": FrozenDict({"tar": -0.02, "zip": 0.5})})
     known = dataclasses.replace(BARE, degradation=partly)
     classes = tuple(
-        dataclasses.replace(each, memory_class="III" if each.name == "zip" else "I")
-        for each in BARE.applications
+        dataclasses.replace(each, memory_class="III" if each.name == "zip" else "I") for each in BARE.applications
     )
     known = dataclasses.replace(known, applications=classes)
     assert [each.name for each in mapped(known)] == ["tar", "zip"]  # calm ones first
@@ -214,12 +209,7 @@ def test_bars_apart_and_together_are_as_long_as_their_energies():
     axes = axes_of(savings_picture([known, plain], [(20000.0, 15000.0), None]))[0]
     widths = [patch.get_width() for patch in axes.patches]
     assert widths == pytest.approx([20.0, 10.509, 15.0, 9.281, 4.0, 5.0])  # kJ
-    assert [text.get_text() for text in axes.texts] == [
-        "24.3 kJ, 20.4 % saved",
-        "30.5 kJ",
-        "5 kJ, 25 % more",
-        "4 kJ",
-    ]
+    assert [text.get_text() for text in axes.texts] == ["24.3 kJ, 20.4 % saved", "30.5 kJ", "5 kJ, 25 % more", "4 kJ"]
     assert axes.get_lines()[0].get_xdata()[0] == 24.0
     spot, _ = savings_spots([known, plain], [(20000.0, 15000.0), None])
     assert spot.label.splitlines() == [

@@ -109,15 +109,7 @@ def test_savings_are_those_of_the_thesis_and_the_best_is_first():
     thesis = Saving(("canneal", "streamcluster"), 3400.0, 7873.0 + 22636.0, 24281.0, 24000.0)
     better = Saving(("canneal", "canneal"), None, 100.0, 50.0)
     told = savings_table(dataclasses.replace(BARE, savings=(thesis, better)))
-    assert told.headers == (
-        "energy of",
-        "apart, J",
-        "together, J",
-        "saved, J",
-        "saved",
-        "predicted, J",
-        "error",
-    )
+    assert told.headers == ("energy of", "apart, J", "together, J", "saved, J", "saved", "predicted, J", "error")
     assert told.rows == (
         ("2 canneal", "100", "50", "50", "50 %", "-", "-"),
         ("canneal + streamcluster at 3,400 MHz", "30,509", "24,281", "6,228", "20.4 %", "24,000", "-1.16 %"),
@@ -158,11 +150,7 @@ def test_meters_say_what_was_not_measured():
         BARE, meters=Meters("a clock", "RAPL", "package 0"), idle_watts=5.0, idle_watts_before=4.0
     )
     told = meters(metered)
-    assert (told["energy"], told["idle power"], told["places"]) == (
-        "RAPL (package 0)",
-        "5 W",
-        "2: processors 0, 1",
-    )
+    assert (told["energy"], told["idle power"], told["places"]) == ("RAPL (package 0)", "5 W", "2: processors 0, 1")
     both = dataclasses.replace(metered, idle_watts_after=6.0)
     assert meters(both)["idle power"] == "5 W: 4 W before all runs, 6 W after them"
 
@@ -170,10 +158,7 @@ def test_meters_say_what_was_not_measured():
 def test_settings_are_named_with_their_companions_counted():
     batch = Measured(Setting("tar", ("tar", "zip"), batch=True), Spread(9.0, 1), Spread(400.0, 1))
     rows = settings_table(dataclasses.replace(BARE, measured=(OF_ZIP, batch))).rows
-    assert rows == (
-        ("zip alone", "3", "12 ± 1.2", "-"),
-        ("2 tar + zip, until all have ended", "1", "9", "400"),
-    )
+    assert rows == (("zip alone", "3", "12 ± 1.2", "-"), ("2 tar + zip, until all have ended", "1", "9", "400"))
     failed = (Failed(Setting("zip", ("tar",)), "ended with exit code 3"),)
     assert failures_table(dataclasses.replace(BARE, failed=failed)).rows == (
         ("zip beside tar", "ended with exit code 3"),
@@ -229,9 +214,7 @@ def test_what_may_be_noise_is_not_put_first():
 
 
 def test_the_lead_names_who_suffers_most_and_what_is_absent():
-    assert lead_of(BARE) == (
-        "Times of 2 applications on blade. No energy was measured. Cache misses were not counted."
-    )
+    assert lead_of(BARE) == ("Times of 2 applications on blade. No energy was measured. Cache misses were not counted.")
     pairs = FrozenDict({"zip": FrozenDict({"tar": 0.25, "zip": 0.3}), "tar": FrozenDict({"zip": 0.1})})
     told = dataclasses.replace(
         BARE,

@@ -63,10 +63,7 @@ def test_a_table_of_numbers_is_set_to_the_right_and_one_of_texts_is_not():
     rows = (("a", "b"),)
     tables = (Table(("", ""), rows), Table(("", ""), rows, numbers=True))
     tags = Reader(page("", "", [Section("", tables)])).tags
-    assert [attributes for tag, attributes in tags if tag == "div"] == [
-        {"class": "table"},
-        {"class": "table numbers"},
-    ]
+    assert [attributes for tag, attributes in tags if tag == "div"] == [{"class": "table"}, {"class": "table numbers"}]
     assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in style()
 
 
@@ -118,13 +115,7 @@ def awkward_page():
     facts = [(name, "1 W", name) for name in AWKWARD_NAMES]
     methods = Table(("method", "CRR"), tuple((name, "1") for name in AWKWARD_NAMES), numbers=True)
     return room_page(
-        facility,
-        measured,
-        cores,
-        lead=AWKWARD_NAMES[5],
-        facts=facts,
-        methods=methods,
-        footer=AWKWARD_NAMES[1],
+        facility, measured, cores, lead=AWKWARD_NAMES[5], facts=facts, methods=methods, footer=AWKWARD_NAMES[1]
     )
 
 
@@ -153,9 +144,7 @@ def test_names_appear_exactly_as_they_stand_and_do_nothing(awkward_page):
         *("svg", "defs", "g", "path", "use", "clippath", "rect", "pattern", "image"),
     }
     assert read.of("h1") == [AWKWARD_NAMES[1]]
-    assert read.of("td")[: 3 * len(AWKWARD_NAMES)] == [
-        cell for name in AWKWARD_NAMES for cell in (name, "1 W", name)
-    ]
+    assert read.of("td")[: 3 * len(AWKWARD_NAMES)] == [cell for name in AWKWARD_NAMES for cell in (name, "1 W", name)]
     assert set(AWKWARD_NAMES[:4]) <= set(read.of("td")[5 * len(AWKWARD_NAMES) :])  # the CRAC units
 
 

@@ -6,17 +6,7 @@ import re
 import pytest
 
 from lpsched.report.figures.style import blank_picture
-from lpsched.report.html.page import (
-    FollowingTable,
-    Mark,
-    Picture,
-    Reading,
-    Section,
-    Slider,
-    Stretch,
-    page,
-    written,
-)
+from lpsched.report.html.page import FollowingTable, Mark, Picture, Reading, Section, Slider, Stretch, page, written
 from tests.reports.html_reader import Reader
 
 HOSTILE = "</script><!--&\u2028"
@@ -35,9 +25,7 @@ def slider(*, name="a", picture="there", begins_at=1.5):
         )
         for start in (1.0, 2.0)
     )
-    return Slider(
-        name, name, begins_at, ("price", name), stretches, (FollowingTable(name, ("", name), (name,)),)
-    )
+    return Slider(name, name, begins_at, ("price", name), stretches, (FollowingTable(name, ("", name), (name,)),))
 
 
 @pytest.mark.parametrize(
@@ -110,9 +98,7 @@ def test_no_name_ends_the_element_that_holds_the_numbers():
 
 
 def test_a_slider_and_the_pictures_in_which_it_moves_marks_stand_together():
-    drawn = [
-        Section(name, (Picture(blank_picture(1.0), "", name=name),)) for name in ("here", "there", "away")
-    ]
+    drawn = [Section(name, (Picture(blank_picture(1.0), "", name=name),)) for name in ("here", "there", "away")]
     for text, inside in (
         (page("t", "", [Section("s", (slider(),)), *drawn]), ["s", "here", "there"]),
         (page("t", "", [Section("s", (slider(picture="nowhere"),)), *drawn]), None),

@@ -113,10 +113,7 @@ def test_a_curve_of_one_price_can_be_drawn():
 
 
 def test_thousands_of_pieces_are_thinned_but_keep_both_ends():
-    many = [
-        piece(2.0 + k, 3.0 + k, Regime.PROFIT, (k**2, (k + 1) ** 2), (k**2, (k + 1) ** 2))
-        for k in range(5000)
-    ]
+    many = [piece(2.0 + k, 3.0 + k, Regime.PROFIT, (k**2, (k + 1) ** 2), (k**2, (k + 1) ** 2)) for k in range(5000)]
     (axes,) = drawn(curve(*many, least=None, even=None))
     ends = spots(axes, BOUND)
     assert len(ends) == 601

@@ -54,8 +54,7 @@ def words_of(result):
         used[group.machine_type] += group.machines
         tasks[group.machine_type] += group.machines * sum(run.count for run in group.runs)
     machines = [
-        [f"{used[name]:,}", f"{tasks[name]:,}", number(worth)]
-        for name, worth in result.worth.machine_types.items()
+        [f"{used[name]:,}", f"{tasks[name]:,}", number(worth)] for name, worth in result.worth.machine_types.items()
     ]
     return told, machines, [number(worth) for worth in result.worth.task_types.values()]
 

@@ -88,10 +88,7 @@ def test_a_method_without_numbers_is_left_out():
 
 
 def test_curves_are_drawn_as_given_and_marks_tell_their_ratio():
-    curves = [
-        ProfitCurve("direct", (0.5, 1.0, 2.0), (-0.1, 0.0, 2.0)),
-        ProfitCurve(ODD, (0.5, 2.0), (-1.0, 2.0)),
-    ]
+    curves = [ProfitCurve("direct", (0.5, 1.0, 2.0), (-0.1, 0.0, 2.0)), ProfitCurve(ODD, (0.5, 2.0), (-1.0, 2.0))]
     figure = profit_curves_picture(curves, [("below:", 0.998899)], unit="USD/hour")
     drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
     assert list(drawn[0].get_ydata()) == [-0.1, 0.0, 2.0]
@@ -119,7 +116,5 @@ def test_lines_of_equal_profit_stay_inside_the_region_and_the_best_has_a_star():
 
 def test_a_region_of_one_corner_is_drawn(tmp_path):
     plane = ProfitPlane(FRONT[:1], 0.0, 0.0, ODD)
-    write_picture(
-        profit_contours_picture(plane, [ProfitPanel(1.0, 0.0, FRONT[0], 0.0)]), tmp_path / "odd.svg"
-    )
+    write_picture(profit_contours_picture(plane, [ProfitPanel(1.0, 0.0, FRONT[0], 0.0)]), tmp_path / "odd.svg")
     assert "<script>" not in (tmp_path / "odd.svg").read_text(encoding="utf-8")

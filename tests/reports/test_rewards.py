@@ -7,12 +7,7 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.status import Estimate
-from lpsched.report.figures.rewards import (
-    MethodReward,
-    RewardCurve,
-    reward_bars_picture,
-    reward_over_time_picture,
-)
+from lpsched.report.figures.rewards import MethodReward, RewardCurve, reward_bars_picture, reward_over_time_picture
 
 METHODS = (
     MethodReward("greedy", Estimate(0.4, 0.02), Estimate(0.5, 0.01)),
@@ -35,9 +30,7 @@ def bars():
 def heights(axes) -> dict[str, list[tuple[float, float]]]:
     """Return the middle and the height of the bars of each label."""
     return {
-        each.get_label(): [
-            (round(bar.get_x() + bar.get_width() / 2, 9), bar.get_height()) for bar in each.patches
-        ]
+        each.get_label(): [(round(bar.get_x() + bar.get_width() / 2, 9), bar.get_height()) for bar in each.patches]
         for each in named(axes)
     }
 
@@ -86,11 +79,7 @@ def test_a_method_that_answers_once_is_a_point_and_one_that_gets_better_a_line_o
     greedy, gacl, ours, bound = axes.lines
     assert greedy.get_xydata().tolist() == [[2.0, 0.4]]
     assert gacl.get_xydata().tolist() == [[5.0, 0.2], [50.0, 0.3], [700.0, 0.45]]
-    assert (greedy.get_linestyle(), gacl.get_linestyle(), gacl.get_drawstyle()) == (
-        "None",
-        "--",
-        "steps-post",
-    )
+    assert (greedy.get_linestyle(), gacl.get_linestyle(), gacl.get_drawstyle()) == ("None", "--", "steps-post")
     assert len({line.get_marker() for line in (greedy, gacl, ours)}) == 3
     assert set(bound.get_ydata()) == {0.56}
     assert axes.get_ylim()[0] == 0.0
@@ -102,10 +91,7 @@ def test_a_method_that_answers_once_is_a_point_and_one_that_gets_better_a_line_o
         ((2.0, 700.0), ["1 s", "10 s", "1 min", "10 min", "1 h"]),
         ((0.03, 0.2), ["0.01 s", "0.1 s", "1 s"]),
         ((60.0, 60.0), ["10 s", "1 min", "10 min"]),
-        (
-            (0.0, 1e7),
-            ["0.001 s", "0.01 s", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h", "12 h", "1 week"],
-        ),
+        ((0.0, 1e7), ["0.001 s", "0.01 s", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h", "12 h", "1 week"]),
         ((1e7, 2e7), ["1 week"]),
     ],
 )
@@ -128,9 +114,7 @@ def test_both_pictures_can_be_written():
         assert picture_bytes(figure, ".svg") == picture_bytes(figure, ".svg")
 
 
-@pytest.mark.parametrize(
-    "draw", [lambda: reward_bars_picture(METHODS), lambda: reward_over_time_picture(CURVES)]
-)
+@pytest.mark.parametrize("draw", [lambda: reward_bars_picture(METHODS), lambda: reward_over_time_picture(CURVES)])
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"lpsched\[report\]"):

@@ -37,11 +37,7 @@ def test_every_node_stands_at_its_inlet_with_the_mark_of_its_type(drawn):
 
 def test_the_redline_of_every_node_is_drawn_above_it(drawn):
     inlets, *_ = drawn.axes
-    assert segments(inlets) == [
-        [[-0.5, 24.0], [0.5, 24.0]],
-        [[0.5, 25.0], [1.5, 25.0]],
-        [[1.5, 24.0], [2.5, 24.0]],
-    ]
+    assert segments(inlets) == [[[-0.5, 24.0], [0.5, 24.0]], [[0.5, 25.0], [1.5, 25.0]], [[1.5, 24.0], [2.5, 24.0]]]
 
 
 def test_nodes_side_by_side_with_one_redline_share_its_line():
@@ -66,10 +62,7 @@ def test_outlets_are_marked_within_their_ranges(drawn):
     outlets = drawn.axes[1]
     (line,) = outlets.lines
     assert line.get_xydata().tolist() == [[0.0, 18.0], [1.0, 19.0]]
-    assert segments(outlets) == [
-        [[0.0, 10.0], [0.0, 25.0]],
-        [[1.0, 12.0], [1.0, 20.0]],
-    ]
+    assert segments(outlets) == [[[0.0, 10.0], [0.0, 25.0]], [[1.0, 12.0], [1.0, 20.0]]]
     assert [label.get_text() for label in outlets.get_xticklabels()] == ["left", "right"]
 
 
@@ -107,8 +100,7 @@ def test_small_node_types_are_told_together():
 def test_bars_of_power_are_stacked_from_0_and_the_cap_is_a_line(drawn):
     power = drawn.axes[2]
     parts = {
-        str(each.get_label()): [(bar.get_x(), bar.get_width()) for bar in each.patches]
-        for each in power.containers
+        str(each.get_label()): [(bar.get_x(), bar.get_width()) for bar in each.patches] for each in power.containers
     }
     assert parts == {
         "overhead": [(0.0, 20.0), (0.0, 20.0), (0.0, 0.0), (0.0, 40.0)],

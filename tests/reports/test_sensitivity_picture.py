@@ -33,9 +33,7 @@ ELECTRICITY = ElectricityNeed(
 
 def need(name: str, adds: float, *pieces: MachinePiece, sure: int = 0) -> MachineNeed:
     more = round(pieces[-1].to_count) - 3 if pieces else 0
-    return MachineNeed(
-        name, 3, 0.0, None, adds, None, None, more, 9.0, sure, 4.5 if sure else None, None, None, pieces
-    )
+    return MachineNeed(name, 3, 0.0, None, adds, None, None, more, 9.0, sure, 4.5 if sure else None, None, None, pieces)
 
 
 # From 3 machines with a bound of 5: each of two more adds 1.5, each of four more 0.25.
@@ -73,9 +71,7 @@ def test_the_bound_falls_over_the_price_of_electricity_and_both_stops_are_named(
     assert spots(first, "no schedule earns from 1 USD/kWh")[0][0] == pytest.approx(1.0)
     assert spots(first, "waiting is best from 2 USD/kWh")[0][0] == pytest.approx(2.0)
     assert [patch.get_x() for patch in first.patches] == [0.0, 1.0, 2.0]
-    assert [patch.get_width() for patch in first.patches] == pytest.approx(
-        [1.0, 1.0, 0.24]
-    )  # a little beyond
+    assert [patch.get_width() for patch in first.patches] == pytest.approx([1.0, 1.0, 0.24])  # a little beyond
     assert first.get_xlabel() == "electricity, USD/kWh"
 
 
@@ -143,14 +139,7 @@ def test_of_many_machine_types_twelve_are_drawn():
 
 def test_spots_tell_breakpoints_in_the_panel_that_shows_them():
     found = sensitivity_spots(ALL)
-    assert [(spot.x, spot.axes) for spot in found] == [
-        (0.0, 0),
-        (1.0, 0),
-        (2.0, 0),
-        (3.0, 1),
-        (3.0, 2),
-        (5.0, 2),
-    ]
+    assert [(spot.x, spot.axes) for spot in found] == [(0.0, 0), (1.0, 0), (2.0, 0), (3.0, 1), (3.0, 2), (5.0, 2)]
     assert found[1].label == "electricity at 1 USD/kWh: at most 0 USD/hour"
     assert found[5].label == "5 of $cpu$: at most 8 USD/hour; one more adds 0.25 USD/hour to the bound"
     alone = sensitivity_spots(replace(ALL, electricity=None))

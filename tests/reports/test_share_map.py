@@ -55,12 +55,7 @@ def test_what_does_not_run_is_white_and_small_shares_are_not_rounded_to_nothing(
     tasks = (TaskType(name="a", count=1000), TaskType(name="b", count=1))
     machines = (MachineType(name="x", count=1), MachineType(name="y", count=1))
     bag = Bag("small", machines, tasks, Table.of([[1.0, 1.0], [1.0, 1.0]]))
-    schedule = Schedule(
-        (
-            MachineGroup("x", 1, (Run("a", 999), Run("b", 1))),
-            MachineGroup("y", 1, (Run("a", 1),)),
-        )
-    )
+    schedule = Schedule((MachineGroup("x", 1, (Run("a", 999), Run("b", 1))), MachineGroup("y", 1, (Run("a", 1),))))
     axes = map_of(bag, schedule)
     assert ((1.5, 0.5), "<1") in texts(axes)
     cells = np.ma.filled(axes.collections[0].get_array().reshape(2, 2), np.nan)

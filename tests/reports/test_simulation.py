@@ -64,11 +64,7 @@ def test_the_page_is_whole_and_needs_nothing_else(day, result):
     text = simulation_page(day, result)
     page = Reader(text)
     assert page.faults == []
-    assert page.of("h2")[:3] == [
-        "Policies side by side",
-        "Utility and energy over the period",
-        "Utility by priority",
-    ]
+    assert page.of("h2")[:3] == ["Policies side by side", "Utility and energy over the period", "Utility by priority"]
     assert len([tag for tag, _ in page.tags if tag == "figure"]) == 3
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
     assert text.count("<script") == 1  # ours
@@ -101,12 +97,7 @@ def test_the_sentence_names_the_best_and_the_bound():
 
 @pytest.mark.parametrize(
     ("seconds", "arrivals", "words"),
-    [
-        (30.0, None, "30 s"),
-        (None, 1, "arrival"),
-        (None, 2000, "2,000 arrivals"),
-        (60.0, 1, "60 s or arrival"),
-    ],
+    [(30.0, None, "30 s"), (None, 1, "arrival"), (None, 2000, "2,000 arrivals"), (60.0, 1, "60 s or arrival")],
 )
 def test_when_mapping_events_are_is_said(seconds, arrivals, words):
     made = simulation(PolicyEntry("p", "policy", (run(0, 10.0),)))
@@ -157,10 +148,7 @@ def test_lines_end_at_the_totals_and_the_constraint_is_dashed(result):
 
 
 def test_of_many_policies_those_that_earn_most_are_drawn(result):
-    many = [
-        replace(result.policies[0], name=f"p{utility}", runs=(run(0, float(utility)),))
-        for utility in range(20)
-    ]
+    many = [replace(result.policies[0], name=f"p{utility}", runs=(run(0, float(utility)),)) for utility in range(20)]
     drawn = drawn_policies(replace(result, policies=tuple(many)))
     assert [entry.name for entry in drawn] == [f"p{utility}" for utility in range(12, 20)]
 
@@ -196,9 +184,7 @@ def ten_second_tasks(period):
 def test_a_timeline_has_a_bar_for_each_run_cut_to_the_period():
     # The period is from 20 s to 120 s, so a column is 0.1 s. A run from 15 s has 5 s in it: columns 0 to 50.
     day = ten_second_tasks(Period(20.0, 100.0))
-    schedule = DaySchedule(
-        (PlacedTask(0, "m0", 1, 15.0), PlacedTask(1, "m0", 1, 40.0), PlacedTask(2, "m0", 2, 115.0))
-    )
+    schedule = DaySchedule((PlacedTask(0, "m0", 1, 15.0), PlacedTask(1, "m0", 1, 40.0), PlacedTask(2, "m0", 2, 115.0)))
     timeline = timeline_of(day, schedule)
     assert timeline.machines == (("m0", 1), ("m0", 2))
     assert timeline.kinds == ("own function u0", "own function u1")

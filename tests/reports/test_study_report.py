@@ -21,9 +21,7 @@ FILE = FrozenDict({"file": "bag.yaml", "hash": "0"})
 
 def a_run(number, method="lp", gap=None, seconds=1.0, source=FILE, *, unit="s", **parameters):
     """Return a run; without a gap it failed."""
-    outcome = (
-        None if gap is None else FrozenDict({"value": 2.0, "bound": 4.0, "gap": gap, "unit": unit, "n": 3})
-    )
+    outcome = None if gap is None else FrozenDict({"value": 2.0, "bound": 4.0, "gap": gap, "unit": unit, "n": 3})
     return run_of(
         str(number),
         method=method,
@@ -80,9 +78,7 @@ def test_columns_and_quantities_can_be_chosen(lines):
     report = study_report(path, by=["method"], quantities=["n", "timings.relax"])
     assert (report.by, report.quantities) == (("method",), ("n", "timings.relax", "seconds"))
     assert report.groups[0].numbers["timings.relax"] == (0.5, 0.5)
-    with pytest.raises(
-        InstanceError, match="by: found 'metod', needs one of instances, method, price; did you"
-    ):
+    with pytest.raises(InstanceError, match="by: found 'metod', needs one of instances, method, price; did you"):
         study_report(path, by=["metod"])
     with pytest.raises(InstanceError, match="value: found 'gpa', needs one of value, bound, gap, n, seconds"):
         study_report(path, quantities=["gpa"])
@@ -175,9 +171,7 @@ def test_a_sweep_is_drawn_along_its_parameter_and_anything_else_in_rows(lines):
 def test_the_page_says_the_best_first_and_shows_names_as_they_stand(lines):
     evil = "<script>alert(1)</script>$x"
     report = study_report(lines(a_run(0, evil, 0.25), a_run(1, "met", 0.5), a_run(2, "met")))
-    assert lead_of(report) == (
-        f"3 runs, 1 of them failed; on average, {evil} is closest to its bound: 25 % away."
-    )
+    assert lead_of(report) == (f"3 runs, 1 of them failed; on average, {evil} is closest to its bound: 25 % away.")
     text = study_page(report)
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert(1)" in text
@@ -193,10 +187,7 @@ def test_a_study_of_nothing_but_failures_still_has_a_page(lines):
 
 def test_reasons_come_with_the_most_frequent_first(lines):
     several = [run_of(str(k), outcome=None, reason="rare" if k == 0 else "often") for k in range(3)]
-    assert [(each.reason, each.runs) for each in study_report(lines(*several)).failures] == [
-        ("often", 2),
-        ("rare", 1),
-    ]
+    assert [(each.reason, each.runs) for each in study_report(lines(*several)).failures] == [("often", 2), ("rare", 1)]
 
 
 def asked_of_a_bag(number, method, value, bound, *, objective="makespan", hashed="a", **parameters):

@@ -102,10 +102,7 @@ class Measured:
 def test_a_schedule_of_a_day_has_the_bound_of_its_own_energy():
     entries = (DayEntry("a", "file", Measured(30.0), 40.0), DayEntry("b", "file", Measured(50.0), 50.0))
     day = DayValidation(None, 60.0, 1.0, 0.0, 0, None, entries, PROVENANCE)
-    assert [row.words for row in verdicts_of(day).rows] == [
-        "30, 25 % from the bound",
-        "50, 0 % from the bound",
-    ]
+    assert [row.words for row in verdicts_of(day).rows] == ["30, 25 % from the bound", "50, 0 % from the bound"]
     axes = drawn(day)
     (own,) = [line for line in axes.lines if line.get_label() == "bound, proved, at the same energy"]
     assert own.get_xydata().tolist() == [[40.0, 0.0], [50.0, 1.0]]

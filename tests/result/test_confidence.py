@@ -11,9 +11,7 @@ from lpsched.model.status import FREEDOM, STUDENT, Estimate, estimate_of
 @pytest.mark.parametrize(("freedom", "t"), list(zip(FREEDOM, STUDENT, strict=True)))
 def test_the_table_is_students(freedom, t):
     # The density is (1 + x^2 / f)^(-(f + 1) / 2) times a constant; 95 % of it must lie between -t and t.
-    constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(
-        freedom * math.pi
-    )
+    constant = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
     x = np.linspace(-t, t, 20_001)
     inside = np.trapezoid(constant * (1 + x * x / freedom) ** (-(freedom + 1) / 2), x)
     assert inside == pytest.approx(0.95, abs=1e-4)

@@ -9,9 +9,7 @@ from lpsched.model.fields import FrozenDict
 from lpsched.model.risk import Chance, Distribution, Risk
 
 
-@pytest.mark.parametrize(
-    ("hits", "samples"), [(0, 1000), (1, 1000), (37, 100), (999, 1000), (1000, 1000), (1, 2)]
-)
+@pytest.mark.parametrize(("hits", "samples"), [(0, 1000), (1, 1000), (37, 100), (999, 1000), (1000, 1000), (1, 2)])
 def test_a_chance_has_the_interval_of_wilson(hits, samples):
     exact = binomtest(hits, samples).proportion_ci(method="wilson")
     chance = Chance.of(hits, samples)
@@ -43,9 +41,7 @@ def test_rows_name_units_and_show_what_does_not_exist_as_a_dash():
         ("makespan, seconds", "10", "-", "-", "9", "-"),
     ]
     assert risk.chance_rows() == [("chance of a loss", "1 %", "95 % sure: 0.1767 % to 5.449 %")]
-    assert risk.heading() == (
-        "if times and powers scatter (coefficient of variation 0.3, of powers 0.1; 100 samples)"
-    )
+    assert risk.heading() == ("if times and powers scatter (coefficient of variation 0.3, of powers 0.1; 100 samples)")
     assert "of powers" not in example(power_cov="0.3").heading()
 
 

@@ -67,9 +67,7 @@ def test_without_spread_a_schedule_without_pauses_is_what_the_verifier_measures(
         j = next(j for j, machine in enumerate(day.machine_types) if machine.name == each.machine_type)
         states = day.machine_types[j].p_states
         column = day.modes.index((j, 0 if states is None else states.index(each.p_state)))
-        free[each.machine_type, each.machine] = (
-            start + day.seconds[day.arriving.type_numbers[each.task], column]
-        )
+        free[each.machine_type, each.machine] = start + day.seconds[day.arriving.type_numbers[each.task], column]
     schedule = DaySchedule(tuple(placed))
     exact = examine(day, schedule).measured
     drawn = sample_day(day, schedule, draws_of(day, samples=2, cov=0.0))
@@ -105,9 +103,7 @@ def test_tasks_are_dropped_in_the_samples_in_which_the_one_before_took_too_long(
     # The second task is expected to take 10 s and is worth 8 until 25 s: it runs where the first took less than 15 s.
     worth = decaying(8.0, until=25.0)
     # What is dropped takes no time: the third task, worth 1 whenever it ends, begins earlier then.
-    day = simple_day(
-        [[10.0]], [[100.0]], [1], [(0.0, 0, decaying(1.0)), (0.0, 0, worth), (0.0, 0, decaying(1.0))]
-    )
+    day = simple_day([[10.0]], [[100.0]], [1], [(0.0, 0, decaying(1.0)), (0.0, 0, worth), (0.0, 0, decaying(1.0))])
     schedule = DaySchedule(tuple(PlacedTask(n, "m0", 1, 10.0 * n) for n in range(3)))
     draws = draws_of(day, samples=400, cov=1.0, power_cov=0.0)
     first, second, third = (draws.seconds_of(n, (0, 0)) for n in range(3))

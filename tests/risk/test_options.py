@@ -14,8 +14,7 @@ def test_a_text_is_read_and_what_it_leaves_out_has_its_default():
 
 
 @pytest.mark.parametrize(
-    ("text", "cov"),
-    [("1e-3-0.5", (1e-3, 0.5)), ("1e-3", 1e-3), ("1E-3-5E-1", (1e-3, 0.5)), ("0.2-0.2", (0.2, 0.2))],
+    ("text", "cov"), [("1e-3-0.5", (1e-3, 0.5)), ("1e-3", 1e-3), ("1E-3-5E-1", (1e-3, 0.5)), ("0.2-0.2", (0.2, 0.2))]
 )
 def test_a_range_may_have_exponents(text, cov):
     assert RiskOptions.read(f"cov={text}").cov == cov
@@ -29,28 +28,19 @@ def test_powers_scatter_as_times_do_unless_they_are_named():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "sample=3",
-            "sample: found an unknown key, needs one of samples, cov, power-cov, percentiles; correct it",
-        ),
+        ("sample=3", "sample: found an unknown key, needs one of samples, cov, power-cov, percentiles; correct it"),
         ("percentile=5", "percentile: found an unknown key"),
         ("samples", "samples: found no value, needs samples=...; give one"),
         ("cov=0.1,cov=0.2", "cov: found two values, needs one; leave one out"),
         ("samples=2.5", "samples: found '2.5', needs a whole number; correct it"),
         ("samples=1", "samples: found 1, needs a whole number from 2 to 10,000,000; 1000 is enough for most"),
         ("samples=nan", "samples: found 'nan', needs a whole number"),
-        (
-            "cov=x",
-            "cov: found 'x', needs a number from 0 (certain) to 5, or two of them as a range; correct it",
-        ),
+        ("cov=x", "cov: found 'x', needs a number from 0 (certain) to 5, or two of them as a range; correct it"),
         ("cov=-1", "cov: found -1, needs a number from 0"),
         ("cov=1.5-0.1", "cov: found 1.5-0.1, needs"),
         ("power-cov=6", "power-cov: found 6, needs"),
         ("cov=inf", "cov: found 'inf', needs"),
-        (
-            "percentiles=5/x",
-            "percentiles: found '5/x', needs numbers with slashes, as in 5/50/95; correct it",
-        ),
+        ("percentiles=5/x", "percentiles: found '5/x', needs numbers with slashes, as in 5/50/95; correct it"),
         ("percentiles=101", "percentiles: found 101, needs numbers from 0 to 100; correct it"),
     ],
 )

@@ -22,9 +22,7 @@ def test_the_mean_of_all_bins_is_one_exactly(cov):
     assert bin_means(cov).mean() == pytest.approx(1.0, rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("cov", "lost"), [(0.1, 0.0009), (0.3, 0.0012), (1.0, 0.0044), (1.5, 0.0082), (5.0, 0.065)]
-)
+@pytest.mark.parametrize(("cov", "lost"), [(0.1, 0.0009), (0.3, 0.0012), (1.0, 0.0044), (1.5, 0.0082), (5.0, 0.065)])
 def test_bins_lose_only_the_variance_within_them(cov, lost):
     assert (1.0 - lost) * cov**2 < bin_means(cov).var() < cov**2
 

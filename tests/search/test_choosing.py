@@ -16,13 +16,7 @@ from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
 from tests.formulations.middling import middling
 
-KINDS = [
-    {},
-    {"p_states": 3},
-    {"cap": 1.8},
-    {"gaps": True},
-    {"gaps": True, "cap": 2.0, "p_states": 2},
-]
+KINDS = [{}, {"p_states": 3}, {"cap": 1.8}, {"gaps": True}, {"gaps": True, "cap": 2.0, "p_states": 2}]
 WEIGHTS = [front.MAKESPAN, front.ENERGY, front.Weights(1.0, 2_000.0)]
 
 

@@ -26,9 +26,9 @@ def lower_hull(points):
     for x, y in sorted(set(points)):
         if kept and y >= kept[-1][1]:
             continue  # dominated
-        while len(kept) > 1 and (kept[-1][0] - kept[-2][0]) * (y - kept[-2][1]) <= (
-            kept[-1][1] - kept[-2][1]
-        ) * (x - kept[-2][0]):
+        while len(kept) > 1 and (kept[-1][0] - kept[-2][0]) * (y - kept[-2][1]) <= (kept[-1][1] - kept[-2][1]) * (
+            x - kept[-2][0]
+        ):
             kept.pop()
         kept.append((x, y))
     return kept

@@ -29,13 +29,8 @@ def test_a_colder_unit_leaves_less_power_for_the_node():
     found = best(paper_facility(), 24.0)
     assert found.value == pytest.approx(1.0 + 0.552941176 / 3.0, rel=1e-8)
     assert found.value <= found.bound <= found.value * (1.0 + 1e-6)
-    assert node_watts(facility_arrays(paper_facility()), found) == pytest.approx(
-        [280.0 / (1.0 + 10.0 / 24.0)]
-    )
-    assert sorted((round(share, 6), q.watts) for share, q in found.shares[0]) == [
-        (0.447059, 50.0),
-        (0.552941, 100.0),
-    ]
+    assert node_watts(facility_arrays(paper_facility()), found) == pytest.approx([280.0 / (1.0 + 10.0 / 24.0)])
+    assert sorted((round(share, 6), q.watts) for share, q in found.shares[0]) == [(0.447059, 50.0), (0.552941, 100.0)]
 
 
 def test_the_prices_are_what_one_more_of_each_limit_brings():
@@ -66,9 +61,7 @@ def test_few_arrivals_bind_before_power_does():
 
 def test_idle_nodes_that_are_too_hot_are_told_with_their_temperature():
     # Idle: 26 + 120 / 400 = 26.3 C.
-    with pytest.raises(
-        InfeasibleError, match=r"node 0 draws in air of 26\.300 C .* redline is 25\.5 C; lower"
-    ):
+    with pytest.raises(InfeasibleError, match=r"node 0 draws in air of 26\.300 C .* redline is 25\.5 C; lower"):
         best(paper_facility(), 26.0)
 
 
@@ -90,9 +83,7 @@ def two_units(cap=10_000.0):
 def test_a_unit_that_would_have_to_heat_is_told_with_the_kelvins():
     # t = 0.2 (t + P / 100) + 0.4 (10 + 25): t = 17.5 + P / 400. The unit at 25 C draws in 0.8 (t + P / 100) + 5
     # = 19 + P / 100 C: idle nodes leave it 4.8 K short, and P = 600 W it cannot get.
-    with pytest.raises(
-        InfeasibleError, match=r"CRAC unit 1 blows at 25 C but draws in air that is 4\.800 K cooler"
-    ):
+    with pytest.raises(InfeasibleError, match=r"CRAC unit 1 blows at 25 C but draws in air that is 4\.800 K cooler"):
         best(two_units(), 10.0, 25.0)
 
 
@@ -115,7 +106,5 @@ def test_what_other_temperatures_found_does_not_change_the_answer():
     facility = paper_facility(nodes=3, cap=800.0)
     pool = Pool(NodeMarket(facility_arrays(facility)))
     for outlet in (20.0, 24.0, 24.5):
-        assert best(facility, outlet, pool=pool).value == pytest.approx(
-            best(facility, outlet).value, rel=1e-9
-        )
+        assert best(facility, outlet, pool=pool).value == pytest.approx(best(facility, outlet).value, rel=1e-9)
     assert pool.runs

@@ -33,10 +33,7 @@ def points(result):
 def test_tiny_has_the_front_on_paper():
     result = front(TINY)
     assert points(result) == [pytest.approx((6600.0, 30.0)), pytest.approx((8400.0, 12.0))]
-    assert [(each.energy_joules, each.makespan_seconds) for each in result.measured] == [
-        (6600, 30),
-        (8400, 12),
-    ]
+    assert [(each.energy_joules, each.makespan_seconds) for each in result.measured] == [(6600, 30), (8400, 12)]
     # The line between them: E + 100 t = 9,600; in weights 1/1,800 and 1/18, that is 5.33.
     least_energy, proof, least_makespan = result.proofs
     assert (least_energy.bound, least_makespan.bound) == pytest.approx((6600.0, 12.0), rel=1e-12)
@@ -45,10 +42,7 @@ def test_tiny_has_the_front_on_paper():
 
 
 def test_a_deadline_cuts_the_front_and_a_cap_moves_it():
-    assert points(front(TINY, deadline=21.0)) == [
-        pytest.approx((7500.0, 21.0)),
-        pytest.approx((8400.0, 12.0)),
-    ]
+    assert points(front(TINY, deadline=21.0)) == [pytest.approx((7500.0, 21.0)), pytest.approx((8400.0, 12.0))]
     # 110 W: nobody is done before 5,400 / 70 s, and that is the thrifty end.
     (only,) = points(front(TINY, power_cap=110.0))
     assert only == pytest.approx((110 * 5400 / 70, 5400 / 70))
@@ -207,9 +201,7 @@ def test_a_hot_start_that_lies_is_found_out_and_solved_from_cold(spoil):
     assert lied.colds == lied.solves == liar.colds == 3
     assert honest.colds == 0
     for one, two in zip(lied.corners, honest.corners, strict=True):
-        assert (one.energy_joules, one.makespan_seconds) == pytest.approx(
-            (two.energy_joules, two.makespan_seconds)
-        )
+        assert (one.energy_joules, one.makespan_seconds) == pytest.approx((two.energy_joules, two.makespan_seconds))
 
 
 def test_a_schedule_that_misses_the_deadline_is_left_out():

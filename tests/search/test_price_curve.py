@@ -38,12 +38,8 @@ def test_tiny_has_the_curve_on_paper():
     # fast one where (N - 0.0054) / 30 = (N - 0.0084 + 0.00048) / 12, at 0.0096. (8,400 - 480 J above idle.)
     curve = price_curve(TINY)
     assert [piece.regime for piece in curve.pieces] == [Regime.DO_NOT_RUN, Regime.LOSS, *[Regime.PROFIT] * 2]
-    assert [piece.from_price for piece in curve.pieces] == pytest.approx(
-        [0.0, 0.0054, 0.0066, 0.0096], rel=1e-12
-    )
-    assert [piece.from_ratio for piece in curve.pieces] == pytest.approx(
-        [0.0, 9 / 11, 1.0, 16 / 11], rel=1e-12
-    )
+    assert [piece.from_price for piece in curve.pieces] == pytest.approx([0.0, 0.0054, 0.0066, 0.0096], rel=1e-12)
+    assert [piece.from_ratio for piece in curve.pieces] == pytest.approx([0.0, 9 / 11, 1.0, 16 / 11], rel=1e-12)
     at = [-0.144, -0.144, 0.0, 0.36]
     assert [piece.bound_at_from for piece in curve.pieces] == pytest.approx(at, abs=1e-12)
     assert [piece.value_at_from for piece in curve.pieces] == pytest.approx(at, abs=1e-12)
@@ -142,9 +138,7 @@ def vertices_of(name):
 def best_vertex(bag, price):
     """Return the most that a vertex of the front earns in an hour, with electricity as the only cost."""
     per_joule = bag.prices.electricity_per_kwh / 3.6e6
-    return max(
-        (price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in vertices_of(bag.name)
-    )
+    return max((price - per_joule * v.energy_joules) / v.makespan_seconds * 3600 for v in vertices_of(bag.name))
 
 
 @pytest.mark.parametrize("bag", [PLAIN, IDLE], ids=["no-idle-power", "idle-power"])
@@ -182,9 +176,7 @@ def test_the_gap_shrinks_as_tasks_per_machine_grow_and_is_larger_for_larger_rati
 
 
 def test_the_curve_does_not_depend_on_the_bags_own_price():
-    cheap, dear = (
-        price_curve(replace(IDLE, prices=IDLE.prices.model_copy(update={"per_bag": p}))) for p in (0, 1e12)
-    )
+    cheap, dear = (price_curve(replace(IDLE, prices=IDLE.prices.model_copy(update={"per_bag": p}))) for p in (0, 1e12))
     assert [piece.to_dict() for piece in cheap.pieces] == [piece.to_dict() for piece in dear.pieces]
 
 

@@ -49,10 +49,7 @@ def assert_true_regimes(pieces):
 
 def test_no_piece_contradicts_its_bound(curve):
     assert_true_regimes(curve.pieces)
-    assert [piece.regime for piece in curve.pieces[-2:]] == [
-        Regime.PROFIT,
-        Regime.PROFIT,
-    ]  # cut at its own price
+    assert [piece.regime for piece in curve.pieces[-2:]] == [Regime.PROFIT, Regime.PROFIT]  # cut at its own price
     assert all(one.to_price == two.from_price for one, two in itertools.pairwise(curve.pieces))
 
 
@@ -60,9 +57,7 @@ def test_no_profit_is_proved_up_to_the_break_even_price(curve):
     split = price_curve(MID, effort="fast").break_even_price
     assert split == pytest.approx(0.0377495, rel=1e-5)
     assert curve.break_even_price > 1.03 * split
-    (first,) = [
-        piece for piece in curve.pieces if piece.bound_at_to and piece.bound_at_from == pytest.approx(0)
-    ]
+    (first,) = [piece for piece in curve.pieces if piece.bound_at_to and piece.bound_at_from == pytest.approx(0)]
     assert first.from_price == pytest.approx(curve.break_even_price, rel=1e-12)
     # Nor does a schedule earn there: the value that is found says the same.
     assert first.value_at_from < 0

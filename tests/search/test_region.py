@@ -52,14 +52,8 @@ def test_idle_power_tilts_the_region():
 @pytest.mark.parametrize(
     ("bag", "only"),
     [
-        (
-            simple_bag([[2.0]], [6], [3], watts=[[50.0]], idle=[5.0]),
-            (600.0, 4.0),
-        ),  # 12 s on 3 machines, never idle
-        (
-            simple_bag([[2.0, 2.0]], [6], [1, 2], watts=[[50.0, 50.0]]),
-            (600.0, 4.0),
-        ),  # joules are the same everywhere
+        (simple_bag([[2.0]], [6], [3], watts=[[50.0]], idle=[5.0]), (600.0, 4.0)),  # 12 s on 3 machines, never idle
+        (simple_bag([[2.0, 2.0]], [6], [1, 2], watts=[[50.0, 50.0]]), (600.0, 4.0)),  # joules are the same everywhere
     ],
 )
 def test_without_a_choice_of_energy_there_is_one_corner(bag, only):
@@ -85,9 +79,7 @@ def test_the_region_of_the_profit_paper_holds_its_front_and_its_best_profits():
     for ratio in (0.9, 0.96, 0.99, 1.0, 1.2, 1.5, 5.0):
         rates = [(ratio * least - energy) * per_joule / seconds for energy, seconds in points]
         best = max(*rates, -per_joule * found.idle_watts)  # or to wait for ever
-        assert 3600 * best == pytest.approx(
-            solve(IDLE, profit_ratio=ratio, effort="fast").bound, rel=1e-9, abs=1e-9
-        )
+        assert 3600 * best == pytest.approx(solve(IDLE, profit_ratio=ratio, effort="fast").bound, rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -23,11 +23,7 @@ def drawn_system(rng):
     can_run = rng.random((types, columns)) < rng.choice([0.6, 1.0])
     can_run[np.arange(types), rng.integers(0, columns, types)] = True
     odd = rng.random() < 0.3
-    seconds = (
-        rng.uniform(0.1, 30.0, can_run.shape)
-        if odd
-        else rng.choice([1.0, 2.0, 3.0, 5.0, 10.0], can_run.shape)
-    )
+    seconds = rng.uniform(0.1, 30.0, can_run.shape) if odd else rng.choice([1.0, 2.0, 3.0, 5.0, 10.0], can_run.shape)
     joules = rng.choice([0.0, 1.0, 2.0, 5.0, 20.0], can_run.shape) * (rng.random() if odd else 1.0)
     lengths = rng.integers(1, 4, rng.integers(1, 4))
     after: list[float] = []

@@ -44,9 +44,7 @@ def test_a_run_that_crosses_the_end_of_the_day_counts_by_its_part_before_it():
     )
     start, seconds = float(state.ready[0]), float(state.system.seconds[state.types[0], 0])
     joules = float(state.system.joules[state.types[0], 0])
-    crossing = replace(
-        state, ends_at=start + seconds / 4, energy_left=joules / 4
-    )  # a quarter is before the end
+    crossing = replace(state, ends_at=start + seconds / 4, energy_left=joules / 4)  # a quarter is before the end
     assert Draft(crossing).fits(0, 0, 0)
     assert Draft(crossing).joules(0, 0, 0) == pytest.approx(joules / 4)
     assert not Draft(replace(crossing, energy_left=joules / 5)).fits(0, 0, 0)

@@ -85,17 +85,13 @@ def test_immediate_mode_maps_each_task_as_it_comes_for_good():
 
 
 def test_a_policy_of_immediate_mode_needs_queues():
-    with pytest.raises(
-        InstanceError, match="'by-hand', which maps each task as it comes, needs machines with"
-    ):
+    with pytest.raises(InstanceError, match="'by-hand', which maps each task as it comes, needs machines with"):
         run(flat_day([1.0], [0.0]), immediate=True, machines="polled")
 
 
 def test_a_day_too_short_for_a_mapping_event_is_refused():
     day = flat_day([1.0], [0.0], period=Period(20.0, 40.0))
-    with pytest.raises(
-        InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"
-    ):
+    with pytest.raises(InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"):
         run(day)
     assert len(run(day, every_seconds=59.0).event_at) == 1
     assert len(run(day, every_arrivals=1).event_at) == 1
@@ -163,9 +159,7 @@ def test_polled_machines_that_are_busy_or_have_got_a_task_are_refused():
     with pytest.raises(PolicyError, match=r"task 1 on machine 0 .*an idle machine gets one task"):
         run(day, lambda *_: [Assignment(0, 0, 0), Assignment(1, 0, 0)], machines="polled")
     decisions = iter([[(1, 1, 0)], [(2, 1, 0)]])
-    with pytest.raises(
-        PolicyError, match=r"task 2 on machine 1 in column 0 at 120.0 s: that machine gets no"
-    ):
+    with pytest.raises(PolicyError, match=r"task 2 on machine 1 in column 0 at 120.0 s: that machine gets no"):
         run(day, lambda *_: next(decisions), machines="polled")
 
 
@@ -236,15 +230,7 @@ def test_what_a_policy_sees_cannot_be_changed_but_for_its_memory():
         for name in arrays:
             with pytest.raises(PolicyError, match="read-only"):
                 run(flat_day([1.0], [0.0]), writes(name), immediate=immediate)
-    for name in (
-        "machine_counts",
-        "machine_type",
-        "first_column",
-        "column_type",
-        "can_run",
-        "seconds",
-        "joules",
-    ):
+    for name in ("machine_counts", "machine_type", "first_column", "column_type", "can_run", "seconds", "joules"):
         with pytest.raises(PolicyError, match="read-only"):
             run(flat_day([1.0], [0.0]), lambda state, _, name=name: getattr(state.system, name).fill(0))
 

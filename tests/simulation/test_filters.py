@@ -52,9 +52,7 @@ def test_a_fixed_leniency_allows_what_takes_less_than_its_share():
 
 def test_unmovable_tasks_are_charged_and_their_time_is_gone():
     # 60 s: 0 starts and 1 pends, 600 J until 120 s. Then 140 s are left, for 7 tasks on average.
-    day = simple_day(
-        [[10.0], [30.0]], [[10.0], [10.0]], [1], [(at, 1, decaying(1.0)) for at in (0.0, 0.0, 61.0)]
-    )
+    day = simple_day([[10.0], [30.0]], [[10.0], [10.0]], [1], [(at, 1, decaying(1.0)) for at in (0.0, 0.0, 61.0)])
     # E = 1,501: 2 * 901 / 7 = 257 J, though at 60 s it was 2 * 1,501 / 10 = 300.2 J
     assert allowed(1501.0, 2.0, day)[:2] == [[True, True], [True, False]]
     # E = 1,700: 2 * 1,100 / 7 = 314 J
@@ -93,9 +91,7 @@ def test_a_day_without_energy_constraint_and_first_hours_have_no_filter():
 
 
 def test_a_filter_needs_an_end_over_which_energy_is_spread():
-    with pytest.raises(
-        InstanceError, match=r"the energy filter: 1 fault\n  period.length_seconds: found a period"
-    ):
+    with pytest.raises(InstanceError, match=r"the energy filter: 1 fault\n  period.length_seconds: found a period"):
         run(flat_day([1.0], [0.0], period=Period(0.0, None, energy_constraint_joules=5.0)), energy_filter=1.0)
 
 

@@ -49,9 +49,7 @@ def test_a_number_behind_the_colon_is_the_weight_of_energy():
     day = simple_day([[10.0, 20.0]], [[10.0, 0.05]], [1, 1], [(0.0, 0, decaying(8.0))])
     used = {}
     for weight in ("0", "0.5"):
-        done = simulate_day(
-            day, policy(f"weighted-util:{weight}"), np.random.default_rng(0), SimulationOptions()
-        )
+        done = simulate_day(day, policy(f"weighted-util:{weight}"), np.random.default_rng(0), SimulationOptions())
         used[weight] = done.schedule.placed[0].machine_type
     assert used == {"0": "m0", "0.5": "m1"}
 

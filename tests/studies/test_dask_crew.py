@@ -59,9 +59,7 @@ def scheduler():
         file = Path(folder) / "scheduler.json"
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
         with started("scheduler", *options) as process:
-            text = eventually(
-                lambda: file.read_text() if file.exists() else "", lambda text: text.endswith("}")
-            )
+            text = eventually(lambda: file.read_text() if file.exists() else "", lambda text: text.endswith("}"))
             yield process, json.loads(text)["address"]
 
 
@@ -119,9 +117,7 @@ def test_when_the_watch_is_over_only_what_workers_have_is_waited_for(cluster, tm
 def test_a_worker_with_other_packages_is_refused(cluster, monkeypatch):
     needed = (("lpsched", "9.9"), ("numpy", None), ("Python", f"3.{sys.version_info.minor}"))
     monkeypatch.setattr(dask_crew, "installed", lambda: needed)
-    words = (
-        r"^the worker tcp://\S+ has lpsched \S+ instead of 9\.9, numpy \S+ instead of none: its runs might"
-    )
+    words = r"^the worker tcp://\S+ has lpsched \S+ instead of 9\.9, numpy \S+ instead of none: its runs might"
     with pytest.raises(WorkersError, match=words):
         list(DaskCrew(cluster).work_off(make, tasks(2), watch=Watch()))
 
@@ -146,14 +142,10 @@ def test_a_scheduler_without_workers_is_waited_for_and_told_when_it_is_lost(monk
             told.append(progress.stage)
             process.kill()
 
-        lost = (
-            rf"^the scheduler at {address} was lost \(.*\); runs that were written stay: go on with --resume$"
-        )
+        lost = rf"^the scheduler at {address} was lost \(.*\); runs that were written stay: go on with --resume$"
         with pytest.raises(WorkersError, match=lost):
             list(DaskCrew(address).work_off(make, tasks(2), watch=Watch(listener=heard)))
-        with pytest.raises(
-            WorkersError, match=rf"^no Dask scheduler answers at '{address}' .*dask scheduler"
-        ):
+        with pytest.raises(WorkersError, match=rf"^no Dask scheduler answers at '{address}' .*dask scheduler"):
             list(DaskCrew(address).work_off(make, tasks(2), watch=Watch()))
     assert told == ["waiting for workers: the scheduler has none"]
     assert caplog.messages == ["the scheduler has no workers yet; waiting for them"]
@@ -189,9 +181,7 @@ def test_a_worker_with_many_threads_is_refused(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     require_same(installed(), "here")
     monkeypatch.delenv("OMP_NUM_THREADS")
-    with pytest.raises(
-        WorkersError, match=r"^the worker here computes with many threads: .* OMP_NUM_THREADS=1,"
-    ):
+    with pytest.raises(WorkersError, match=r"^the worker here computes with many threads: .* OMP_NUM_THREADS=1,"):
         require_same(installed(), "here")
 
 

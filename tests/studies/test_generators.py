@@ -52,12 +52,7 @@ def test_an_instance_is_made_once_for_the_runs_that_follow_each_other_and_no_oth
 @pytest.mark.parametrize(
     ("source", "method", "parameters", "sentence"),
     [
-        (
-            DAY | {"generate": "day"},
-            "fcfs",
-            {"permute": 9},
-            "parameters.permute: found 9, needs a whole number",
-        ),
+        (DAY | {"generate": "day"}, "fcfs", {"permute": 9}, "parameters.permute: found 9, needs a whole number"),
         (DAY | {"generate": "day"}, "fcfs", {"bound": 1}, "parameters.bound: found 1, needs true or false"),
         (
             CLUSTERS | {"generate": "clusters"},
@@ -72,17 +67,10 @@ def test_an_instance_is_made_once_for_the_runs_that_follow_each_other_and_no_oth
             "parameters.start: found the text 'nowhere', needs one of random, greedy, lp",
         ),
         (SMALL | {"generate": "facility", "nodes": 0}, "lp", {}, "instances[0].nodes: found 0, needs 1 to"),
-        (
-            {"generate": "resampled", "from": 3},
-            "lp",
-            {},
-            "instances[0].from: found 3, needs the name of a file",
-        ),
+        ({"generate": "resampled", "from": 3}, "lp", {}, "instances[0].from: found 3, needs the name of a file"),
     ],
 )
-def test_options_of_all_kinds_are_checked_before_anything_is_run(
-    tmp_path, source, method, parameters, sentence
-):
+def test_options_of_all_kinds_are_checked_before_anything_is_run(tmp_path, source, method, parameters, sentence):
     source = {key: list(value) if isinstance(value, tuple) else value for key, value in source.items()}
     found = faults_of(tmp_path, instances=[source | {"seeds": [0]}], methods=[method], parameters=parameters)
     assert any(each.startswith(sentence) for each in found), found

@@ -17,10 +17,7 @@ from tests.studies.declared import TINY, study_file
 
 ROOT = Path(__file__).parent.parent.parent
 LPSCHED = [sys.executable, "-m", "lpsched"]
-pytestmark = [
-    pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows ends processes in its own way"), pytest.mark.slow]
 
 
 def begun(study, lines, *options):
@@ -66,9 +63,7 @@ def test_a_study_that_was_killed_and_stopped_ends_as_one_that_was_not(tmp_path):
     _, said = stopped.communicate()
     second = whole_lines(lines)
     assert stopped.returncode == 130
-    assert (
-        "lpsched: stopping: runs under way are waited for, those written stay, and --resume goes on" in said
-    )
+    assert "lpsched: stopping: runs under way are waited for, those written stay, and --resume goes on" in said
     assert "Traceback" not in said
     assert second[: len(first)] == first
     assert len(first) < len(second) < 80

@@ -91,7 +91,5 @@ def test_processes_that_cannot_even_begin_are_told(monkeypatch):
 
 def test_without_joblib_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(local_crew, "process_executor", None)
-    with pytest.raises(
-        MissingExtraError, match=r"several processes needs .* pip install 'lpsched\[cluster\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"several processes needs .* pip install 'lpsched\[cluster\]'"):
         LocalCrew(2)

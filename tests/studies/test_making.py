@@ -42,9 +42,7 @@ def bag_of(folder):
     [("solve", "auto"), ({"name": "solve", "effort": "tight"}, "tight"), ("lp", "fast"), ("tight", "tight")],
 )
 def test_a_run_says_what_solve_says_but_for_the_times(tmp_path, method, effort):
-    (run,) = made(
-        tmp_path, instances=[{"file": "bag.json"}], methods=[method], parameters={"profit_ratio": [1.3]}
-    )
+    (run,) = made(tmp_path, instances=[{"file": "bag.json"}], methods=[method], parameters={"profit_ratio": [1.3]})
     bag = bag_of(tmp_path)
     told = solve(bag, profit_ratio=1.3, effort=effort).to_dict()
     assert set(run.outcome) == set(told) - {"format", "lpsched", "solver", "instance", "timings"}
@@ -145,9 +143,7 @@ def test_whatever_goes_wrong_in_a_run_is_its_reason(tmp_path, monkeypatch, error
 
 
 def test_a_number_that_json_cannot_say_is_a_failure(tmp_path, monkeypatch):
-    endless = SimpleNamespace(
-        to_dict=lambda: {"value": math.inf}, provenance=SimpleNamespace(solver="s"), timings={}
-    )
+    endless = SimpleNamespace(to_dict=lambda: {"value": math.inf}, provenance=SimpleNamespace(solver="s"), timings={})
     monkeypatch.setattr("lpsched.studies.methods.front", lambda _bag: endless)
     (run,) = made(tmp_path, instances=[{"file": "bag.json"}], methods=["front"], parameters={})
     assert "Out of range float values" in run.reason
@@ -200,9 +196,7 @@ def test_a_scheduler_that_finds_nothing_valid_is_a_failure(tmp_path, monkeypatch
 
 def test_a_policy_that_fails_is_a_failure(tmp_path, monkeypatch):
     entry = SimpleNamespace(reasons=((0, "it stalled"),))
-    monkeypatch.setattr(
-        "lpsched.studies.methods.simulate", lambda *_, **__: SimpleNamespace(policies=[entry])
-    )
+    monkeypatch.setattr("lpsched.studies.methods.simulate", lambda *_, **__: SimpleNamespace(policies=[entry]))
     day = {"generate": "day", "seeds": [1], "from": "bag.json", "tasks": 6, "minutes": 2}
     (run,) = made(tmp_path, instances=[day], methods=["fcfs"], parameters={"every_arrivals": 3})
     assert run.reason == "it stalled"

@@ -104,10 +104,7 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
     text = (tmp_path / "bag.json").read_text()
     (tmp_path / "copy.json").write_text(json.dumps(json.loads(text), indent=3))
     assert keys(tmp_path, **asked | {"instances": [{"file": "copy.json"}, {"file": "bag.json"}]}) == {key}
-    drawn = [
-        {"generate": "resampled", "seeds": [0], "from": name, "tasks": 3}
-        for name in ("bag.json", "copy.json")
-    ]
+    drawn = [{"generate": "resampled", "seeds": [0], "from": name, "tasks": 3} for name in ("bag.json", "copy.json")]
     assert len(keys(tmp_path, **asked | {"instances": drawn})) == 1
     (tmp_path / "copy.json").write_text(text.replace("40", "41"))
     assert len(keys(tmp_path, **asked | {"instances": drawn})) == 2
@@ -117,10 +114,7 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"methods": ["min-mni"]},
-            "methods[0]: found 'min-mni', needs one of solve, lp, balanced, tight, front",
-        ),
+        ({"methods": ["min-mni"]}, "methods[0]: found 'min-mni', needs one of solve, lp, balanced, tight, front"),
         ({"methods": ["max-max-upt"]}, "methods[0]: found 'max-max-upt', needs one of solve"),
         (
             {"parameters": {"profit_ration": [1]}},
@@ -144,14 +138,8 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
             {"parameters": {"price": [1], "profit_ratio": [None, 2]}, "methods": ["lp"]},
             "methods[0]: found price and profit_ratio, needs one of them for lp; drop one",
         ),
-        (
-            {"methods": [{"name": "nsga2", "generations": 1.5}]},
-            "methods[0].generations: found 1.5, needs a wh",
-        ),
-        (
-            {"instances": [{"generate": "bags", "seeds": [0]}]},
-            "instances[0].generate: found 'bags', needs one",
-        ),
+        ({"methods": [{"name": "nsga2", "generations": 1.5}]}, "methods[0].generations: found 1.5, needs a wh"),
+        ({"instances": [{"generate": "bags", "seeds": [0]}]}, "instances[0].generate: found 'bags', needs one"),
         (
             {"instances": [{"generate": "bag", "seeds": [0], "task": 3}]},
             "instances[0].task: found an unknown name, needs one of task_types, machines",
@@ -204,14 +192,8 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
             {"instances": [{"file": "bag.json"}, {"generate": "clusters", "seeds": [0]}], "methods": ["lp"]},
             "instances[1]: found a source of the kind 'clusters', needs a method for it: ",
         ),
-        (
-            {"seeds": {"count": 10**6}, "methods": ["random"]},
-            "the file: found 4,000,000 runs, needs at most 1,",
-        ),
-        (
-            {"instances": [{"file": "none.yaml"}]},
-            "instances[0].file: found 'none.yaml', which cannot be used: ",
-        ),
+        ({"seeds": {"count": 10**6}, "methods": ["random"]}, "the file: found 4,000,000 runs, needs at most 1,"),
+        ({"instances": [{"file": "none.yaml"}]}, "instances[0].file: found 'none.yaml', which cannot be used: "),
         (
             {"instances": [{"file": "tiny.json"}]},
             "instances[0].file: found 'tiny.json', which cannot be used: format: found the text",
@@ -238,10 +220,7 @@ def test_faults_have_the_line_of_the_file_in_which_they_stand(tmp_path):
     )
     with pytest.raises(InstanceError) as refused:
         declare(path)
-    assert [fault.where for fault in refused.value.faults] == [
-        "parameters.price (line 7)",
-        "parameters.gpa (line 8)",
-    ]
+    assert [fault.where for fault in refused.value.faults] == ["parameters.price (line 7)", "parameters.gpa (line 8)"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,9 +20,7 @@ def tasks(count, instance=None, **parameters):
             key=f"run-{number}",
             source=FrozenDict(file="toy"),
             method="square",
-            parameters=FrozenDict(
-                {name: of(number) if callable(of) else of for name, of in parameters.items()}
-            ),
+            parameters=FrozenDict({name: of(number) if callable(of) else of for name, of in parameters.items()}),
             limits=FrozenDict(),
             instance_seed=None,
             seed=number,

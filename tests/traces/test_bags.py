@@ -121,11 +121,7 @@ def test_the_file_of_cells_tells_samples_spread_and_estimates():
         ("t1", "m0", "1", "1"),
         ("t1", "m1", "0", "0"),
     ]
-    assert (rows[0]["seconds"], rows[0]["seconds_deviation"], rows[0]["seconds_variation"]) == (
-        "100.0",
-        "0.0",
-        "0.0",
-    )
+    assert (rows[0]["seconds"], rows[0]["seconds_deviation"], rows[0]["seconds_variation"]) == ("100.0", "0.0", "0.0")
     assert (rows[1]["seconds_deviation"], rows[1]["estimated"]) == ("", "")
     assert (rows[3]["jobs_with_energy"], rows[3]["estimated"]) == ("0", "seconds and watts")
 
@@ -138,9 +134,7 @@ def test_a_table_that_is_a_product_is_restored_wherever_it_is_connected(rows, co
     column = np.array(data.draw(st.lists(factors, min_size=columns, max_size=columns)))
     samples = np.array(
         data.draw(
-            st.lists(
-                st.lists(st.integers(0, 3), min_size=columns, max_size=columns), min_size=rows, max_size=rows
-            )
+            st.lists(st.lists(st.integers(0, 3), min_size=columns, max_size=columns), min_size=rows, max_size=rows)
         )
     )
     whole = row[:, None] * column

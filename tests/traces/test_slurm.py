@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.traces.sacct import read_sacct
-from lpsched.traces.slurm_jobs import (
-    Energy,
-    SlurmChoice,
-    bag_of_slurm,
-    clusters_of_slurm,
-    label_of,
-    slurm_jobs,
-)
+from lpsched.traces.slurm_jobs import Energy, SlurmChoice, bag_of_slurm, clusters_of_slurm, label_of, slurm_jobs
 
 DATA = Path(__file__).parent.parent / "data"
 BY_NAME = SlurmChoice(group_by=("partition", "name"))
@@ -50,12 +43,7 @@ def test_energy_is_counted_once(log):
 def test_jobs_of_other_states_are_left_out_with_a_count_by_state(log):
     _, ran, account = slurm_jobs(log, BY_NAME, "log")
     assert (account.read, account.kept) == (8, 4)
-    assert account.left_out == {
-        "state CANCELLED": 1,
-        "state FAILED": 1,
-        "state PENDING": 1,
-        "state TIMEOUT": 1,
-    }
+    assert account.left_out == {"state CANCELLED": 1, "state FAILED": 1, "state PENDING": 1, "state TIMEOUT": 1}
     assert ran.number.tolist() == [101, 102, 103, 104, 106, 107]  # failed ones took nodes too
     more = SlurmChoice(states=("COMPLETED", "TIMEOUT", "CANCELLED"))
     _, _, account = slurm_jobs(log, more, "log")
@@ -134,14 +122,7 @@ def test_a_log_becomes_clusters_with_limits_as_requests(log):
     assert list(tasks.arrival_seconds) == [0, 60, 120, 120, 150, 240]
     assert list(tasks.work_factors) == [100, 300, 50, 10, 200, 600]
     assert list(tasks.requested_factors) == [3600, 3600, 50, 600, 86_400, 600]  # UNLIMITED: the run time
-    assert [clusters.task_types[i].name for i in tasks.type_numbers] == [
-        "batch",
-        "batch",
-        "gpu",
-        "gpu",
-        "batch",
-        "gpu",
-    ]
+    assert [clusters.task_types[i].name for i in tasks.type_numbers] == ["batch", "batch", "gpu", "gpu", "batch", "gpu"]
     assert account.left_out == {"state PENDING": 1, "never ran": 1}
 
 
@@ -199,9 +180,7 @@ def test_the_raw_number_of_a_job_is_taken_if_it_is_there(of_text):
 
 def test_a_log_in_which_nothing_ended_is_refused(of_text):
     with pytest.raises(InstanceError, match=r"no job that can be used, of 1 .1 left out: state RUNNING"):
-        bag_of_slurm(
-            "log", of_text("JobID|State|ElapsedRaw\n1|RUNNING|5\n"), choice=SlurmChoice(machines_by="all")
-        )
+        bag_of_slurm("log", of_text("JobID|State|ElapsedRaw\n1|RUNNING|5\n"), choice=SlurmChoice(machines_by="all"))
     with pytest.raises(InstanceError, match="no job that can be used, of 0"):
         bag_of_slurm("log", of_text("JobID|State|ElapsedRaw\n"), choice=SlurmChoice(machines_by="all"))
 

@@ -87,9 +87,7 @@ def test_partitions_that_are_named_become_clusters_and_jobs_stay_on_theirs(trace
     only, account = clusters_of_swf("small", trace, choice=SwfChoice(partitions={2: 8}))
     assert only.tasks == 2
     assert account.left_out["on a partition that was not named"] == 3
-    by_user, _ = clusters_of_swf(
-        "small", trace, choice=SwfChoice(partitions={1: 8, 2: 3}, group_by=("user",))
-    )
+    by_user, _ = clusters_of_swf("small", trace, choice=SwfChoice(partitions={1: 8, 2: 3}, group_by=("user",)))
     assert "user 1, partition 1" in [each.name for each in by_user.task_types]
 
 
@@ -138,9 +136,7 @@ def test_a_class_is_named_by_its_upper_end():
 def test_a_log_without_a_usable_job_says_why(tmp_path):
     path = tmp_path / "a.swf"
     path.write_text("; MaxProcs: 8\n3 10 -1 -1 -1 -1 -1 4 60 -1 5 2 1 8 1 1 -1 -1\n")
-    with pytest.raises(
-        InstanceError, match=r"no job that can be used, of 1 .1 left out: cancelled before it ran"
-    ):
+    with pytest.raises(InstanceError, match=r"no job that can be used, of 1 .1 left out: cancelled before it ran"):
         clusters_of_swf("a", read_swf(path))
     path.write_text("; MaxProcs: 8\n")
     with pytest.raises(InstanceError, match="no job that can be used, of 0, needs"):
@@ -162,9 +158,7 @@ def test_waiting_costs_what_was_chosen(trace):
 
 
 def test_a_bag_has_a_task_on_each_processor_of_a_job_and_keeps_processor_seconds(trace):
-    logged, account = bag_of_swf(
-        "small", trace, choice=SwfChoice(group_by=("size", "time"), keep_failed=False)
-    )
+    logged, account = bag_of_swf("small", trace, choice=SwfChoice(group_by=("size", "time"), keep_failed=False))
     bag = logged.bag
     assert [(task.name, task.count) for task in bag.task_types] == [
         ("size 4, time 128", 4),

@@ -49,23 +49,13 @@ def test_every_task_has_a_row_with_what_the_verifier_found(clusters, schedule, t
     rows = rows_of(tmp_path / "out.csv")
     assert [row["task"] for row in rows] == ["0", "1", "2", "3"]
     first, dropped, third, last = rows
-    assert (first["cluster"], first["nodes"], first["node_count"], first["cores"]) == (
-        "thin",
-        "1-2;6;7",
-        "4",
-        "16",
-    )
+    assert (first["cluster"], first["nodes"], first["node_count"], first["cores"]) == ("thin", "1-2;6;7", "4", "16")
     # 4 thin nodes: 200 s, at 400 W (from 100 W for one to 800 W for eight)
     assert [first[f"{key}_seconds"] for key in ("arrival", "start", "end", "wait", "run", "requested")] == [
         "0.0", "10.0", "210.0", "10.0", "200.0", "200.0",
     ]  # fmt: skip
     assert first["energy_joules"] == "80000.0"
-    assert (dropped["cluster"], dropped["start_seconds"], dropped["utility"], dropped["cores"]) == (
-        "",
-        "",
-        "",
-        "17",
-    )
+    assert (dropped["cluster"], dropped["start_seconds"], dropped["utility"], dropped["cores"]) == ("", "", "", "17")
     # half of 300 s, announced as twice that of a whole one: 600 s
     assert (third["run_seconds"], third["requested_seconds"], third["p_state"]) == ("150.0", "600.0", "P0")
     # slow: 1 + 2 exp(-0.01 t) at t = 92.5 s after its arrival
@@ -78,10 +68,7 @@ def test_batsims_columns_are_there_in_its_order(clusters, schedule, tmp_path):
     export_schedule(clusters, schedule, path)
     assert path.read_text().splitlines()[0] == BATSIM
     first, dropped, _, last = rows_of(path)
-    assert (first["allocated_resources"], last["allocated_resources"]) == (
-        "0-1 5-6",
-        "9",
-    )  # 8 thin ones before
+    assert (first["allocated_resources"], last["allocated_resources"]) == ("0-1 5-6", "9")  # 8 thin ones before
     assert (first["waiting_time"], first["turnaround_time"], first["stretch"]) == ("10.0", "210.0", "1.05")
     assert (first["success"], first["final_state"]) == ("1", "COMPLETED_SUCCESSFULLY")
     assert (dropped["success"], dropped["final_state"], dropped["starting_time"]) == ("0", "REJECTED", "")

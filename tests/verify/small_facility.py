@@ -23,10 +23,7 @@ SMALL = Facility(
     node_types=(NodeType("blade", 2, 100.0, 0.1, 25.0, ("P0", "P1", "P2")),),
     nodes=(0,),
     crac_units=(CracUnit("north", 0.1, (10.0, 30.0), (2.0, 0.1, 0.0), 40.0),),
-    task_types=(
-        ArrivingType("render", 10.0, 2.0, 3.0, "heavy"),
-        ArrivingType("zip", 1.0, 1.0, None, "light"),
-    ),
+    task_types=(ArrivingType("render", 10.0, 2.0, 3.0, "heavy"), ArrivingType("zip", 1.0, 1.0, None, "light")),
     speeds=Table.of([[1.0, 0.4, 0.25], [2.0, None, 1.0]]),  # render takes 4 s in P2: too long
     watts=Table.of([[40.0, 10.0, 5.0], [30.0, None, 20.0]]),
     mixing=INLET_MIX,

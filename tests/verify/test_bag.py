@@ -113,10 +113,7 @@ def test_waiting_costs_idle_power_and_lowers_the_average():
 
 def test_a_cap_without_watts_cannot_be_checked_and_says_so():
     bag = bag_from_dict(sound(watts=..., site={"average_power_cap_watts": 61.0}))
-    assert (
-        violations(bag, Schedule((CPU, GPU)))[0].sentence
-        == "the site has a power cap, but the bag has no watts"
-    )
+    assert violations(bag, Schedule((CPU, GPU)))[0].sentence == "the site has a power cap, but the bag has no watts"
 
 
 def test_profit_by_hand():

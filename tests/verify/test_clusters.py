@@ -20,10 +20,7 @@ from tests.parallel import Task, simple_clusters
 # Type t0: on c0 10 s at 5 W on one node, 6 s at 9 W on two, 4 s at 20 W on four; on c1 8 s or 16 s, 3 W a node
 # or 1 W a node. Type t1 runs only on c1 in P1: 12 s, 2 W a node.
 CLUSTERS = simple_clusters(
-    [
-        [{1: 10.0, 2: 6.0, 4: 4.0}, {1: 8.0, 3: 8.0}, {1: 16.0, 3: 16.0}],
-        [None, None, {1: 12.0, 3: 12.0}],
-    ],
+    [[{1: 10.0, 2: 6.0, 4: 4.0}, {1: 8.0, 3: 8.0}, {1: 16.0, 3: 16.0}], [None, None, {1: 12.0, 3: 12.0}]],
     [4, 3],
     [
         Task(0.0, 3, decaying(8.0, until=12.0)),  # 2 nodes of c0, or all of c1
@@ -31,10 +28,7 @@ CLUSTERS = simple_clusters(
         Task(2.0, 2, decaying(2.0), task_type=1),
         Task(2.0, 1, decaying(8.0, until=12.0), work=2.0, requested=4.0),
     ],
-    watts=[
-        [{1: 5.0, 2: 9.0, 4: 20.0}, {1: 3.0, 3: 9.0}, {1: 1.0, 3: 3.0}],
-        [None, None, {1: 2.0, 3: 6.0}],
-    ],
+    watts=[[{1: 5.0, 2: 9.0, 4: 20.0}, {1: 3.0, 3: 9.0}, {1: 1.0, 3: 3.0}], [None, None, {1: 2.0, 3: 6.0}]],
     cores_per_node=[2, 1],
     p_states=[None, ("P0", "P1")],
 )
@@ -104,18 +98,11 @@ def test_without_watts_nobody_knows_the_energy():
     ("change", "code", "sentence"),
     [
         pytest.param({"task": 4}, "unknown-task", "there is no task 4, only 0 to 3", id="one-task-too-many"),
-        pytest.param(
-            {"task": -1}, "unknown-task", "there is no task -1, only 0 to 3", id="a-negative-number"
-        ),
+        pytest.param({"task": -1}, "unknown-task", "there is no task -1, only 0 to 3", id="a-negative-number"),
         pytest.param({"task": 0}, "task-twice", "task 0 is placed more than once", id="a-task-runs-twice"),
+        pytest.param({"cluster": "c2"}, "unknown-cluster", "task 3: there is no cluster 'c2'", id="no-cluster"),
         pytest.param(
-            {"cluster": "c2"}, "unknown-cluster", "task 3: there is no cluster 'c2'", id="no-cluster"
-        ),
-        pytest.param(
-            {"p_state": "P0"},
-            "unknown-p-state",
-            "task 3: 'c0' has no P-state 'P0', it has none",
-            id="no-such-state",
+            {"p_state": "P0"}, "unknown-p-state", "task 3: 'c0' has no P-state 'P0', it has none", id="no-such-state"
         ),
         pytest.param(
             {"cluster": "c1"},
@@ -172,10 +159,7 @@ def test_without_watts_nobody_knows_the_energy():
             id="not-a-number",
         ),
         pytest.param(
-            {"start_seconds": math.inf},
-            "bad-start",
-            "task 3 starts at inf s, where 0 to 1e+60 s are times",
-            id="never",
+            {"start_seconds": math.inf}, "bad-start", "task 3 starts at inf s, where 0 to 1e+60 s are times", id="never"
         ),
         pytest.param(
             {"start_seconds": -1.0},
@@ -215,11 +199,7 @@ def test_a_pair_that_is_absent_or_too_large_cannot_run():
 
 def test_a_task_overlaps_each_other_task_once_and_is_told_by_whom():
     # Task 1 starts on nodes 1 to 3 while task 0 holds 1 and 3 until 6 s, and a task 3 node 2 until 22 s.
-    placed = (
-        VALID[0],
-        replace(VALID[3], nodes=((2, 2),), start_seconds=2.0),
-        replace(VALID[1], start_seconds=5.0),
-    )
+    placed = (VALID[0], replace(VALID[3], nodes=((2, 2),), start_seconds=2.0), replace(VALID[1], start_seconds=5.0))
     found = violations(CLUSTERS, ClustersSchedule(placed))
     assert [each.sentence for each in found] == [
         "task 1 on nodes 1 of 'c0' starts at 5.0 s, but task 0 ends there at 6.0 s",

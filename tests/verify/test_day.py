@@ -46,12 +46,7 @@ def test_utility_energy_and_makespan_are_those_worked_out_on_paper():
 
 def test_a_task_that_is_not_placed_is_dropped_and_takes_nothing():
     measured = measure(DAY, DaySchedule(VALID[:1]))
-    assert (measured.utility, measured.energy_joules, measured.completed, measured.dropped) == (
-        8.0,
-        50.0,
-        1,
-        2,
-    )
+    assert (measured.utility, measured.energy_joules, measured.completed, measured.dropped) == (8.0, 50.0, 1, 2)
 
 
 def test_nothing_at_all_is_a_schedule_without_a_makespan():
@@ -100,9 +95,7 @@ def test_a_state_must_be_told_where_there_are_states():
     day = day_from_dict(sound_day())
     assert violations(day, DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P1"),))) == ()
     found = violations(day, DaySchedule((PlacedTask(0, "gpu", 1, 0.0),)))
-    assert [(each.code, each.sentence) for each in found] == [
-        ("unknown-p-state", "'gpu' has no P-state None")
-    ]
+    assert [(each.code, each.sentence) for each in found] == [("unknown-p-state", "'gpu' has no P-state None")]
 
 
 def test_states_have_their_own_seconds_and_watts():
@@ -233,10 +226,7 @@ def test_nothing_starts_when_the_period_is_over(day):
     assert violations(day, DaySchedule((PlacedTask(0, "m0", 1, math.nextafter(100.0, 0.0)),))) == ()
     found = violations(day, DaySchedule((PlacedTask(0, "m0", 1, 100.0),)))
     assert [(each.code, each.sentence) for each in found] == [
-        (
-            "starts-after-the-day",
-            "task 0 starts at 100.0 s, but the period that counts ends at 100.0 s",
-        )
+        ("starts-after-the-day", "task 0 starts at 100.0 s, but the period that counts ends at 100.0 s")
     ]
 
 
@@ -283,18 +273,13 @@ def test_a_constraint_of_nothing_allows_what_takes_nothing():
 def test_too_much_energy_is_told_beside_other_broken_rules():
     day = replace(CUT, period=Period(energy_constraint_joules=1.0))
     placed = (PlacedTask(0, "m0", 1, 0.0), PlacedTask(1, "m0", 2, 1.0))
-    assert [each.code for each in violations(day, DaySchedule(placed))] == [
-        "no-such-machine",
-        "too-much-energy",
-    ]
+    assert [each.code for each in violations(day, DaySchedule(placed))] == ["no-such-machine", "too-much-energy"]
 
 
 def test_traces_credit_utility_at_the_end_and_energy_on_the_way():
     # Task 0 runs from 12.5 to 22.5 s, a quarter counts: 2 at 22.5 s, 5 W from 20 s on. Task 1 from 30 to 40 s:
     # 8 at 40 s. Task 2 from 95 s on: its utility is 0 from 100 s after its arrival on, 25 J until 100 s.
-    schedule = DaySchedule(
-        (PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0), PlacedTask(2, "m0", 1, 95.0))
-    )
+    schedule = DaySchedule((PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0), PlacedTask(2, "m0", 1, 95.0)))
     times = [0.0, 20.0, 21.0, 22.5, 30.0, 40.0, 36.0, 96.0, 100.0, 1e6, 36.0]  # in any order, even twice
     utility, energy = traces(PRORATED, schedule, times)
     assert utility == (0.0, 0.0, 0.0, 2.0, 2.0, 10.0, 2.0, 10.0, 10.0, 10.0, 2.0)
@@ -333,13 +318,9 @@ def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
 
 def test_details_of_a_whole_day_name_its_naive_bound():
     found = details(DAY, DaySchedule(VALID))
-    assert (
-        math.fsum(each.earned for each in found.utility_by_told) == measure(DAY, DaySchedule(VALID)).utility
-    )
+    assert math.fsum(each.earned for each in found.utility_by_told) == measure(DAY, DaySchedule(VALID)).utility
     # 8 on the m1 after 4 s, 3 exp(-0.4), 2
-    assert math.fsum(each.if_none_waits for each in found.utility_by_told) == pytest.approx(
-        10.0 + 3.0 * math.exp(-0.4)
-    )
+    assert math.fsum(each.if_none_waits for each in found.utility_by_told) == pytest.approx(10.0 + 3.0 * math.exp(-0.4))
     assert found.busy_seconds == {("m0", 1): 16.0, ("m1", 2): 4.0}
 
 
@@ -361,9 +342,7 @@ def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
 def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
     day = simple_day([[1.0]], [[1.0]], [1], [(1e20, 0, decaying(8.0))])  # 1 s more is not seen in a double
     assert (
-        details(replace(day, period=Period(length_seconds=1e20)), DaySchedule(()))
-        .utility_by_told[0]
-        .if_none_waits
+        details(replace(day, period=Period(length_seconds=1e20)), DaySchedule(())).utility_by_told[0].if_none_waits
         == 0.0
     )
 
@@ -398,9 +377,7 @@ def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data)
     assert ("starts-after-the-day" in {each.code for each in found.violations}) is late
     if late:
         return
-    assert ([each.code for each in found.violations] == ["too-much-energy"]) is (
-        most is not None and energy > most
-    )
+    assert ([each.code for each in found.violations] == ["too-much-energy"]) is (most is not None and energy > most)
     if found.measured is None:
         return
     assert low - 1e-9 <= found.measured.utility <= high + 1e-9

@@ -136,12 +136,7 @@ def limited(node_types=(25.0, 40.0), **changes):
 
 
 @pytest.mark.parametrize(
-    "facility",
-    [
-        limited((20.3375, 40.0)),
-        limited((25.0, 21.35)),
-        limited(power_cap_watts=168.75),
-    ],
+    "facility", [limited((20.3375, 40.0)), limited((25.0, 21.35)), limited(power_cap_watts=168.75)]
 )
 def test_limits_that_are_just_kept_are_no_violation(facility):
     assert violations(facility, gang(BOTH)) == ()
@@ -197,9 +192,7 @@ def test_a_recirculation_matrix_gives_inlets_outright():
 
 def test_air_that_hardly_leaves_a_node_does_not_settle():
     rows = [[(0, 0.999999), (1, 0.000001)], [(0, 0.000001), (1, 0.999999)]]
-    thrifty = replace(
-        SMALL.node_types[0], overhead_watts=1e-6
-    )  # or idle nodes would be too hot to begin with
+    thrifty = replace(SMALL.node_types[0], overhead_watts=1e-6)  # or idle nodes would be too hot to begin with
     facility = small(mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 2)), node_types=(thrifty,))
     (found,) = violations(facility, gang(BOTH))
     assert found.code == "no-steady-state"

@@ -89,6 +89,4 @@ def test_the_machines_energies_add_up_to_the_schedules(counts, cells, spare):
     assert found.measured is not None
     assert float(total) == pytest.approx(found.measured.energy_joules, rel=1e-12)
     assert max(load.completion_seconds for load in loads) == found.measured.makespan_seconds
-    assert [
-        sum(load.machines for load in loads if load.machine_type == f"m{g}") for g in range(types)
-    ] == machines
+    assert [sum(load.machines for load in loads if load.machine_type == f"m{g}") for g in range(types)] == machines

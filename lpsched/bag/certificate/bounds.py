@@ -89,8 +89,7 @@ class Shortest:
                 if seconds is not None:
                     quickest[j] = min(seconds, quickest.get(j, seconds))
         finished = sum(
-            bag.machine_types[j].count * (-(-limit // Fraction(seconds)) - 1)
-            for j, seconds in quickest.items()
+            bag.machine_types[j].count * (-(-limit // Fraction(seconds)) - 1) for j, seconds in quickest.items()
         )
         return limit <= 0 or finished < sum(bag.task_types[i].count for i in chosen)
 
@@ -128,9 +127,7 @@ class Prover:
         if self.shortest is not None and bag.site.deadline_seconds is not None and screen is None:
             usable = [_within(bag.seconds.row(i), bag.site.deadline_seconds) for i in range(len(usable))]
         self._all = _Cells(bag, () if screen is not None else usable)
-        self.idle_watts = sum(
-            (each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0)
-        )
+        self.idle_watts = sum((each.count * Fraction(each.idle_watts) for each in bag.machine_types), Fraction(0))
         site = bag.site
         pue = Fraction(site.pue)
         self.deadline = None if site.deadline_seconds is None else Fraction(site.deadline_seconds)
@@ -183,9 +180,7 @@ class Prover:
         if proved > 0:
             return proved
         idle = tuple(weight * Fraction(each.idle_watts) for each in self.bag.machine_types)
-        drawn = self._cheapest(
-            Multipliers(idle), weight, wear=wear
-        )  # S = wE I: what the tasks draw, at least
+        drawn = self._cheapest(Multipliers(idle), weight, wear=wear)  # S = wE I: what the tasks draw, at least
         return max(proved, drawn + Fraction(seconds_weight) * soonest)
 
     def rate(self, prices: Multipliers, income: Fraction | None = None) -> Fraction:
@@ -367,9 +362,7 @@ def _multiple_above(exact: Fraction, unit: Fraction) -> Fraction:
 
 
 def _scaled(prices: Multipliers, factor: Fraction) -> Multipliers:
-    return Multipliers(
-        tuple(factor * Fraction(each) for each in prices.machines), factor * Fraction(prices.cap)
-    )
+    return Multipliers(tuple(factor * Fraction(each) for each in prices.machines), factor * Fraction(prices.cap))
 
 
 def _integers(cells: Iterable[Sequence[float | None]]) -> tuple[Cells, int]:

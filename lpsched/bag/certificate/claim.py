@@ -58,8 +58,7 @@ def check(bag: Bag, certificate: Certificate) -> Verdict:
     if reasons:
         return Verdict(certificate.bound, None, tuple(reasons))
     prices = Multipliers(
-        tuple(certificate.machine_prices[machine.name] for machine in bag.machine_types),
-        certificate.cap_price,
+        tuple(certificate.machine_prices[machine.name] for machine in bag.machine_types), certificate.cap_price
     )
     bag, objective = certificate.terms.applied_to(bag), certificate.objective
     prover = Prover(bag)
@@ -115,9 +114,7 @@ def _objections(bag: Bag, certificate: Certificate) -> list[str]:
     """Return what is wrong with a certificate before any number is worked out."""
     found = []
     if certificate.instance_hash != bag.content_hash:
-        found.append(
-            f"it is about another bag: its hash is {certificate.instance_hash}, not {bag.content_hash}"
-        )
+        found.append(f"it is about another bag: its hash is {certificate.instance_hash}, not {bag.content_hash}")
     if certificate.objective not in OBJECTIVES:
         found.append(f"its objective is {certificate.objective!r}, not one of {', '.join(OBJECTIVES)}")
     elif certificate.unit != unit_of(bag, certificate.objective):

@@ -46,10 +46,7 @@ def as_dict(certificate: Certificate, version: str) -> dict[str, Any]:
             "power_cap_watts": None if terms.power_cap_watts is None else decimal(terms.power_cap_watts),
             "deadline_seconds": None if terms.deadline_seconds is None else decimal(terms.deadline_seconds),
         },
-        "multipliers": {
-            "machine_types": _decimals(certificate.machine_prices),
-            "cap": decimal(certificate.cap_price),
-        },
+        "multipliers": {"machine_types": _decimals(certificate.machine_prices), "cap": decimal(certificate.cap_price)},
         "least_makespan": _least_as_dict(certificate.least_makespan),
         "intervals": None if certificate.intervals is None else list(map(_as_dict, certificate.intervals)),
     }
@@ -126,9 +123,7 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     if not reader.faults:
         expected = checksum({key: value for key, value in top.items() if key != "checksum"})
         if top["checksum"] != expected:
-            reader.fault(
-                ("checksum",), describe(top["checksum"]), expected, "the file was changed: certify again"
-            )
+            reader.fault(("checksum",), describe(top["checksum"]), expected, "the file was changed: certify again")
     texts = {key: reader.text(("claim", key), claim.get(key)) for key in ("objective", "unit")}
     names = {key: reader.text(("instance", key), instance.get(key)) for key in ("name", "hash")}
     bound = reader.number(("claim", "bound"), claim.get("bound"))

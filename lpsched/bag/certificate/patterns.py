@@ -156,10 +156,7 @@ class IntervalProver:
         per_d = int(alpha * denominator)
         per_e = [int(each * denominator) * (self.per_joule_above // self.per_time) for each in beta]
         last = None if end is None else math.floor(end * self.per_time / self.grain) * self.grain
-        paid = [
-            [(j, e, e * per_e[j] + d * per_d) for j, e, d in row if last is None or e <= last]
-            for row in self.rows
-        ]
+        paid = [[(j, e, e * per_e[j] + d * per_d) for j, e, d in row if last is None or e <= last] for row in self.rows]
         if not all(paid):
             return None  # some task takes longer than that wherever it runs
         if given is None or last is None:
@@ -269,9 +266,7 @@ def _whole(number: float, per_one: int) -> int:
     return numerator * (per_one // denominator)
 
 
-def proved_by(
-    prover: IntervalProver, least: LeastMakespan | None, intervals: Sequence[Interval]
-) -> Fraction | str:
+def proved_by(prover: IntervalProver, least: LeastMakespan | None, intervals: Sequence[Interval]) -> Fraction | str:
     """Return the bound that intervals prove, or why they prove none."""
     begin, deadline = Fraction(0) if least is None else least.seconds, prover.known.deadline
     if least is not None and not _is_least(prover, least):

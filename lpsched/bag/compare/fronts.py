@@ -92,9 +92,7 @@ def _shares(bag: Bag, schedule: Schedule) -> Floats:
 # What each machine does at points along a front: where the tasks go as less energy is bought with time.
 
 
-def machine_points(
-    bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]
-) -> tuple[MachinePoint, ...]:
+def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:
     """Return the two ends of a front, its middle and two points between, with the loads of all machines.
 
     Points and their schedules come by rising energy; of fewer than five, all are returned.
@@ -227,14 +225,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     given = [str(method) for method in methods]
     _require_known(given, evolving)
     exact = front(
-        bag,
-        sample=sample,
-        power_cap=power_cap,
-        deadline=deadline,
-        effort=effort,
-        seed=seed,
-        watch=watch,
-        solver=solver,
+        bag, sample=sample, power_cap=power_cap, deadline=deadline, effort=effort, seed=seed, watch=watch, solver=solver
     )
     asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
     contest = _Contest(asked, exact, evolving, seed, watch)
@@ -245,10 +236,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     ratios = [chain.area_ratio(each, reference) for each in pairs]
     judged = zip(entries, ratios, strict=True)
     return FrontComparison(
-        exact,
-        Point(*reference),
-        seed,
-        tuple(replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged),
+        exact, Point(*reference), seed, tuple(replace(entry, hypervolume_ratio=ratio) for entry, ratio in judged)
     )
 
 

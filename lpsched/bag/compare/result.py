@@ -38,15 +38,7 @@ FORMAT: Final = "lpsched-validate/1"
 
 # What a comparison of fronts returns: the exact one, and what others found, each beside the proof.
 
-HEADERS: Final = (
-    "method",
-    "points",
-    "hypervolume",
-    "mean above",
-    "largest above",
-    "seconds",
-    "times the front's",
-)
+HEADERS: Final = ("method", "points", "hypervolume", "mean above", "largest above", "seconds", "times the front's")
 OURS: Final = "lp"
 
 
@@ -83,9 +75,7 @@ class FrontComparison:
         return self.front.to_dict() | {
             "seed": self.seed,
             "reference": self.reference.to_dict(),
-            "comparisons": [
-                entry.to_dict() | {"times_as_long": self.times_as_long(entry)} for entry in self.entries
-            ],
+            "comparisons": [entry.to_dict() | {"times_as_long": self.times_as_long(entry)} for entry in self.entries],
         }
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -225,14 +215,7 @@ class Validation:
     def headers(self) -> tuple[str, ...]:
         """Return the headers of `rows`."""
         took = ("seconds",) if self._anything_ran() else ()
-        return (
-            "scheduler",
-            f"{self.objective}, {self.unit}",
-            "gap",
-            *self._others().values(),
-            "valid",
-            *took,
-        )
+        return ("scheduler", f"{self.objective}, {self.unit}", "gap", *self._others().values(), "valid", *took)
 
     def bound_text(self) -> str:
         """Write the bound, rounded to the side on which it stays true."""
@@ -272,11 +255,7 @@ class Validation:
 
 
 def _facts(measured: Measurement) -> dict[str, float | None]:
-    return {
-        "makespan": measured.makespan_seconds,
-        "energy": measured.energy_joules,
-        "profit": measured.profit_per_hour,
-    }
+    return {"makespan": measured.makespan_seconds, "energy": measured.energy_joules, "profit": measured.profit_per_hour}
 
 
 @dataclass(frozen=True, slots=True)

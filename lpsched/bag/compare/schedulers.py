@@ -95,10 +95,7 @@ def _plain(found: object, tasks: int) -> Schedule | list[TaskRow]:
             MachineGroup(
                 _text(each.machine_type),
                 operator.index(each.machines),
-                tuple(
-                    Run(_text(run.task_type), operator.index(run.count), _state(run.p_state))
-                    for run in each.runs
-                ),
+                tuple(Run(_text(run.task_type), operator.index(run.count), _state(run.p_state)) for run in each.runs),
             )
             for each in found.groups
         )

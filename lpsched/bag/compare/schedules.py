@@ -206,9 +206,7 @@ def _brought(asked: _Asked, schedules: Mapping[str, Schedule] | Sequence[Path | 
             _Judged(name, "schedule", Ran(examine(bag, each, may_wait=waits), None, each))
             for name, each in schedules.items()
         ]
-    return [
-        _Judged(str(file), "file", read_and_checked(bag, Path(file), may_wait=waits)) for file in schedules
-    ]
+    return [_Judged(str(file), "file", read_and_checked(bag, Path(file), may_wait=waits)) for file in schedules]
 
 
 def _of_scheduler(asked: _Asked, scheduler: _Scheduler, ours: Ran) -> _Judged:

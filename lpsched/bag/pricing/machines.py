@@ -320,9 +320,7 @@ def _limit(search: CountSearch, lines: _ProvedLines, best: tuple[int, float | No
     return max(more, most)
 
 
-def _tries(
-    question: Question, present: Present, solver: Solver, lines: _ProvedLines, best_more: int
-) -> list[_Tried]:
+def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedLines, best_more: int) -> list[_Tried]:
     """Return what verified schedules add with the best number of machines, or a half, a quarter... of it.
 
     The bound trusts that tasks can be split, which means most with most machines: so fewer may earn more.
@@ -382,9 +380,7 @@ def _told(machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
 def _longest(bag: Bag) -> Shortest:
     """Return what the longest task proves, whatever the number of machines."""
     seconds = longest_task(bag)
-    longest = next(
-        i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row)
-    )
+    longest = next(i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row))
     return Shortest(seconds, (longest,))
 
 

@@ -105,9 +105,7 @@ def _with_fewer(more: Worth, fewer: Worth) -> Worth:
     return Worth(more.machine_types, more.kilowatt_per_hour, more.task_types, one_fewer=fewer)
 
 
-def _two_sided(
-    bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, shortest: float
-) -> Worth | None:
+def _two_sided(bag: Bag, relaxation: Relaxation, worth: Worth, solver: Solver, shortest: float) -> Worth | None:
     """Return both derivatives; `None` where rounding leaves the optimal multipliers in doubt."""
     scales = replace(scales_of(bag, seconds=relaxation.makespan_seconds), shortest=shortest)
     money = profit.money_of(scales)

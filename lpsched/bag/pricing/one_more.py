@@ -109,14 +109,7 @@ class Trying:
     def answered(self, question: Question) -> Result | None:
         """Return the answer; `None` if there is no schedule, or none was found."""
         try:
-            return answer(
-                question,
-                self.solver,
-                gap=DEFAULT_GAP,
-                effort=self.effort,
-                watch=self.watch,
-                seed=self.seed,
-            )
+            return answer(question, self.solver, gap=DEFAULT_GAP, effort=self.effort, watch=self.watch, seed=self.seed)
         except (InfeasibleError, NotFoundError):
             return None
 
@@ -319,9 +312,7 @@ def task_step(question: Question, before: Result, i: int, trying: Trying) -> Bet
 class _BreakEven:
     """Looks for the price of one more task; all prices here are those of the whole bag."""
 
-    def __init__(
-        self, question: Question, more: Question, before: Result, task: TaskType, trying: Trying
-    ) -> None:
+    def __init__(self, question: Question, more: Question, before: Result, task: TaskType, trying: Trying) -> None:
         self.question, self.more, self.before, self.task, self.trying = question, more, before, task, trying
         self.prover = Prover(question.bag)
         self.revenue = self.prover.income() + Fraction(question.bag.prices.overhead_per_bag)
@@ -369,9 +360,7 @@ class _BreakEven:
         i = [each.name for each in bag.task_types].index(self.task.name)
         assert bag.watts is not None, "a cap needs watts"
         idle = [bag.machine_types[j].idle_watts for j, _ in bag.modes]
-        return any(
-            watts is not None and watts < own for watts, own in zip(bag.watts.row(i), idle, strict=True)
-        )
+        return any(watts is not None and watts < own for watts, own in zip(bag.watts.row(i), idle, strict=True))
 
     def _proved_at(self) -> Fraction | None:
         """Return the price of the task at which the bound comes down to the value without it.
@@ -477,9 +466,7 @@ def _modes(bag: Bag) -> list[tuple[int, str | None]]:
     ]
 
 
-def _added(
-    schedule: Schedule, task: str, machine_type: str, group: int | None, p_state: str | None
-) -> Schedule:
+def _added(schedule: Schedule, task: str, machine_type: str, group: int | None, p_state: str | None) -> Schedule:
     """Return a schedule with one task more, at the end of one machine of a group, or on an idle one."""
     groups = list(schedule.groups)
     run = Run(task, 1, p_state)

@@ -98,9 +98,7 @@ class Curve:
     def collect(self, pieces: list[Piece], own_price: float | None) -> None:
         """Fill the pool, search at some prices and find where profit begins, before pieces are added."""
         if self.bag.site.deadline_seconds is None:
-            self._take(
-                Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0
-            )
+            self._take(Recovered(NOTHING, examine(self.bag, NOTHING, may_wait=True).measured or NO_MEASURE), 0.0)
         step = max(1, len(pieces) // MOST_BALANCED)
         for place, piece in enumerate(pieces):
             self._collect(piece, balanced=self.effort is not Effort.FAST and place % step == 0)
@@ -240,13 +238,7 @@ class Curve:
         question = self._question(price)
         try:
             best = find(
-                question,
-                self.solver,
-                gap=DEFAULT_GAP,
-                watch=Watch(),
-                effort=self.effort,
-                seed=self.seed,
-                work=work,
+                question, self.solver, gap=DEFAULT_GAP, watch=Watch(), effort=self.effort, seed=self.seed, work=work
             )
         except (InfeasibleError, NotFoundError):
             return
@@ -255,9 +247,7 @@ class Curve:
             self._own[price] = (best.bound, best.found.measured.profit_per_hour, best.found.schedule)
         if best.search is not None:
             prover, leaves = scoring_of(question).prover, best.search.all_leaves()
-            self.searched.append(
-                _Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves])
-            )
+            self.searched.append(_Searched(prover, [(leaf.start, leaf.end, *leaf.proof.line) for leaf in leaves]))
             self._proved = (math.nan, math.nan)
 
     def _question(self, price: float) -> Question:
@@ -306,9 +296,7 @@ class Curve:
         near = {id(each): each for share in SHARES for each in self._near(low + share * (high - low))}
         schedules = [each.schedule for each in near.values()]
         earned = [(self._value(each, low), self._value(each, high)) for each in schedules]
-        values = [
-            _Line(low, high, one, other) for one, other in earned if one is not None and other is not None
-        ]
+        values = [_Line(low, high, one, other) for one, other in earned if one is not None and other is not None]
         return _Line(low, high, piece.bound_at_from, bound), values
 
     def _value(self, schedule: Schedule, price: float) -> float | None:

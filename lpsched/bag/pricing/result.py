@@ -131,14 +131,7 @@ class PriceCurve:
 
     def headers(self) -> tuple[str, ...]:
         """Return the headers of `rows`."""
-        return (
-            "from ratio",
-            "from price",
-            "to price",
-            "regime",
-            f"bound, {self.unit}",
-            f"value, {self.unit}",
-        )
+        return ("from ratio", "from price", "to price", "regime", f"bound, {self.unit}", f"value, {self.unit}")
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each piece, with bound and value where it begins."""
@@ -353,9 +346,7 @@ class Sensitivity:
         need, money = self.price_need, self.currency
         rows = [("price needed", f"{lower_text(need.needed)} {money}", "below, no schedule earns (proved)")]
         if need.needed_ratio is not None:
-            rows.append(
-                ("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs")
-            )
+            rows.append(("as a profit ratio", lower_text(need.needed_ratio), "of what the least energy costs"))
         if need.needed_factor is not None:
             rows.append(("present prices times", lower_text(need.needed_factor), "would be that"))
         rows.append(("price enough", _money(need.enough, money), "from here a verified schedule earns"))

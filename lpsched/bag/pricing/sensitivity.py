@@ -420,9 +420,7 @@ def _at_price(question: Question, solver: Solver, asked: _Asked, timings: dict[s
     machines: tuple[MachineNeed, ...] = ()
     pairs = len(bag.task_types) * len(bag.modes)
     if pairs > MOST_PAIRS:
-        notes.append(
-            f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most"
-        )
+        notes.append(f"{pairs:,} pairs are too many to ask about electricity and machines: {MOST_PAIRS:,} at most")
         return _AtPrice(bound, value, notes=tuple(notes))
     if bag.watts is None:
         notes.append("without watts nothing is known about electricity")

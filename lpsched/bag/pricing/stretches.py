@@ -78,9 +78,7 @@ def price_stretches(  # noqa: PLR0913 - options are keyword-only
     solver = solver if solver is not None else default_solver()
     asked = Terms(0.0, power_cap, deadline).applied_to(bag)
     walk = _Walk(asked, solver, _gamma(curve), curve.schedules)
-    return tuple(
-        stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0))
-    )
+    return tuple(stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +110,7 @@ class _Line:
 class _Walk:
     """Goes along the curve of one bag."""
 
-    def __init__(
-        self, bag: Bag, solver: Solver, gamma: float | None, known: tuple[Schedule, ...] = ()
-    ) -> None:
+    def __init__(self, bag: Bag, solver: Solver, gamma: float | None, known: tuple[Schedule, ...] = ()) -> None:
         self.bag, self.solver, self.gamma = bag, solver, gamma
         self.search = PriceSearch(bag, solver)
         self.tables = Tables(bag)
@@ -152,9 +148,7 @@ class _Walk:
         for start, stop, line in _envelope(lines):
             first, last = (low + share * (high - low) if share < 1.0 else high for share in (start, stop))
             if first < last:
-                yield self._stretch(
-                    piece, (first, last), line, (_mixed(*worths, start), _mixed(*worths, stop))
-                )
+                yield self._stretch(piece, (first, last), line, (_mixed(*worths, start), _mixed(*worths, stop)))
 
     def _stretch(
         self, piece: PricePiece, ends: tuple[float, float], line: _Line | None, worths: tuple[Worth, Worth]
@@ -258,9 +252,7 @@ def _envelope(lines: list[_Line]) -> list[tuple[float, float, _Line | None]]:
     cuts = {one.meets(other) for one, other in itertools.combinations([*lines, zero], 2)}
     places = [0.0]
     for cut in sorted(cut for cut in cuts if cut is not None):
-        if (
-            cut > places[-1] + ROUNDING
-        ):  # cuts this near are one: where two endings of a schedule earn nothing
+        if cut > places[-1] + ROUNDING:  # cuts this near are one: where two endings of a schedule earn nothing
             places.append(cut)
     places.append(1.0)
     found: list[tuple[float, float, _Line | None]] = []
@@ -300,12 +292,8 @@ def _straight(one: Worth, middle: Worth, two: Worth) -> Worth:
 def _joined(join: Callable[..., float | None], first: Worth, *others: Worth) -> Worth:
     """Return what a function makes of the same marginal value in each."""
     machines = {
-        name: join(value, *(each.machine_types[name] for each in others))
-        for name, value in first.machine_types.items()
+        name: join(value, *(each.machine_types[name] for each in others)) for name, value in first.machine_types.items()
     }
-    tasks = {
-        name: join(value, *(each.task_types[name] for each in others))
-        for name, value in first.task_types.items()
-    }
+    tasks = {name: join(value, *(each.task_types[name] for each in others)) for name, value in first.task_types.items()}
     kilowatt = join(first.kilowatt_per_hour, *(each.kilowatt_per_hour for each in others))
     return Worth(FrozenDict(machines), kilowatt, FrozenDict(tasks))

@@ -53,8 +53,7 @@ class WhatIf:
             "objective": self.before.objective,
             "unit": self.before.unit,
             "machines": {
-                name: {"before": count, "after": self.counts_after[name]}
-                for name, count in self.counts_before.items()
+                name: {"before": count, "after": self.counts_after[name]} for name, count in self.counts_before.items()
             },
             "best_changes_by_at_least": least,
             "best_changes_by_at_most": most,

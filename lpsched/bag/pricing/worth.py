@@ -25,9 +25,7 @@ SAME: Final = 1e-6  # relative: derivatives no further apart are shown as one
 KILOWATT: Final = "marginal value of one more kilowatt under the cap (LP)"
 
 
-TWO_SIDED: Final = (
-    "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
-)
+TWO_SIDED: Final = "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
 
 
 UNFINISHED: Final = "No marginal values: the linear program was not solved to the end."
@@ -208,10 +206,7 @@ class OneMore:
 
 
 def _words(steps: FrozenDict[str, Between], word: str) -> dict[str, Any]:
-    return {
-        name: {f"{word}_at_least": each.at_least, f"{word}_at_most": each.at_most}
-        for name, each in steps.items()
-    }
+    return {name: {f"{word}_at_least": each.at_least, f"{word}_at_most": each.at_most} for name, each in steps.items()}
 
 
 def _rows(steps: Iterable[tuple[str, Between]]) -> list[tuple[str, ...]]:

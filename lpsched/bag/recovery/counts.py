@@ -187,10 +187,6 @@ def _by_column(bag: Bag, counts: Integers) -> list[dict[int, int]]:
     """Return counts of items by machine types as counts of task types by columns."""
     states = len(counts) // len(bag.task_types)
     return [
-        {
-            column: int(counts[i * states + k, j])
-            for column, (j, k) in enumerate(bag.modes)
-            if counts[i * states + k, j]
-        }
+        {column: int(counts[i * states + k, j]) for column, (j, k) in enumerate(bag.modes) if counts[i * states + k, j]}
         for i in range(len(bag.task_types))
     ]

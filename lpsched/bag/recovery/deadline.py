@@ -170,10 +170,7 @@ def _compile(scales: Scales, costs: Floats, usable: Mask) -> LinearProgram:
     lp.equal_each([f"demand[{each.name}]" for each in bag.task_types], [(task, y, units)], 1.0)
     lp.at_most_each(
         [f"capacity[{each.name}]" for each in bag.machine_types],
-        [
-            (arrays.machine_of[np.newaxis], y, scales.loads * units),
-            (machine, np.broadcast_to(t, machine.shape), -1.0),
-        ],
+        [(arrays.machine_of[np.newaxis], y, scales.loads * units), (machine, np.broadcast_to(t, machine.shape), -1.0)],
         0.0,
     )
     if scales.cap is not None:
@@ -313,9 +310,7 @@ class _Search:
             states = self._grown(states, i, free, allowed)
         return Searched(list(self._schedules(states)), complete)
 
-    def _grown(
-        self, states: dict[Loads, _State], i: int, most_load: int, most_joules: int
-    ) -> dict[Loads, _State]:
+    def _grown(self, states: dict[Loads, _State], i: int, most_load: int, most_joules: int) -> dict[Loads, _State]:
         """Return the states after one more task of a type."""
         grown: dict[Loads, _State] = {}
         for loads, state in states.items():
@@ -351,9 +346,7 @@ class _Search:
     def _schedules(self, states: dict[Loads, _State]) -> Iterator[Schedule]:
         """Yield the schedules that no other one beats in both cost and makespan, the cheapest first."""
         shortest, kept = math.inf, 0
-        for loads, state in sorted(
-            states.items(), key=lambda entry: (entry[1].cost, max(map(max, entry[0])))
-        ):
+        for loads, state in sorted(states.items(), key=lambda entry: (entry[1].cost, max(map(max, entry[0])))):
             longest = max(map(max, loads))
             if longest < shortest and kept < MOST_KEPT:
                 shortest, kept = longest, kept + 1

@@ -50,9 +50,7 @@ CELL: Final = 1e-8  # and for each set of others that it could take for it
 class Exchange:
     """A plan that is changed in place; its loads and its cost are kept up to date."""
 
-    def __init__(
-        self, plan: Plan, watch: Watch, rng: np.random.Generator, *, most_items: int = MOST_ITEMS
-    ) -> None:
+    def __init__(self, plan: Plan, watch: Watch, rng: np.random.Generator, *, most_items: int = MOST_ITEMS) -> None:
         self.plan, self.watch, self.rng = plan, watch, rng
         items = plan.items
         size = len(items.task_of)
@@ -93,11 +91,7 @@ class Exchange:
         return bool(self.loads.max() <= limit)
 
     def cheapen(
-        self,
-        limit: float,
-        weight: float,
-        machines: Iterable[int] | None = None,
-        partners: int | None = PARTNERS,
+        self, limit: float, weight: float, machines: Iterable[int] | None = None, partners: int | None = PARTNERS
     ) -> None:
         """Exchange for these machines, or one of each kind, and again for those that have changed."""
         queue = deque(self._partners(None).tolist() if machines is None else machines)

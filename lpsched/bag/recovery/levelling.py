@@ -171,10 +171,7 @@ def _exchanges(kinds: int) -> Integers:
         return np.zeros((0, kinds), dtype=np.int64)
     sets = [np.zeros(kinds, dtype=np.int64)]
     for size in range(1, MOST_TAKEN + 1):
-        more = [
-            np.bincount(chosen, minlength=kinds)
-            for chosen in combinations_with_replacement(range(kinds), size)
-        ]
+        more = [np.bincount(chosen, minlength=kinds) for chosen in combinations_with_replacement(range(kinds), size)]
         if size > 1 and (len(sets) + len(more)) ** 2 > MOST_EXCHANGES:
             break
         sets += more

@@ -322,9 +322,7 @@ MOST_PAIRS: Final = 10_000  # HiGHS looks at its clock too rarely in a larger pr
 BETTER: Final = 1e-9
 
 
-def resolved(
-    fleet: Fleet, counts: Integers, machines: Integers, dearest: float, watch: Watch
-) -> tuple[Integers, bool]:
+def resolved(fleet: Fleet, counts: Integers, machines: Integers, dearest: float, watch: Watch) -> tuple[Integers, bool]:
     """Return the state with these machines' tasks shared out anew, or the given one if that is no better.
 
     The second answer tells whether the program was solved to the end; a large one is not even tried.
@@ -406,9 +404,7 @@ FIRST_SIZE: Final = 5  # machines
 LEAST_SIZE: Final = 2
 
 
-def shorten(
-    bag: Bag, relaxation: Relaxation, schedule: Schedule, watch: Watch, rng: np.random.Generator
-) -> Schedule:
+def shorten(bag: Bag, relaxation: Relaxation, schedule: Schedule, watch: Watch, rng: np.random.Generator) -> Schedule:
     """Return a schedule of a shorter makespan, or the given one if none is found.
 
     Each task runs in its fastest P-state, whatever energy that takes: so a bag with a power cap is left

@@ -101,9 +101,7 @@ class Cover:
 
     def add(self, patterns: Iterable[Pattern]) -> int:
         """Add the patterns that are new; return how many."""
-        fresh = {
-            (each.machine, each.counts.tobytes()): each for each in patterns if each.seconds <= self.limit
-        }
+        fresh = {(each.machine, each.counts.tobytes()): each for each in patterns if each.seconds <= self.limit}
         fresh = {key: each for key, each in fresh.items() if key not in self._known}
         if fresh:
             self._known |= fresh.keys()

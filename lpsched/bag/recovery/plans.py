@@ -31,9 +31,7 @@ def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int
 
     Each machine runs its longest tasks first, ties by index; groups come in the order of machine types.
     """
-    alike = Counter(
-        (j, tuple(sorted((cell, count) for cell, count in runs.items() if count))) for j, runs in machines
-    )
+    alike = Counter((j, tuple(sorted((cell, count) for cell, count in runs.items() if count))) for j, runs in machines)
     groups = []
     for (j, cells), number in sorted(alike.items()):
         if not cells:
@@ -220,9 +218,7 @@ def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | No
     joules = Fraction(0)
     for i, row in enumerate(counts):
         for column, count in row.items():
-            above = Fraction(_cell(bag.watts[i, column])) - Fraction(
-                machines[bag.modes[column][0]].idle_watts
-            )
+            above = Fraction(_cell(bag.watts[i, column])) - Fraction(machines[bag.modes[column][0]].idle_watts)
             joules += count * Fraction(_cell(bag.seconds[i, column])) * above
     return Fraction(site.average_power_cap_watts) / meter - floor, joules
 
@@ -233,8 +229,7 @@ def largest_load(bag: Bag, schedule: Schedule) -> float:
     column = column_numbers(bag.machine_types)
     loads = (
         sum(
-            run.count
-            * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
+            run.count * Fraction(_cell(bag.seconds[row[run.task_type], column[group.machine_type, run.p_state]]))
             for run in group.runs
         )
         for group in schedule.groups

@@ -47,10 +47,7 @@ def round_shares(shares: Floats, task_counts: Sequence[int]) -> list[dict[int, i
     >>> round_shares(np.array([[0.5, 0.25, 0.25]]), [10])
     [{0: 5, 1: 3, 2: 2}]
     """
-    return [
-        _round_row(i, row, count)
-        for i, (row, count) in enumerate(zip(shares.tolist(), task_counts, strict=True))
-    ]
+    return [_round_row(i, row, count) for i, (row, count) in enumerate(zip(shares.tolist(), task_counts, strict=True))]
 
 
 def _round_row(i: int, row: list[float], count: int) -> dict[int, int]:
@@ -153,9 +150,7 @@ def ease(
     return eased
 
 
-def moves_of(
-    counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, takes: Takes
-) -> list[Move]:
+def moves_of(counts: Sequence[dict[int, int]], costs: Floats, reduced_costs: Floats, takes: Takes) -> list[Move]:
     """Return the moves of single tasks whose new column has the least reduced costs: some of them.
 
     Costs are of one task, task types x columns, and infinite where it cannot run.
@@ -276,8 +271,7 @@ def _fill(groups: list[_Group], seconds: float, count: int, one: Run) -> None:
     given = [max(0, level - step) for step in steps]
     left = count - sum(group.machines * number for group, number in zip(groups, given, strict=True))
     next_starts = sorted(
-        (group.ready + number * seconds, index)
-        for index, (group, number) in enumerate(zip(groups, given, strict=True))
+        (group.ready + number * seconds, index) for index, (group, number) in enumerate(zip(groups, given, strict=True))
     )  # groups with k_g > Q come after all others, and are never reached
     for _, index in next_starts:
         if left == 0:

@@ -115,9 +115,7 @@ def choices(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solv
     return found.sentence if isinstance(found, _Missed) else found
 
 
-def _found(
-    bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver
-) -> list[Recovered] | _Missed:
+def _found(bag: Bag, objective: Objective, relaxation: Relaxation, solver: Solver) -> list[Recovered] | _Missed:
     """Return verified schedules, or how they missed a limit."""
     if bag.site.deadline_seconds is not None:
         return _within_deadline(bag, objective, relaxation, solver)
@@ -270,9 +268,7 @@ def fits_exchanges(bag: Bag) -> bool:
     return bag.machines * len(bag.task_types) * max(1, len(bag.modes) // len(bag.machine_types)) <= MOST_CELLS
 
 
-def _within_deadline(
-    bag: Bag, objective: Objective, relaxation: Point, solver: Solver
-) -> list[Recovered] | _Missed:
+def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: Solver) -> list[Recovered] | _Missed:
     """Return verified schedules that meet the deadline, or how they missed it."""
     deadline = bag.site.deadline_seconds
     assert deadline is not None
@@ -348,10 +344,7 @@ def _takes(scales: Scales) -> Takes:
     arrays, cap = scales.arrays, scales.cap
     tasks = arrays.task_counts[:, np.newaxis]
     return Takes(
-        scales.loads / tasks,
-        arrays.machine_of,
-        len(arrays.machine_counts),
-        None if cap is None else cap.loads / tasks,
+        scales.loads / tasks, arrays.machine_of, len(arrays.machine_counts), None if cap is None else cap.loads / tasks
     )
 
 
@@ -360,8 +353,7 @@ def _error(bag: Bag, missed: _Missed, solver: Solver) -> InfeasibleError | NotFo
     deadline, shortest = bag.site.deadline_seconds, missed.shortest
     if deadline is None or shortest is None:
         return NotFoundError(
-            f"{bag.name}: no schedule was found within the limits, and none proved impossible: "
-            f"{missed.sentence}"
+            f"{bag.name}: no schedule was found within the limits, and none proved impossible: {missed.sentence}"
         )
     under = " under the power cap" if bag.site.average_power_cap_watts is not None else ""
     reached = f"the shortest schedule found{under} takes {number(shortest)} s" if shortest < math.inf else ""

@@ -184,8 +184,7 @@ class ElectricitySearch:
         found.reverse()
         edges.reverse()
         breaks = [
-            (before.second - after.second) / (after.first - before.first)
-            for before, after in itertools.pairwise(found)
+            (before.second - after.second) / (after.first - before.first) for before, after in itertools.pairwise(found)
         ]
         starts = [0.0, *(self._per_kwh(each) for each in breaks)]
         sources = [free.source.relaxation]
@@ -209,9 +208,7 @@ class ElectricitySearch:
         worn = self._money.costs if money_weight else np.where(np.isfinite(self._money.costs), 0.0, np.inf)
         costs = worn + (per_joule * self._joules if watts_weight else 0.0)
         income = self._money.income if money_weight else 0.0
-        money = replace(
-            self._money, income=income, costs=costs, unit=profit.unit_of(self._scales, income, costs)
-        )
+        money = replace(self._money, income=income, costs=costs, unit=profit.unit_of(self._scales, income, costs))
         tasks = (profit.costs_of(money) * self._scales.units).ravel()
         solution = self.sweep.solve(np.append(tasks, -income / money.unit))
         relaxation = profit.read_solution(self._scales, money, solution)

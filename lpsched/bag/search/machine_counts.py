@@ -60,9 +60,7 @@ def compile_lp(scales: Scales, money: Money) -> LinearProgram:
     plain = replace(plain, upper=np.append(wide.ravel(), SLACK * most))
     rho = np.array([len(plain.costs) - 1], dtype=np.int32)
     starts = np.array([0, 1], dtype=np.int32)
-    return with_rows(
-        plain, Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0]))
-    )
+    return with_rows(plain, Rows((LONGEST,), np.array([-np.inf]), np.array([most]), starts, rho, np.array([1.0])))
 
 
 def with_more(program: LinearProgram, scales: Scales, money: Money, j: int, *, most: int) -> LinearProgram:

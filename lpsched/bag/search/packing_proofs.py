@@ -177,9 +177,7 @@ class PackingProver:
             omega, mu = [each * factor for each in omega], mu * factor
         cost = Fraction(0)
         for count, row in zip(self.counts, self._cheapest(omega, mu, end), strict=True):
-            cost += count * min(
-                each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row
-            )
+            cost += count * min(each.cost + omega[each.machine] * each.seconds + mu * each.joules for each in row)
         return cost, self._supply(omega, mu)
 
     def _packed(self, prices: Prices, end: float, cells: int) -> tuple[Fraction, Fraction]:
@@ -190,8 +188,7 @@ class PackingProver:
         usable = np.isfinite(seconds) & (seconds <= end) & (worth > 0)
         counts = np.broadcast_to(np.array(self.counts)[:, np.newaxis], worth.shape)
         cost = sum(
-            (n * Fraction(price) for n, price in zip(self.counts, prices.tasks.tolist(), strict=True)),
-            Fraction(0),
+            (n * Fraction(price) for n, price in zip(self.counts, prices.tasks.tolist(), strict=True)), Fraction(0)
         )
         for j, m in enumerate(self.machines):
             own = usable & (machine == j)
@@ -208,10 +205,7 @@ class PackingProver:
         usable = np.isfinite(seconds) & (seconds <= end)
         most = np.where(usable, terms + SURE * sizes, np.inf).min(axis=1, keepdims=True)
         near = usable & (terms - SURE * sizes <= most)
-        return [
-            [row[at] for at in np.flatnonzero(own).tolist()]
-            for row, own in zip(self.tasks, near, strict=True)
-        ]
+        return [[row[at] for at in np.flatnonzero(own).tolist()] for row, own in zip(self.tasks, near, strict=True)]
 
     def _terms(self, omega: Sequence[Fraction], mu: Fraction) -> tuple[Integers, Floats, Floats, Floats]:
         """Return machine types, seconds, f + omega e + mu d and the size of its parts, of all pairs."""

@@ -100,9 +100,7 @@ def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
     return Verdict(claimed, Fraction(found), reasons)
 
 
-def proved(
-    proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None = None
-) -> float | str:
+def proved(proof: Proof, boxes: tuple[Box, ...], floor: float, outlets: tuple[float, ...] | None = None) -> float | str:
     """Return the reward rate that no allocation exceeds, or what is missing from the proof."""
     whole = proof.ranges if outlets is None else replace(proof.ranges, low=outlets, high=outlets)
     bound, left = floor, [(0, whole)]

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.certificate.cooling import Air, Box, Cooler, coefficients
-from lpsched.model.fixed_point import (
-    ONE,
-    PLACES,
-    fixed,
-    float_down,
-    float_up,
-    product_up,
-    quotient_down,
-    quotient_up,
-)
+from lpsched.model.fixed_point import ONE, PLACES, fixed, float_down, float_up, product_up, quotient_down, quotient_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,8 +53,7 @@ class NodeGains:
         self._compositions: list[list[tuple[int, Slowed]]] = []  # cores, and what they run how slowly
         for counts in compositions(facility.node_types[node_type].cores, classes):
             slowed = {
-                each: ONE + sum((n - (m == each)) * degradation[each][m] for m, n in counts.items())
-                for each in counts
+                each: ONE + sum((n - (m == each)) * degradation[each][m] for m, n in counts.items()) for each in counts
             }
             self._compositions.append([(n, (each, slowed[each])) for each, n in counts.items()])
         self._slowed = sorted({slow for parts in self._compositions for _, slow in parts})
@@ -140,8 +130,7 @@ def highest(lines: list[Line]) -> list[Line]:
 def _degradation(facility: Facility, classes: Sequence[int]) -> dict[int, dict[int, int]]:
     table = facility.degradation
     return {
-        each: {other: 0 if table is None else fixed(table[each, other] or 0.0) for other in classes}
-        for each in classes
+        each: {other: 0 if table is None else fixed(table[each, other] or 0.0) for other in classes} for each in classes
     }
 
 

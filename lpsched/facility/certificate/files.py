@@ -168,8 +168,7 @@ def _box_as_dict(box: Box) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if box.steps:
         said["steps"] = [
-            {"side": step.side, "unit": step.unit, "prices": _prices_as_dict(step.prices)}
-            for step in box.steps
+            {"side": step.side, "unit": step.unit, "prices": _prices_as_dict(step.prices)} for step in box.steps
         ]
     if box.cut is not None:
         what = "outlet" if box.cut.sides == OUTLET else "heat"

@@ -223,11 +223,7 @@ class Tightening:
         curve = self.boxes.program.curve
         if limit in INLETS and not curve.falls[unit]:
             return True
-        of_what = (
-            ("low", "least", "cool").index(limit)
-            if limit not in UPPER
-            else ("high", "most", "warm").index(limit)
-        )
+        of_what = ("low", "least", "cool").index(limit) if limit not in UPPER else ("high", "most", "warm").index(limit)
         low, high = (float(each[unit]) for each in self._ends()[of_what])
         place, near = high if limit in UPPER else low, NEARLY * (high - low)
         reached = [
@@ -241,9 +237,7 @@ class Tightening:
         sign = 1.0 if limit in UPPER else -1.0
         own = np.where(np.arange(program.units) == unit, sign, 0.0)
         outlets = None if limit in {"most", "least"} else own
-        heat = (
-            None if limit in {"high", "low"} else own if outlets is None else own / program.curve.per_kelvin
-        )
+        heat = None if limit in {"high", "low"} else own if outlets is None else own / program.curve.per_kelvin
         goal = Goal(0.0, outlets, heat, self.least_reward)
         found = self.boxes.solve(self.box, gap=GAP, goal=goal, watch=watch, most=ROUNDS)
         self.note(found.solution)

@@ -138,9 +138,7 @@ class OutletRows:
             self.there.append(place)
         return found
 
-    def _cooling(
-        self, made: Planes, units: Integers, of: Ranges | Planes, program: LinearProgram
-    ) -> list[_Row]:
+    def _cooling(self, made: Planes, units: Integers, of: Ranges | Planes, program: LinearProgram) -> list[_Row]:
         blocks, found = program.blocks, []
         for unit in units.tolist():
             constant = float(made.constant[unit] + made.outlet[unit] * self.floor[unit])
@@ -283,9 +281,7 @@ class OutletProgram:
             of_cap = self.largest.most[unit] >= self.cap
             theta = np.where(of_cap | own, -1.0, 0.0)
             cap = 1.0 if of_cap else 0.0
-            found.append(
-                ("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats))
-            )
+            found.append(("most", unit, BoxPrices(nothing, 0.0, cap, no_air, theta, cap + theta @ self.heats)))
             if self.units > FEW_UNITS:
                 continue
             theta = own / self.rows.per_kelvin
@@ -408,11 +404,7 @@ class OutletProgram:
             return float(corners.sum() - prices.cap * self.tangents.constant.sum())
         ends = edges(self.curve, box)
         lost = self.curve.lowest(
-            prices.cap * ends.heat,
-            per_heat * ends.tilt + per_outlet,
-            ends.low,
-            ends.high,
-            prices.cap * ends.tilt,
+            prices.cap * ends.heat, per_heat * ends.tilt + per_outlet, ends.low, ends.high, prices.cap * ends.tilt
         )
         return float((per_heat * ends.heat - lost).max(axis=0).sum())
 

@@ -80,9 +80,7 @@ class CoolingCurve:
         value: Floats = 2.0 * g**2 * (g * rise**2 - self.quadratic)
         return value
 
-    def lowest(
-        self, heat: Floats, slope: Floats, low: Floats, high: Floats, tilt: Floats | float = 0.0
-    ) -> Floats:
+    def lowest(self, heat: Floats, slope: Floats, low: Floats, high: Floats, tilt: Floats | float = 0.0) -> Floats:
         """Return the least  (heat + tilt T) g(T) - slope T  for T from low to high, or a hair less.
 
         What is in brackets is never below 0, and `tilt` never above. Newton's method, by halves where that
@@ -106,9 +104,7 @@ class CoolingCurve:
         ends = rise(low) >= 0, rise(high) <= 0
         place = np.where(ends[0], low, np.where(ends[1], high, place))
         rises = np.where(ends[0] | ends[1], 0.0, rise(place))
-        value: Floats = (
-            (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
-        )
+        value: Floats = (heat + tilt * place) * self.at(place) - slope * place - np.abs(rises) * (right - left)
         return value
 
     def tangents(self, heat: Floats, outlets: Floats) -> Planes:

@@ -92,9 +92,7 @@ class FixedOutlets:
         if place < len(nodes):
             row: Floats = nodes[place] * KILO
         else:
-            row = units[(place - len(nodes)) % len(units)] * (
-                KILO if place < len(nodes) + len(units) else -KILO
-            )
+            row = units[(place - len(nodes)) % len(units)] * (KILO if place < len(nodes) + len(units) else -KILO)
         return row
 
     def master(self) -> LinearProgram:
@@ -150,9 +148,7 @@ class FixedOutlets:
         """Return the rows of air that are broken most."""
         watts = solution["P"] * KILO
         units = self.heat.crac_from_power @ watts
-        excess = (
-            np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
-        )
+        excess = np.concatenate((self.heat.from_power @ watts, units, -units)) - solution["over"][1] - self.most
         excess[self.rows] = -np.inf
         worst = np.argsort(-excess, kind="stable")[:AT_ONCE]
         return self._rows(worst[excess[worst] > BROKEN], solution.program)

@@ -80,9 +80,7 @@ def best_outlets(
 class BoxSearch:
     """The leaves, the best point, and the program that bounds them."""
 
-    def __init__(
-        self, arrays: FacilityArrays, heat: HeatMap, solver: Solver, gap: float, watch: Watch
-    ) -> None:
+    def __init__(self, arrays: FacilityArrays, heat: HeatMap, solver: Solver, gap: float, watch: Watch) -> None:
         self.arrays, self.heat, self.gap, self.watch = arrays, heat, gap, watch
         market = NodeMarket(arrays)
         self.unit = market.unit
@@ -156,14 +154,7 @@ class BoxSearch:
         best = self.ascent.best
         over = self.watch.is_over()  # then prices would be those of temperatures that cannot follow
         best = replace(best, priced=False) if over else self.ascent.priced(best, self.watch)
-        return OutletAnswer(
-            best,
-            self.bound * (1.0 + ROUNDED),
-            self.solved,
-            status,
-            self.cutoff,
-            tuple(self.record),
-        )
+        return OutletAnswer(best, self.bound * (1.0 + ROUNDED), self.solved, status, self.cutoff, tuple(self.record))
 
     def _is_closed(self) -> bool:
         room = max(self.gap * self.bound, NOTHING * self.unit)
@@ -237,9 +228,7 @@ class BoxSearch:
         heights = []
         for _, halves in choices:
             inside = [half for half in halves if _holds(half, unit, heat, outlets)] or list(halves)
-            heights.append(
-                min(planes(program.curve, half, heat, outlets).at(heat, outlets)[unit] for half in inside)
-            )
+            heights.append(min(planes(program.curve, half, heat, outlets).at(heat, outlets)[unit] for half in inside))
         is_heat = int(np.argmax(heights))
         at, halves = choices[is_heat]
         below = len(self.record)
@@ -260,9 +249,7 @@ def _cut(box: Ranges, unit: int, names: tuple[str, str], place: float) -> tuple[
 
 
 def _holds(box: Ranges, unit: int, heat: Floats, outlets: Floats) -> bool:
-    return bool(
-        box.low[unit] <= outlets[unit] <= box.high[unit] and box.least[unit] <= heat[unit] <= box.most[unit]
-    )
+    return bool(box.low[unit] <= outlets[unit] <= box.high[unit] and box.least[unit] <= heat[unit] <= box.most[unit])
 
 
 def _impossible(arrays: FacilityArrays) -> str:

@@ -92,9 +92,7 @@ def ask(
     return Answer(output, errors, begin, end, failure or how_it_failed(process, errors))
 
 
-def start(
-    command: Sequence[str], *, folder: Path | None, errors: int, plain: bool = True
-) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], *, folder: Path | None, errors: int, plain: bool = True) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, with nothing to read and its output in a pipe.
 
     `plain`: in English, with decimal points.
@@ -130,9 +128,7 @@ def how_it_failed(process: subprocess.Popen[bytes], errors: str = "") -> str | N
     return None if how is None else f"it {how}"
 
 
-def _excess(
-    printed: Iterable[bytes], seconds: float, limit_seconds: float, stop: threading.Event | None
-) -> str | None:
+def _excess(printed: Iterable[bytes], seconds: float, limit_seconds: float, stop: threading.Event | None) -> str | None:
     if any(len(text) > MOST_BYTES for text in printed):
         return f"it printed more than {MOST_BYTES} bytes"
     if seconds > limit_seconds:

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.measure.measurements import Meters
 from lpsched.measure.meters import machine as cpufreq
 from lpsched.measure.meters import rapl
-from lpsched.measure.meters.machine import (
-    CPUINFO,
-    IS_LINUX,
-    PROCESSORS,
-    allowed_processors,
-    missed_level,
-    siblings_of,
-)
+from lpsched.measure.meters.machine import CPUINFO, IS_LINUX, PROCESSORS, allowed_processors, missed_level, siblings_of
 from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
 from lpsched.measure.meters.power import WattCommand, WattStream
 
@@ -105,15 +98,10 @@ def _energy(
         zones = rapl.find_zones(machine.powercap, probe_seconds=machine.rapl_probe_seconds)
         if isinstance(zones, tuple):
             return rapl.RaplMeter(zones), ()
-        return None, (
-            f"energy is not measured: {zones}; a program that prints watts would do (energy: command)",
-        )
+        return None, (f"energy is not measured: {zones}; a program that prints watts would do (energy: command)",)
     kind = WattCommand if choice.kind == "command" else WattStream
     meter = kind(
-        choice.command,
-        every_seconds=choice.every_seconds,
-        folder=folder,
-        processors=allowed_processors() - used,
+        choice.command, every_seconds=choice.every_seconds, folder=folder, processors=allowed_processors() - used
     )
     told = meter.probe()
     if isinstance(told, float):

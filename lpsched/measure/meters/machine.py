@@ -59,9 +59,7 @@ def _said(cpuinfo: Path) -> dict[str, str]:
         lines = cpuinfo.read_text(errors="replace").split("\n")
     except OSError:
         return {}
-    return {
-        key.strip(): value.strip() for key, colon, value in (line.partition(":") for line in lines) if colon
-    }
+    return {key.strip(): value.strip() for key, colon, value in (line.partition(":") for line in lines) if colon}
 
 
 def allowed_processors() -> frozenset[int]:
@@ -215,9 +213,7 @@ def find_clocks(
         return _none(str(error))
     for policy in policies:
         try:
-            policy.limit(
-                *policy.limits()
-            )  # writes what is there: nothing changes, but it tells whether one may
+            policy.limit(*policy.limits())  # writes what is there: nothing changes, but it tells whether one may
         except OSError as error:
             return _none(
                 f"{policy.folder / HIGHEST} may not be written ({error.strerror or error}); run as root, or"
@@ -225,9 +221,7 @@ def find_clocks(
             )
     possible = [mhz for mhz in asked_mhz if all(policy.khz_of(mhz) is not None for policy in policies)]
     absent = tuple(
-        f"{mhz:g} MHz cannot be set: cpufreq offers {_offer(policies)}"
-        for mhz in asked_mhz
-        if mhz not in possible
+        f"{mhz:g} MHz cannot be set: cpufreq offers {_offer(policies)}" for mhz in asked_mhz if mhz not in possible
     )
     driver = _text(policies[0].folder / "scaling_driver", "driver unknown")
     return (Clocks(policies, possible, driver) if possible else None), absent

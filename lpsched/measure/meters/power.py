@@ -208,12 +208,7 @@ class WattCommand(SampledMeter):
         return self._call()
 
     def _call(self) -> float | str:
-        answer = ask(
-            self.command,
-            limit_seconds=CALL_SECONDS,
-            folder=self.folder,
-            stop=self._stop,
-        )
+        answer = ask(self.command, limit_seconds=CALL_SECONDS, folder=self.folder, stop=self._stop)
         watts = answer.failure or read_watts(answer.output)
         if isinstance(watts, float):
             self.samples.add((answer.begin + answer.end) / 2, watts)
@@ -237,9 +232,7 @@ class WattCommand(SampledMeter):
 # started again after a pause.
 
 FIRST_SECONDS: Final = 10.0  # for the first line, besides the interval
-PAUSE_SECONDS: Final = (
-    0.02  # after lines: who talks without end is heard 50 times a second, and waits meanwhile
-)
+PAUSE_SECONDS: Final = 0.02  # after lines: who talks without end is heard 50 times a second, and waits meanwhile
 MOST_HEADINGS: Final = 3
 BURSTS: Final = 2  # which tell in a trial whether lines come one by one
 

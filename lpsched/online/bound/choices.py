@@ -386,15 +386,7 @@ def listed_corners(  # noqa: PLR0913, PLR0917 - compiled functions take no optio
 
 @compiled_inside
 def corners_in_turn(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    tables: Tables,
-    grid: Grid,
-    found: Found,
-    n: int,
-    i: int,
-    column: int,
-    first: float,
-    lowest: float,
-    p: int,
+    tables: Tables, grid: Grid, found: Found, n: int, i: int, column: int, first: float, lowest: float, p: int
 ) -> None:
     """Look at the corners after the first start, those that cost less than all before."""
     e, joules, off = tables.seconds[i, column], tables.joules[i, column], tail(tables, i, column)

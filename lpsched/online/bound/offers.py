@@ -48,9 +48,7 @@ class Offers:
     ends_at: float  # infinite if it never ends
     completed: bool  # only tasks that end in the period count, and wholly; else runs are prorated
     energy_joules: float | None  # that may be taken in the period, rounding granted
-    waits: bool = (
-        False  # tasks must run and cost what they wait: intervals start at minus a cost, rates raise it
-    )
+    waits: bool = False  # tasks must run and cost what they wait: intervals start at minus a cost, rates raise it
 
     @property
     def count(self) -> int:

@@ -14,14 +14,7 @@ from lpsched.jit import compiled
 from lpsched.lp.projected_descent import descend
 from lpsched.online.bound.choices import look
 from lpsched.online.bound.offers import offers_of
-from lpsched.online.bound.tables import (
-    NO_COLUMN,
-    ArrivalPrices,
-    grid_of,
-    room_for_choices,
-    room_for_corners,
-    tables_of,
-)
+from lpsched.online.bound.tables import NO_COLUMN, ArrivalPrices, grid_of, room_for_choices, room_for_corners, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,11 +70,7 @@ def crowded_slots(offers: Offers, slots: int) -> Floats:
 def on_slots(prices: ArrivalPrices, edges: Floats) -> ArrivalPrices:
     """Return the mean prices in other slots."""
     sums = np.concatenate(
-        (
-            np.zeros((len(prices.per_second), 1)),
-            np.cumsum(prices.per_second * np.diff(prices.edges), axis=1),
-        ),
-        axis=1,
+        (np.zeros((len(prices.per_second), 1)), np.cumsum(prices.per_second * np.diff(prices.edges), axis=1)), axis=1
     )
     at = np.array([np.interp(edges, prices.edges, row) for row in sums])
     return ArrivalPrices(edges, np.maximum(0.0, np.diff(at, axis=1)) / np.diff(edges), prices.per_joule)
@@ -372,9 +361,7 @@ def best_choices(day: Day, prices: ArrivalPrices) -> BestChoices:
     found = Looker(offers, prices.edges).best(prices)
     gains = found.best > ROUNDING * offers.starts_at[offers.first_interval[offers.function]]
     return BestChoices(
-        np.where(gains, found.column, NO_COLUMN),
-        np.where(gains, found.start, np.nan),
-        np.where(gains, found.best, 0.0),
+        np.where(gains, found.column, NO_COLUMN), np.where(gains, found.start, np.nan), np.where(gains, found.best, 0.0)
     )
 
 
@@ -471,9 +458,7 @@ def _total(offers: Offers, prices: ArrivalPrices, values: Floats) -> float:
     total = Fraction(math.fsum(weighed.tolist())) + Fraction(math.fsum(np.abs(weighed).tolist())) / 2**50
     lengths = [Fraction(b) - Fraction(a) for a, b in zip(prices.edges[:-1], prices.edges[1:], strict=True)]
     for count, row in zip(offers.machine_counts.tolist(), prices.per_second.tolist(), strict=True):
-        total += count * sum(
-            (Fraction(w) * length for w, length in zip(row, lengths, strict=True)), Fraction(0)
-        )
+        total += count * sum((Fraction(w) * length for w, length in zip(row, lengths, strict=True)), Fraction(0))
     if offers.energy_joules is not None:
         total += Fraction(prices.per_joule) * Fraction(offers.energy_joules)
     rounded = float(total)

@@ -18,13 +18,7 @@ from lpsched.online.bound.no_waiting import naive_of
 from lpsched.online.bound.offers import offers_of, offers_of_clusters
 from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slots, proved_by
 from lpsched.online.bound.tables import ArrivalPrices
-from lpsched.online.certificate.claim import (
-    DayCertificate,
-    machines_of,
-    objective_of,
-    of_clusters,
-    proved_bound,
-)
+from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_bound
 from lpsched.online.clusters import Clusters
 
 if TYPE_CHECKING:
@@ -99,9 +93,7 @@ def arrival_bound(day: Day, *, time_limit: float | None = None, watch: Watch | N
     return _bound(day, offers_of(day), time_limit, watch)
 
 
-def cluster_bound(
-    clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None
-) -> ArrivalBound:
+def cluster_bound(clusters: Clusters, *, time_limit: float | None = None, watch: Watch | None = None) -> ArrivalBound:
     """Find prices of node time and energy, and prove with them how much tasks on clusters can earn at most.
 
     It holds for schedulers that know how long tasks really run, whatever was requested; nodes of a cluster
@@ -111,9 +103,7 @@ def cluster_bound(
     return _bound(clusters, offers_of_clusters(clusters), time_limit, watch)
 
 
-def _bound(
-    instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None
-) -> ArrivalBound:
+def _bound(instance: Day | Clusters, offers: Offers, time_limit: float | None, watch: Watch | None) -> ArrivalBound:
     began = time.monotonic()
     outer = watch if watch is not None else Watch()
     inner = outer if time_limit is None else outer.part(time_limit)
@@ -175,9 +165,7 @@ def _go_through(
     for edges, temperatures in stages:
         if kept.prices is not None and watch.is_over():
             break
-        prices = arrival_prices(
-            offers, edges, start=prices, temperatures=temperatures, watch=watch, listener=kept.hear
-        )
+        prices = arrival_prices(offers, edges, start=prices, temperatures=temperatures, watch=watch, listener=kept.hear)
 
 
 class _Kept:

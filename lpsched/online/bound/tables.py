@@ -86,9 +86,7 @@ class Found(NamedTuple):
 
 def tables_of(offers: Offers) -> Tables:
     """Return offers as the loops take them."""
-    lengths = np.maximum(
-        np.diff(offers.after_seconds, append=0.0), 0.0
-    )  # that of a last interval is not used
+    lengths = np.maximum(np.diff(offers.after_seconds, append=0.0), 0.0)  # that of a last interval is not used
     falls = np.exp(-offers.rate_per_second * lengths)
     last = offers.falls_to + (offers.starts_at - offers.falls_to) * falls + MARGIN * offers.starts_at
     if offers.waits:

@@ -89,9 +89,7 @@ def _alike(
     return found
 
 
-def _gains_of(
-    utility: Falling | Rising, columns: list[Column], arrivals: list[int], nothing: int
-) -> Iterator[int]:
+def _gains_of(utility: Falling | Rising, columns: list[Column], arrivals: list[int], nothing: int) -> Iterator[int]:
     """Yield what tasks of one type and utility function gain at most; `nothing` if they do not run."""
     most = [column.top(utility) for column in columns]
     ranked = sorted(
@@ -215,9 +213,7 @@ def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[s
         found.append(f"it is not about {'clusters' if many else 'a day'}")
     elif certificate.instance_hash != instance.content_hash:
         other = "other clusters" if many else "another day"
-        found.append(
-            f"it is about {other}: its hash is {certificate.instance_hash}, not {instance.content_hash}"
-        )
+        found.append(f"it is about {other}: its hash is {certificate.instance_hash}, not {instance.content_hash}")
     if isinstance(certificate, ClustersCertificate) and certificate.objective != objective_of(instance):
         found.append(f"its objective is {certificate.objective!r}, not {objective_of(instance)!r}")
     edges, priced = certificate.edges, certificate.machine_prices
@@ -225,9 +221,7 @@ def _objections(instance: Day | Clusters, certificate: DayCertificate) -> list[s
         found.append("its slots are none, or do not follow each other")
     names = set(machines_of(instance))
     found += [f"it has no prices for {part} {name!r}" for name in sorted(names - set(priced))]
-    found += [
-        f"it prices {part} {name!r}, which the {whole} {has} not" for name in sorted(set(priced) - names)
-    ]
+    found += [f"it prices {part} {name!r}, which the {whole} {has} not" for name in sorted(set(priced) - names)]
     for name, prices in priced.items():
         if len(prices) != len(edges) - 1:
             found.append(f"it has {len(prices)} prices for {part} {name!r}, for {len(edges) - 1} slots")

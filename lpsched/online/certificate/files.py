@@ -39,8 +39,7 @@ def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
         "multipliers": {
             "edges_seconds": [decimal(edge) for edge in certificate.edges],
             _CLUSTERS if many else _MACHINES: {
-                name: [decimal(price) for price in prices]
-                for name, prices in certificate.machine_prices.items()
+                name: [decimal(price) for price in prices] for name, prices in certificate.machine_prices.items()
             },
             "joule": decimal(certificate.per_joule),
         },
@@ -78,9 +77,7 @@ def day_certificate_from_dict(content: object, source: str, faults: tuple[Fault,
     parts = _CLUSTERS if many else _MACHINES
     if "format" in top and top["format"] not in {FORMAT, CLUSTERS_FORMAT}:
         needed = f"{FORMAT!r} or {CLUSTERS_FORMAT!r}"
-        reader.fault(
-            ("format",), describe(top["format"]), needed, "name a certificate of a day or of clusters"
-        )
+        reader.fault(("format",), describe(top["format"]), needed, "name a certificate of a day or of clusters")
     instance = reader.mapping(("instance",), top.get("instance"), ("name", "hash"))
     claim = reader.mapping(("claim",), top.get("claim"), ("objective", "bound"))
     multipliers = reader.mapping(("multipliers",), top.get("multipliers"), ("edges_seconds", parts, "joule"))
@@ -114,17 +111,13 @@ def _check_objective(reader: CertificateReader, claim: dict[str, Any], known: tu
         reader.fault(("claim", "objective"), describe(claim["objective"]), needed, "certify again")
 
 
-def _prices(
-    reader: CertificateReader, path: tuple[str, ...], content: object
-) -> FrozenDict[str, tuple[Fraction, ...]]:
+def _prices(reader: CertificateReader, path: tuple[str, ...], content: object) -> FrozenDict[str, tuple[Fraction, ...]]:
     if not isinstance(content, dict):
         if not reader.faults:
             what = "clusters" if path[-1] == _CLUSTERS else "machine types"
             reader.fault(path, describe(content), f"a mapping from {what}", "certify again")
         return FrozenDict()
-    return FrozenDict(
-        {str(name): _numbers(reader, (*path, str(name)), prices) for name, prices in content.items()}
-    )
+    return FrozenDict({str(name): _numbers(reader, (*path, str(name)), prices) for name, prices in content.items()})
 
 
 def _numbers(reader: CertificateReader, path: tuple[str, ...], content: object) -> tuple[Fraction, ...]:

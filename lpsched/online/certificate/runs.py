@@ -187,9 +187,7 @@ class Column:
         inner = {edge for each in self.slots.edges for edge in (each, each - self.seconds)}
         if self.last is not None:
             inner.add(self.last)
-        self.corners = sorted(
-            each for each in inner if self.first <= each and (self.last is None or each <= self.last)
-        )
+        self.corners = sorted(each for each in inner if self.first <= each and (self.last is None or each <= self.last))
         self.costs = [self.cost(each) for each in self.corners]
         self.least = list(self.costs)
         for k in range(len(self.least) - 2, -1, -1):

@@ -13,15 +13,7 @@ from lpsched.errors import InvalidScheduleError, LpschedError
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.online.compare.stage import (
-    FoundBound,
-    Given,
-    drawn_again,
-    earned_by_kind,
-    length_of,
-    refusal,
-    traces_of,
-)
+from lpsched.online.compare.stage import FoundBound, Given, drawn_again, earned_by_kind, length_of, refusal, traces_of
 from lpsched.online.nodes.engine import simulate_clusters
 from lpsched.online.nodes.options import ClusterOptions
 from lpsched.online.nodes.state import ClusterPolicy
@@ -164,8 +156,7 @@ class ClusterStage:
         if waiting is None:
             return ClustersAccount(clusters, NOTHING).details().if_none_waits
         at_once = [
-            waiting.cost(0.0, clusters.fastest_seconds(kind) or 0.0, cores=kind.cores)
-            for kind in clusters.kinds
+            waiting.cost(0.0, clusters.fastest_seconds(kind) or 0.0, cores=kind.cores) for kind in clusters.kinds
         ]
         costs = math.fsum(at_once[kind] for kind in memoryview(clusters.kind_numbers).cast("q"))
         return 0.0 - costs  # no cost is 0, not -0

@@ -117,9 +117,7 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def area_ratios(
-    envelope: Sequence[UtilityPoint], fronts: Sequence[Sequence[UtilityPoint]]
-) -> list[float | None]:
+def area_ratios(envelope: Sequence[UtilityPoint], fronts: Sequence[Sequence[UtilityPoint]]) -> list[float | None]:
     """Return the hypervolume ratio of each front, all over the same energies; `None` where these are one."""
     points = [_pair(point) for front in fronts for point in front]
     if not points:
@@ -219,9 +217,7 @@ class _Contest:
         kept: list[DaySchedule] = []
         broken: list[tuple[Violation, ...]] = []
         for schedule in schedules:
-            found = (
-                ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
-            )
+            found = ExaminedDay(schedule, None) if isinstance(schedule, tuple) else examine(self.day, schedule)
             if isinstance(schedule, tuple) or found.measured is None:
                 broken.append(found.violations)
                 continue

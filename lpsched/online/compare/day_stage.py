@@ -86,9 +86,7 @@ def offline_schedule(day: Day, prices: ArrivalPrices, *, watch: Watch | None = N
     """
     found = [schedule_from_prices(day, prices, watch=watch)]
     with suppress(StalledError):
-        run = simulate_day(
-            day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch
-        )
+        run = simulate_day(day, find_policy(NAME, day), np.random.default_rng(0), SimulationOptions(), watch=watch)
         if run.is_whole:
             found += [run.schedule, schedule_from_prices(day, prices, start=run.schedule, watch=watch)]
     return max(found, key=lambda schedule: measure(day, schedule).utility)

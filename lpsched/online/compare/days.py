@@ -285,9 +285,7 @@ def _sampled(asked: _Asked, entry: DayEntry, risk: RiskOptions | None) -> DayEnt
     """Tell how a valid schedule fares if times and powers scatter, where that is asked."""
     if risk is None or entry.measured is None or entry.schedule is None:
         return entry
-    sampled = day_risk(
-        asked.day, entry.schedule, entry.measured, risk, asked.seed, drop_below=asked.drop_below
-    )
+    sampled = day_risk(asked.day, entry.schedule, entry.measured, risk, asked.seed, drop_below=asked.drop_below)
     return replace(entry, risk=sampled)
 
 

@@ -265,9 +265,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _stage(
-    instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool
-) -> Stage:
+def _stage(instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool) -> Stage:
     """Return the stage that fits the instance."""
     if isinstance(instance, Day):
         if not isinstance(options, SimulationOptions | None):
@@ -285,9 +283,7 @@ def _explicit(options: ClusterOptions) -> ClusterOptions:
     return replace(options, leniency=options.factor) if options.energy_filter is not None else options
 
 
-def _given(
-    stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]
-) -> tuple[Given, ...]:
+def _given(stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]) -> tuple[Given, ...]:
     """Find policies before anything is run, each name once."""
     found: dict[str, Given] = {}
     for each in policies:

@@ -77,9 +77,7 @@ def earned_by_kind(instance: Day | Clusters, found: Sequence[ToldUtility]) -> tu
         parts[kind].append(each)
     return tuple(
         Earned(
-            kind,
-            math.fsum(each.earned for each in parts[kind]),
-            math.fsum(each.if_none_waits for each in parts[kind]),
+            kind, math.fsum(each.earned for each in parts[kind]), math.fsum(each.if_none_waits for each in parts[kind])
         )
         for kind in kinds_by_worth(instance)
     )
@@ -93,8 +91,7 @@ def busy_shares(
     for (name, _), seconds in busy_seconds.items():
         busy[name].append(seconds)
     return tuple(
-        (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0)
-        for each in day.machine_types
+        (each.name, math.fsum(busy[each.name]) / (each.count * length) if length else 0.0) for each in day.machine_types
     )
 
 
@@ -244,18 +241,14 @@ class Worker(Protocol[Piece, Answer]):
         """Return what to call a piece."""
 
 
-def work_off(
-    worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: int, watch: Watch
-) -> list[Answer]:
+def work_off(worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: int, watch: Watch) -> list[Answer]:
     """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
     if min(jobs, len(pieces)) <= 1:
         return _one_by_one(worker, pieces, watch)
     try:
         return _at_once(worker, pieces, min(jobs, len(pieces)), watch)
     except BrokenProcessPool as error:
-        raise _refusal(
-            "a process that ended before its work", "choose fewer jobs: memory may be short"
-        ) from error
+        raise _refusal("a process that ended before its work", "choose fewer jobs: memory may be short") from error
 
 
 def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: Watch) -> list[Answer]:
@@ -279,9 +272,7 @@ def _at_once(worker: Worker[Piece, Answer], pieces: Sequence[Piece], jobs: int, 
         finally:
             stop.value = 1  # whatever happens, nobody goes on
             pool.shutdown(wait=False, cancel_futures=True)
-    return [
-        answer for future in futures if not future.cancelled() and (answer := future.result()) is not None
-    ]
+    return [answer for future in futures if not future.cancelled() and (answer := future.result()) is not None]
 
 
 def _await(futures: Sequence[Future[Any]], stop: c_byte, watch: Watch) -> None:

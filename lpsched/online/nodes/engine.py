@@ -149,11 +149,7 @@ class ClusterRecord(Record):
         return ClustersSchedule(
             tuple(
                 PlacedOnNodes(
-                    task,
-                    names[column],
-                    tuple((low + 1, high) for low, high in self.nodes[task]),
-                    start,
-                    states[column],
+                    task, names[column], tuple((low + 1, high) for low, high in self.nodes[task]), start, states[column]
                 )
                 for task, column, start in rows
             )
@@ -171,20 +167,9 @@ class Running:
     """Clusters on their way."""
 
     def __init__(
-        self,
-        clusters: Clusters,
-        policy: ClusterPolicy,
-        rng: np.random.Generator,
-        options: ClusterOptions,
-        watch: Watch,
+        self, clusters: Clusters, policy: ClusterPolicy, rng: np.random.Generator, options: ClusterOptions, watch: Watch
     ) -> None:
-        self.clusters, self.policy, self.rng, self.options, self.watch = (
-            clusters,
-            policy,
-            rng,
-            options,
-            watch,
-        )
+        self.clusters, self.policy, self.rng, self.options, self.watch = (clusters, policy, rng, options, watch)
         self.arrays = cluster_arrays(clusters)
         self.ends_at = clusters.period.ends_at
         self.record = ClusterRecord(clusters.tasks)

@@ -107,11 +107,7 @@ def present_of(state: ClusterState, per: Floats) -> Present:
     kinds, kind = np.unique(arrays.kind[tasks], return_inverse=True)
     seconds = arrays.requested_seconds[kinds]
     tables = Tables(
-        frozen(arrays.column_cluster),
-        arrays.nodes[kinds],
-        seconds,
-        arrays.watts[kinds] * seconds,
-        per[kinds],
+        frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, arrays.watts[kinds] * seconds, per[kinds]
     )
     first, *others = (getattr(arrays, name) for name in Worths._fields)
     worths = Worths(frozen(first), *(frozen(each) for each in others))
@@ -127,8 +123,7 @@ def present_of(state: ClusterState, per: Floats) -> Present:
 def free_of(state: ClusterState) -> Free:
     """Return the openings of all clusters, from now on."""
     parts = [
-        each.openings if each.since == state.now else joined(each.openings, float(state.now))
-        for each in state.profiles
+        each.openings if each.since == state.now else joined(each.openings, float(state.now)) for each in state.profiles
     ]
     first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
     low, high = (np.concatenate([each[column] for each in parts]) for column in (0, 1))

@@ -107,9 +107,7 @@ def orders_of(openings: Openings) -> Orders:
 
 
 @compiled
-def earliest(
-    openings: Openings, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]
-) -> float:
+def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, limits: tuple[float, float]) -> float:
     """Return the first start, not before the first limit but before the second, at which so many nodes fit.
 
     Infinite if there is none.
@@ -150,9 +148,7 @@ def nodes_that_fit(openings: Openings, start: float, until: float) -> int:
 @compiled_inside
 def empty(most: int) -> Openings:
     """Return room for so many openings."""
-    return Openings(
-        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most), np.empty(most)
-    )
+    return Openings(np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most), np.empty(most))
 
 
 @compiled_inside

@@ -54,10 +54,7 @@ class Profile:
     def __init__(self, nodes: int) -> None:
         self.since = 0.0  # nobody asks about earlier times any more
         self.openings = Openings(
-            np.zeros(1, dtype=np.int64),
-            np.full(1, nodes, dtype=np.int64),
-            np.zeros(1),
-            np.full(1, math.inf),
+            np.zeros(1, dtype=np.int64), np.full(1, nodes, dtype=np.int64), np.zeros(1), np.full(1, math.inf)
         )
         self._orders: Orders | None = None
         self._taken: dict[int, Taken] = {}

@@ -22,16 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "lpsched-validate-clusters/1"
 MEGA: Final = 1e6
-AFTER: Final = (
-    "of bound",
-    "energy, MJ",
-    "utilisation",
-    "mean wait, s",
-    "completed",
-    "dropped",
-    "makespan, s",
-    "valid",
-)
+AFTER: Final = ("of bound", "energy, MJ", "utilisation", "mean wait, s", "completed", "dropped", "makespan, s", "valid")
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,13 +157,7 @@ class DayValidation:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for the bound at any energy, and one for each schedule, as in `HEADERS`."""
-        bound = (
-            "bound, any energy",
-            upper_text(self.naive_bound),
-            "proved",
-            "",
-            lower_text(self.naive_joules / MEGA),
-        )
+        bound = ("bound, any energy", upper_text(self.naive_bound), "proved", "", lower_text(self.naive_joules / MEGA))
         return [bound + ("",) * (len(HEADERS) - len(bound)), *(entry.row() for entry in self.entries)]
 
     def _repr_html_(self) -> str:

@@ -90,12 +90,7 @@ class Earned:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sums as they appear in JSON."""
-        return {
-            "name": self.name,
-            "utility": self.utility,
-            "if_none_waits": self.if_none_waits,
-            "share": self.share,
-        }
+        return {"name": self.name, "utility": self.utility, "if_none_waits": self.if_none_waits, "share": self.share}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +103,7 @@ class Traces:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the traces as they appear in JSON."""
-        return {
-            "seconds": list(self.seconds),
-            "utility": list(self.utility),
-            "energy_joules": list(self.energy_joules),
-        }
+        return {"seconds": list(self.seconds), "utility": list(self.utility), "energy_joules": list(self.energy_joules)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +223,7 @@ COMPLETED: Final = Column("completed", "completed", "tasks that ended within the
 COUNTS: Final = (
     COMPLETED,
     Column("dropped", "dropped", "tasks given up for good within the period"),
-    Column(
-        "waiting",
-        "waiting",
-        "tasks that had arrived, and neither begun nor been dropped, when the period ended",
-    ),
+    Column("waiting", "waiting", "tasks that had arrived, and neither begun nor been dropped, when the period ended"),
 )
 EVENTS: Final = (
     Column("events", "events", "mapping events, at which the policy was asked, of the warm-up too"),

@@ -183,8 +183,7 @@ class Simulation:
         known = {"naive_cost": self.naive_bound, "cost_bound": self.bound}
         told = self.judged is Judged.WAITING
         return {
-            name: 0.0 - estimate.mean if told and estimate is not None else None
-            for name, estimate in known.items()
+            name: 0.0 - estimate.mean if told and estimate is not None else None for name, estimate in known.items()
         }
 
     def worth_rows(self) -> list[tuple[str, str]]:
@@ -221,11 +220,7 @@ class Simulation:
         return rows + [entry.row() for entry in self.policies]
 
     def _row(
-        self,
-        name: str,
-        trials: Sequence[tuple[float | None, float | None, int]],
-        *,
-        upper: bool | None = None,
+        self, name: str, trials: Sequence[tuple[float | None, float | None, int]], *, upper: bool | None = None
     ) -> tuple[str, ...]:
         """Return a row of what the trials' tasks earn or cost at best: the figure, its share, the tasks.
 
@@ -235,9 +230,7 @@ class Simulation:
             "utility": (figure for figure, _, _ in trials),
             "share_of_naive": (share for _, share, _ in trials),
             "cost": (None if figure is None else 0.0 - figure for figure, _, _ in trials),
-            "cost_per_task": (
-                (0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials
-            ),
+            "cost_per_task": ((0.0 - figure) / n if figure is not None and n else None for figure, _, n in trials),
         }
         cells = []
         for column in COLUMNS[self.judged]:

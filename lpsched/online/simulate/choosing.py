@@ -47,9 +47,7 @@ if TYPE_CHECKING:
 def by_end(system: System) -> ScoreTables:
     """Return the rule of the earliest end."""
     nothing = np.zeros_like(system.seconds)
-    return ScoreTables(
-        by_end=True, weight=1.0, scale=1.0, per=frozen(nothing), cost=frozen(nothing), least=-np.inf
-    )
+    return ScoreTables(by_end=True, weight=1.0, scale=1.0, per=frozen(nothing), cost=frozen(nothing), least=-np.inf)
 
 
 def by_utility(system: System, weight: float | None = None) -> ScoreTables:
@@ -70,19 +68,12 @@ def by_utility_per_energy(system: System, weight: float | None = None) -> ScoreT
 def _table(system: System, per: Floats, least: float, weight: float | None) -> ScoreTables:
     if weight is None:
         nothing = np.zeros_like(per)
-        return ScoreTables(
-            by_end=False, weight=1.0, scale=1.0, per=frozen(per), cost=frozen(nothing), least=-np.inf
-        )
+        return ScoreTables(by_end=False, weight=1.0, scale=1.0, per=frozen(per), cost=frozen(nothing), least=-np.inf)
     most_joules = float(system.joules[system.can_run].max(initial=0.0))
     cost = weight * (system.joules / most_joules) if most_joules > 0.0 else np.zeros_like(per)
     most_utility = float(system.starts_at[system.first_interval[:-1]].max(initial=0.0))
     return ScoreTables(
-        by_end=False,
-        weight=1.0 - weight,
-        scale=most_utility / least,
-        per=frozen(per),
-        cost=frozen(cost),
-        least=0.0,
+        by_end=False, weight=1.0 - weight, scale=most_utility / least, per=frozen(per), cost=frozen(cost), least=0.0
     )
 
 
@@ -130,17 +121,10 @@ def drawn_in_order(state: State, rng: np.random.Generator) -> Assignments:
 
 
 def drawn_in_turn(
-    state: State,
-    rng: np.random.Generator,
-    column: Literal["first", "fastest"],
-    *,
-    fastest_types: int | None = None,
+    state: State, rng: np.random.Generator, column: Literal["first", "fastest"], *, fastest_types: int | None = None
 ) -> Assignments:
     """Map every task to a machine that is drawn, in the order of arrival: immediate mode."""
-    present, draws = (
-        _present(state, fastest_types)._replace(until=math.inf),
-        rng.random((len(state.tasks), 2)),
-    )
+    present, draws = (_present(state, fastest_types)._replace(until=math.inf), rng.random((len(state.tasks), 2)))
     return _read(state, drawn_one_by_one(present, in_turn(state), draws, COLUMNS[column]))
 
 

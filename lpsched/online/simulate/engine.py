@@ -87,14 +87,7 @@ class RunningDay:
         self.could_map_at: float | None = None  # when a policy could first have mapped something
 
     def seen(  # noqa: PLR0913 - options are keyword-only
-        self,
-        now: float,
-        tasks: Integers,
-        *,
-        until: float,
-        available: Integers,
-        ready: Floats,
-        pending_at: Floats,
+        self, now: float, tasks: Integers, *, until: float, available: Integers, ready: Floats, pending_at: Floats
     ) -> State:
         """Return the present as a policy sees it."""
         piece = self.accounts.piece(now)
@@ -199,9 +192,7 @@ def _event(running: RunningDay, task: int, now: float) -> None:
     began = time.perf_counter()
     tasks, ready = np.arange(task, task + 1), running.machines.ready(now)
     pending_at = np.full(len(ready), now)
-    state = running.seen(
-        now, tasks, until=math.inf, available=running.all_machines, ready=ready, pending_at=pending_at
-    )
+    state = running.seen(now, tasks, until=math.inf, available=running.all_machines, ready=ready, pending_at=pending_at)
     decided = answer_of(running.policy, state, running.rng)
     running.happened.event(now, time.perf_counter() - began)
     made = running.line_up(decided, state)
@@ -373,12 +364,7 @@ __all__ = ["Fate", "SimulatedDay", "simulate_day"]
 
 
 def simulate_day(
-    day: Day,
-    policy: Policy,
-    rng: np.random.Generator,
-    options: SimulationOptions,
-    *,
-    watch: Watch | None = None,
+    day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, *, watch: Watch | None = None
 ) -> SimulatedDay:
     """Run a day under a policy."""
     faults = tuple(_misfits(day, policy, options))
@@ -395,10 +381,7 @@ def _misfits(day: Day, policy: Policy, options: SimulationOptions) -> Iterator[F
     """Find options that do not fit the policy or the day."""
     if policy.immediate:
         if options.machines == POLLED:
-            found, needed = (
-                f"policy {policy.name!r}, which maps each task as it comes",
-                "machines with queues",
-            )
+            found, needed = (f"policy {policy.name!r}, which maps each task as it comes", "machines with queues")
             yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
     elif options.every_arrivals is None and (options.every_seconds or 0.0) >= day.period.ends_at:
         found, needed = f"{options.every_seconds!r} s", f"less than the day has, {day.period.ends_at!r} s"

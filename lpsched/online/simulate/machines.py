@@ -250,9 +250,7 @@ def _line_up(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions tak
         i, machine, column = types[n], machines[n], columns[n]
         start = ready[machine]
         end = start + seconds[i, column]
-        if start >= ends_at or not has_energy(
-            edges, limits, used, prorated, piece, start, end, joules[i, column]
-        ):
+        if start >= ends_at or not has_energy(edges, limits, used, prorated, piece, start, end, joules[i, column]):
             continue
         charge(edges, used, prorated, piece, start, end, joules[i, column])
         fits[n] = True

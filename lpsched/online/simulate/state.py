@@ -77,9 +77,7 @@ class State:
     polled: bool  # whether an available machine takes one task only, which starts at once
     available: Integers  # machines that may get tasks, by rising number
     ready: Floats  # m: when each machine has done its unmovable tasks; never before `now`
-    pending_at: (
-        Floats  # m: when the next task mapped to it gets unmovable: as its pending task starts, or `now`
-    )
+    pending_at: Floats  # m: when the next task mapped to it gets unmovable: as its pending task starts, or `now`
     memory: dict[str, Any]  # the policy's own, empty when the day begins; the only thing here it may change
 
 

@@ -72,9 +72,7 @@ def utility_by_told(
     earned: list[list[float]] = [[] for _ in arriving.told]
     for each, amount in zip(counted, utility, strict=True):
         earned[arriving.utility_numbers[each.run.task]].append(amount)
-    return tuple(
-        ToldUtility(told, math.fsum(earned[u]), math.fsum(naive[u])) for u, told in enumerate(arriving.told)
-    )
+    return tuple(ToldUtility(told, math.fsum(earned[u]), math.fsum(naive[u])) for u, told in enumerate(arriving.told))
 
 
 def if_none_waits(
@@ -145,6 +143,5 @@ def waits_of(clusters: Clusters, runs: Iterable[Ran]) -> Waits | None:
         percentile_95_seconds=rising[math.ceil(Fraction(95 * len(own), 100)) - 1],
         longest_seconds=rising[-1],
         mean_slowdown=math.fsum((wait + run) / run for wait, run in pairs) / len(own),
-        mean_bounded_slowdown=math.fsum(max(1.0, (wait + run) / max(run, AT_LEAST)) for wait, run in pairs)
-        / len(own),
+        mean_bounded_slowdown=math.fsum(max(1.0, (wait + run) / max(run, AT_LEAST)) for wait, run in pairs) / len(own),
     )

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.schedule import written_nodes
-from lpsched.online.verify.accounts import (
-    TaskAccount,
-    Waits,
-    if_none_waits,
-    task_accounts,
-    utility_by_told,
-    waits_of,
-)
+from lpsched.online.verify.accounts import TaskAccount, Waits, if_none_waits, task_accounts, utility_by_told, waits_of
 from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
 from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
 
@@ -185,9 +178,7 @@ class ClusterRuns:
         broken = self._broken_nodes(placed, kind)
         if broken is not None:
             return broken
-        return broken_start(
-            task, float(placed.start_seconds), self._arrivals[task], self._clusters.period.ends_at
-        )
+        return broken_start(task, float(placed.start_seconds), self._arrivals[task], self._clusters.period.ends_at)
 
     def _broken_nodes(self, placed: PlacedOnNodes, kind: Kind) -> tuple[str, str] | None:
         """Return the first rule that the nodes of a task break; ranges may come in any order."""
@@ -444,9 +435,7 @@ class ClustersAccount:
         """Return utility by the way it is told, the naive figure, and how busy clusters were."""
         assert self.measured is not None, "only valid schedules are measured"
         clusters = self._clusters
-        busy = {
-            each.name: seconds_of(time) for each, time in zip(clusters.clusters, self._busy(), strict=True)
-        }
+        busy = {each.name: seconds_of(time) for each, time in zip(clusters.clusters, self._busy(), strict=True)}
         if clusters.waiting is not None:
             costs = math.fsum(self._cost(number, Fraction(0)) for number in self._kind_of)
             return ClustersDetails((), -costs, busy)

@@ -8,13 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
-from lpsched.online.verify.accounts import (
-    TaskAccount,
-    ToldUtility,
-    if_none_waits,
-    task_accounts,
-    utility_by_told,
-)
+from lpsched.online.verify.accounts import TaskAccount, ToldUtility, if_none_waits, task_accounts, utility_by_told
 from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
 from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
 
@@ -275,9 +269,7 @@ def measure(day: Day, schedule: DaySchedule) -> DayMeasurement:
     return measured
 
 
-def traces(
-    day: Day, schedule: DaySchedule, times: Sequence[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def traces(day: Day, schedule: DaySchedule, times: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return what a valid schedule has been counted by each of some times, as in `DayAccount.traces`."""
     return DayAccount(day, schedule).traces(times)
 

@@ -72,9 +72,7 @@ def _chosen(facility: Facility, allocation: CoreAllocation, kind: int) -> tuple[
 
 def shown_types(cores: Sequence[Sequence[CoreFraction]]) -> frozenset[str]:
     """Return the task types that can be seen on some of the cores."""
-    return frozenset(
-        name for core in cores for name, fraction in fractions(core).items() if fraction >= VISIBLE
-    )
+    return frozenset(name for core in cores for name, fraction in fractions(core).items() if fraction >= VISIBLE)
 
 
 def fractions(core: Sequence[CoreFraction]) -> dict[str, float]:
@@ -130,11 +128,7 @@ def core_shares_picture(
 
 
 def draw_core_shares(
-    axes: Axes,
-    facility: Facility,
-    allocation: CoreAllocation,
-    nodes: Sequence[int],
-    marks: Mapping[str, TaskMark],
+    axes: Axes, facility: Facility, allocation: CoreAllocation, nodes: Sequence[int], marks: Mapping[str, TaskMark]
 ) -> None:
     """Draw the bars of some nodes into a part of a picture."""
     places, end = [], 0.0
@@ -182,9 +176,7 @@ def _draw_core(
         if numbered and fraction >= TOLD:
             at = (place, bottom + fraction / 2)
             ground = {"facecolor": mark.colour, "edgecolor": "none", "pad": 0.2}  # no hatch behind a number
-            axes.annotate(
-                str(mark.number), at, ha="center", va="center", fontsize=6, color=mark.letters, bbox=ground
-            )
+            axes.annotate(str(mark.number), at, ha="center", va="center", fontsize=6, color=mark.letters, bbox=ground)
         bottom += fraction
 
 
@@ -223,10 +215,7 @@ def shares_legend(
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
     shown = {
-        name
-        for allocation in allocations
-        for v in nodes
-        for name in shown_types(allocation.nodes[v][:MOST_CORES])
+        name for allocation in allocations for v in nodes for name in shown_types(allocation.nodes[v][:MOST_CORES])
     }
     handles = [
         Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=INK, linewidth=0.5, label=mark.label)

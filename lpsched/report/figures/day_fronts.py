@@ -195,9 +195,7 @@ def peak_picture(front: NamedFront) -> Figure:
             ("C: over energy", joules, rate, energy_label, rate_label),
         )
         for axes, (title, xs, ys, x_label, y_label) in zip(figure.subplots(1, 3), panels, strict=True):
-            axes.plot(
-                xs, ys, linestyle="none", marker=MARKS[0][1], markersize=MARK_SIZE - 0.5, color=MARKS[0][0]
-            )
+            axes.plot(xs, ys, linestyle="none", marker=MARKS[0][1], markersize=MARK_SIZE - 0.5, color=MARKS[0][0])
             axes.set_title(title)
             axes.set_xlabel(x_label)
             axes.set_ylabel(y_label)
@@ -259,9 +257,7 @@ def fuzzy_front_picture(fronts: Sequence[FuzzyFront]) -> Figure:
     with drawing_style():
         figure = blank_picture(4.4)
         axes = figure.subplots()
-        most = max(
-            (max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0
-        )
+        most = max((max(point.sampled_energy_joules) for each in fronts for point in each.points), default=1.0)
         scale, unit = next((each for each in UNITS if most >= each[0]), UNITS[-1])
         for place, front in enumerate(fronts):
             _draw_front(axes, front, scale, FRONTS[place % len(FRONTS)])
@@ -340,9 +336,7 @@ def variance_picture(front: FuzzyFront) -> Figure:
         axes.set_title(f"{lettered(front.name)}: one standard deviation about each schedule's mean")
         if front.value_key == "utility":
             shades = ScalarMappable(Normalize(0.0, most), colormaps[SHADES])
-            figure.colorbar(
-                shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %"
-            )
+            figure.colorbar(shades, ax=axes, location="bottom", shrink=0.5, aspect=40, label="tasks dropped, %")
         return figure
 
 
@@ -361,11 +355,7 @@ def _means(point: FuzzyPoint, front: FuzzyFront) -> tuple[float, float]:
 
 
 def _draw_ellipse(
-    axes: Axes,
-    point: FuzzyPoint,
-    front: FuzzyFront,
-    unit: tuple[float, float],
-    colour: tuple[float, ...],
+    axes: Axes, point: FuzzyPoint, front: FuzzyFront, unit: tuple[float, float], colour: tuple[float, ...]
 ) -> None:
     """Draw the points one standard deviation away: of the covariance S, all x with x' S^-1 x = 1."""
     from matplotlib.patches import Ellipse  # noqa: PLC0415 - optional

@@ -15,16 +15,7 @@ import numpy as np
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.measurements import class_rank
 from lpsched.report.figures.measured import titled
-from lpsched.report.figures.style import (
-    GREY,
-    INK,
-    MOST_SPOTS,
-    RULE,
-    SMALL_LETTERS,
-    STRIPE,
-    WIDTH_INCHES,
-    blank_picture,
-)
+from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, RULE, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
 from lpsched.report.html.picture import Spot
 from lpsched.report.measured_tables import share_text
 from lpsched.units import number
@@ -126,15 +117,7 @@ def _shade(axes: Axes, measurements: Measurements, shown: tuple[MeasuredApplicat
     many = len(shown) > MOST_NUMBERED  # then cells are pixels, which keep a page small
     edge = "none" if many else RULE
     axes.pcolormesh(
-        edges,
-        edges,
-        percents,
-        cmap=SHADES,
-        vmin=0.0,
-        vmax=top,
-        edgecolors=edge,
-        linewidth=0.3,
-        rasterized=many,
+        edges, edges, percents, cmap=SHADES, vmin=0.0, vmax=top, edgecolors=edge, linewidth=0.3, rasterized=many
     )
     for i, j in zip(*np.nonzero(np.isnan(percents)), strict=True):
         corners = [j, j + 1, j + 1, j], [i, i, i + 1, i + 1]
@@ -151,13 +134,7 @@ def _write(axes: Axes, measurements: Measurements, shown: tuple[MeasuredApplicat
         if not np.isnan(percent):
             colour = "white" if percent > DARK * top else INK
             axes.text(
-                j + 0.5,
-                i + 0.5,
-                number(round(percent, 2) + 0.0, 2),
-                ha="center",
-                va="center",
-                color=colour,
-                fontsize=7,
+                j + 0.5, i + 0.5, number(round(percent, 2) + 0.0, 2), ha="center", va="center", color=colour, fontsize=7
             )
 
 

@@ -55,9 +55,7 @@ Spots = list[tuple[float, float]]
 class Frame:
     """The units of a picture of a front, and where its axes end."""
 
-    def __init__(
-        self, exact: FrontResult, compared: FrontComparison | None, also: Sequence[Point] = ()
-    ) -> None:
+    def __init__(self, exact: FrontResult, compared: FrontComparison | None, also: Sequence[Point] = ()) -> None:
         points = [*exact.vertices, *(point for point in exact.measured if point is not None), *also]
         if compared is not None:
             points += [point for entry in compared.entries for point in entry.points]
@@ -67,19 +65,13 @@ class Frame:
 
     def spots(self, points: Sequence[Point]) -> Spots:
         """Return points in the picture's units."""
-        return [
-            (each.energy_joules / self.joules.size, each.makespan_seconds / self.seconds.size)
-            for each in points
-        ]
+        return [(each.energy_joules / self.joules.size, each.makespan_seconds / self.seconds.size) for each in points]
 
     def words(self, point: Point, *, proved: bool = False) -> str:
         """Return a point in the picture's units; one that bounds schedules from below is rounded down."""
         joules, seconds = (
             lower_text(each, 5) if proved else number(each, 5)
-            for each in (
-                point.energy_joules / self.joules.size,
-                point.makespan_seconds / self.seconds.size,
-            )
+            for each in (point.energy_joules / self.joules.size, point.makespan_seconds / self.seconds.size)
         )
         return f"{joules} {self.joules.name}, {seconds} {self.seconds.name}"
 
@@ -135,10 +127,7 @@ def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = (
         if entry.name != OUR_NAME and entry.points
     ]
     return tuple(
-        Spot(
-            *frame.spots([points[place]])[0],
-            f"{name}: {frame.words(points[place], proved=points is exact.vertices)}",
-        )
+        Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}")
         for name, points in named
         for place in along(len(points), max(2, MOST_SPOTS // len(named)))
     )
@@ -199,9 +188,7 @@ def _draw_exact(axes: Axes, vertices: Spots) -> None:
     ys = [top, *(y for _, y in vertices), vertices[-1][1]]
     axes.fill_between([left, *xs], [top, *ys], bottom, color=FORBIDDEN, linewidth=0, zorder=0)
     axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=EXACT)
-    axes.plot(
-        [x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=OURS, zorder=2
-    )
+    axes.plot([x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=OURS, zorder=2)
     axes.annotate(
         lettered("no schedule is here"),
         (0.015, 0.02),

@@ -119,9 +119,7 @@ def bag_loads(bag: Bag, schedule: Schedule, most: int = MOST_TYPES) -> BagLoads:
     longest = sorted(range(len(every)), key=lambda j: -every[j].busy_seconds)[:most]
     types = tuple(every[j] for j in sorted(longest))
     joules = max((each.busy_joules or 0.0) + (each.idle_joules or 0.0) for each in types)
-    return BagLoads(
-        types, len(every) - len(types), makespan, fitting(SECONDS, makespan), fitting(JOULES, joules)
-    )
+    return BagLoads(types, len(every) - len(types), makespan, fitting(SECONDS, makespan), fitting(JOULES, joules))
 
 
 def _type_load(machine: MachineType, loads: Sequence[MachineLoad], makespan: float) -> TypeLoad:
@@ -189,9 +187,7 @@ def _draw_times(axes: Axes, drawn: BagLoads) -> None:
             axes.barh(starts, lengths, height, align="edge", color=BLUE, linewidth=0, label=label)
         else:
             edges, lengths = machines.steps()
-            axes.stairs(
-                lengths, edges, orientation="horizontal", fill=True, color=BLUE, linewidth=0, label=label
-            )
+            axes.stairs(lengths, edges, orientation="horizontal", fill=True, color=BLUE, linewidth=0, label=label)
     if drawn.makespan_seconds > 0.0:
         end = drawn.makespan_seconds / drawn.seconds.size
         label = f"makespan: {number(end, 4)} {drawn.seconds.name}"
@@ -212,14 +208,10 @@ def _draw_energy(axes: Axes, drawn: BagLoads) -> None:
     parts = [(busy, [0.0] * len(busy), ORANGE, "", "energy while busy")]
     parts += [(idle, busy, "white", IDLE_HATCH, "energy while idle")] if any(idle) else []
     for widths, lefts, colour, hatch, label in parts:
-        axes.barh(
-            rows, widths, 0.6, lefts, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.5, label=label
-        )
+        axes.barh(rows, widths, 0.6, lefts, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.5, label=label)
     if len(drawn.types) <= MOST_NAMES:
         for row, total in enumerate(x + y for x, y in zip(busy, idle, strict=True)):
-            axes.annotate(
-                number(total, 3), (total, row), (3, 0), textcoords="offset points", va="center", fontsize=6.5
-            )
+            axes.annotate(number(total, 3), (total, row), (3, 0), textcoords="offset points", va="center", fontsize=6.5)
     axes.set_xlim(right=1.14 * max(x + y for x, y in zip(busy, idle, strict=True)) or 1.0)
     axes.set_xlabel(f"energy, {drawn.joules.name}")
     axes.set_title("Energy of each machine type")

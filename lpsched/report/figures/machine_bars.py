@@ -213,12 +213,5 @@ def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:
         axes.plot(*spot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=INK, zorder=5)
         paper = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.1", "alpha": 0.8}
         axes.annotate(
-            each.letter,
-            spot,
-            (7, 5),
-            textcoords="offset points",
-            fontweight="bold",
-            fontsize=9,
-            bbox=paper,
-            zorder=6,
+            each.letter, spot, (7, 5), textcoords="offset points", fontweight="bold", fontsize=9, bbox=paper, zorder=6
         )

@@ -104,9 +104,7 @@ def series_of(measurements: Measurements, application: str) -> tuple[Series, ...
         if each.setting.application == application:
             found[labels[each.setting.beside]].append(each)
     return tuple(
-        Series(label, 1 + len(several[0].setting.beside), tuple(several))
-        for label, several in found.items()
-        if several
+        Series(label, 1 + len(several[0].setting.beside), tuple(several)) for label, several in found.items() if several
     )
 
 
@@ -124,9 +122,7 @@ def labels_of(measurements: Measurements) -> dict[tuple[str, ...], str]:
     labels = {several: _label(kinds[several]) for several in order}
     if len(set(labels.values())) <= MOST_SERIES:
         return labels
-    return {
-        several: labels[several] if set(several) & set(COMPANIONS) else _count(several) for several in order
-    }
+    return {several: labels[several] if set(several) & set(COMPANIONS) else _count(several) for several in order}
 
 
 def _together(measurements: Measurements) -> list[Measured]:
@@ -170,9 +166,7 @@ def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:
         words = f"{in_words(setting)}\n{_named(quantity)} {with_half(first)}, of {runs}"
     else:
         what = f"{setting.application} {label}{at_clock(setting.mhz)}, {len(found):,} settings"
-        words = (
-            f"{what}\n{_named(quantity)} {number(mean, 5)}, between {number(low, 5)} and {number(high, 5)}"
-        )
+        words = f"{what}\n{_named(quantity)} {number(mean, 5)}, between {number(low, 5)} and {number(high, 5)}"
     return Point(mean, low, high, words)
 
 
@@ -257,9 +251,7 @@ def lines_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -
 def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dict[str, int]) -> None:
     points = panel.points(measurements)
     for series in panel.series:
-        own = [
-            (panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series
-        ]
+        own = [(panel.across(measurements, series, mhz), point) for each, mhz, point in points if each is series]
         means = [point.mean / panel.unit.size for _, point in own]
         below = [(point.mean - point.low) / panel.unit.size for _, point in own]
         above = [(point.high - point.mean) / panel.unit.size for _, point in own]
@@ -308,16 +300,9 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
     size = panel.unit.size
     for series, _, point in panel.points(measurements):
         level = min(series.together, len(LEVELS)) - 1
-        axes.barh(
-            places[series.label],
-            point.mean / size,
-            height=0.7,
-            color=LEVELS[level],
-        )
+        axes.barh(places[series.label], point.mean / size, height=0.7, color=LEVELS[level])
         whisker = ([(point.mean - point.low) / size], [(point.high - point.mean) / size])
-        axes.errorbar(
-            point.mean / size, places[series.label], xerr=whisker, color=INK, capsize=2, elinewidth=0.8
-        )
+        axes.errorbar(point.mean / size, places[series.label], xerr=whisker, color=INK, capsize=2, elinewidth=0.8)
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.set_xlim(left=0.0)
     axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
@@ -366,9 +351,7 @@ def measure_spots(measurements: Measurements, application: str | None = None) ->
     return tuple(spots[:MOST_SPOTS])
 
 
-def drawn_applications(
-    measurements: Measurements, most: int = MOST_APPLICATIONS
-) -> tuple[MeasuredApplication, ...]:
+def drawn_applications(measurements: Measurements, most: int = MOST_APPLICATIONS) -> tuple[MeasuredApplication, ...]:
     """Return the applications that are drawn; of many, those that companions slow most."""
     slowed = {each.name: _slowed(series_of(measurements, each.name)) for each in measurements.applications}
     known = [each for each in measurements.applications if slowed[each.name]]

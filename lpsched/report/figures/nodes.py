@@ -352,9 +352,7 @@ def _draw_edges(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Unit)
     from matplotlib.patches import PathPatch  # noqa: PLC0415 - optional
 
     wide, high = LARGE * (times.end - times.begin), LARGE * sum(each.nodes for each in times.clusters)
-    own = [
-        each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high
-    ]
+    own = [each for each in cluster.rectangles if each.end - each.start > wide and each.high - each.low > high]
     if own:
         axes.add_artist(PathPatch(_outline(own, unit), fill=False, edgecolor="white", linewidth=LINE))
 

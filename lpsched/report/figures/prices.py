@@ -241,9 +241,7 @@ def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float])
     axes.plot(*value, color=VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="our schedules")
     _set_ends(axes, ends, [bound, value])
     _draw_changes(axes, curve, axis)
-    draw_bands(
-        axes, [(piece.regime, axis.place(piece.from_price), _end(axis, piece)) for piece in curve.pieces]
-    )
+    draw_bands(axes, [(piece.regime, axis.place(piece.from_price), _end(axis, piece)) for piece in curve.pieces])
     write_numbers(axes.xaxis)
     write_numbers(axes.yaxis)
     draw_grid(axes, "y")
@@ -262,8 +260,7 @@ def _pieces_between(pieces: Sequence[PricePiece], axis: Along, low: float, high:
     seen = [
         piece
         for piece in pieces
-        if axis.place(piece.from_price) <= high
-        and (piece.to_price is None or axis.place(piece.to_price) >= low)
+        if axis.place(piece.from_price) <= high and (piece.to_price is None or axis.place(piece.to_price) >= low)
     ]
     return [seen[place] for place in along(len(seen), MOST_PIECES)]
 
@@ -343,9 +340,7 @@ def _height(line: Line, place: float) -> float | None:
 
 def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
     """Write prices along the top, where the bottom has ratios."""
-    top = axes.secondary_xaxis(
-        "top", functions=(lambda x: np.multiply(x, gamma), lambda x: np.divide(x, gamma))
-    )
+    top = axes.secondary_xaxis("top", functions=(lambda x: np.multiply(x, gamma), lambda x: np.divide(x, gamma)))
     top.set_xlabel(f"price, {lettered(axis.currency)}", fontsize=SMALL_LETTERS, color=GREY)
     top.tick_params(labelsize=SMALL_LETTERS, colors=GREY)
     top.spines["top"].set_color(GREY)

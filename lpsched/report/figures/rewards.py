@@ -87,10 +87,7 @@ def reward_bars_picture(methods: Sequence[MethodReward], *, bound: Estimate | No
         axes = figure.subplots()
         pairs = [(place, each.plain) for place, each in enumerate(methods) if each.plain is not None]
         paired = {place for place, _ in pairs}
-        single = [
-            (place + (BAR / 2 if place in paired else 0.0), each.colocated)
-            for place, each in enumerate(methods)
-        ]
+        single = [(place + (BAR / 2 if place in paired else 0.0), each.colocated) for place, each in enumerate(methods)]
         shifted = [(place - BAR / 2, plain) for place, plain in pairs]
         if shifted:
             _draw_bars(axes, shifted, PLAIN, "////", "reward rate as if cores did not slow each other (RR)")
@@ -106,9 +103,7 @@ def reward_bars_picture(methods: Sequence[MethodReward], *, bound: Estimate | No
         return figure
 
 
-def _draw_bars(
-    axes: Axes, bars: Sequence[tuple[float, Estimate]], colour: str, hatch: str, label: str
-) -> None:
+def _draw_bars(axes: Axes, bars: Sequence[tuple[float, Estimate]], colour: str, hatch: str, label: str) -> None:
     """Draw some bars with their intervals, and the mean at its foot."""
     means = [each.mean for _, each in bars]
     widths = [each.half_width or 0.0 for _, each in bars]
@@ -129,21 +124,13 @@ def _draw_bars(
     for place, each in bars:  # at the foot, where neither interval nor bound is
         text, above = f"{100 * each.mean:.3g}", (0, 6)
         axes.annotate(
-            text,
-            (place, 0.0),
-            above,
-            textcoords="offset points",
-            ha="center",
-            fontsize=SMALL_LETTERS,
-            bbox=paper,
+            text, (place, 0.0), above, textcoords="offset points", ha="center", fontsize=SMALL_LETTERS, bbox=paper
         )
 
 
 def _draw_bound(axes: Axes, bound: Estimate, label: str) -> None:
     if bound.half_width:
-        axes.axhspan(
-            bound.mean - bound.half_width, bound.mean + bound.half_width, color=BLUE, alpha=0.15, linewidth=0
-        )
+        axes.axhspan(bound.mean - bound.half_width, bound.mean + bound.half_width, color=BLUE, alpha=0.15, linewidth=0)
     axes.axhline(bound.mean, color=BLUE, linestyle="--", linewidth=LIMIT_LINE, label=label)
 
 
@@ -170,9 +157,7 @@ def reward_over_time_picture(
         return figure
 
 
-def _draw_curve(
-    axes: Axes, label: str, points: Sequence[tuple[float, float]], style: tuple[str, str, str]
-) -> None:
+def _draw_curve(axes: Axes, label: str, points: Sequence[tuple[float, float]], style: tuple[str, str, str]) -> None:
     """Draw a point, or steps: what a method has found lasts until it finds something better."""
     colour, marker, line = style
     seconds, rewards = zip(*points, strict=True)

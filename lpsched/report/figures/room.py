@@ -83,13 +83,7 @@ def draw_inlets(axes: Axes, facility: Facility, inlets_celsius: Sequence[float],
         )
     limits, starts, ends = zip(*_runs(redlines), strict=True)
     axes.hlines(
-        limits,
-        starts,
-        ends,
-        color=RED,
-        linewidth=LIMIT_LINE,
-        label="redline",
-        rasterized=len(limits) > MOST_DOTS,
+        limits, starts, ends, color=RED, linewidth=LIMIT_LINE, label="redline", rasterized=len(limits) > MOST_DOTS
     )
     axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
     if count <= MOST_TICKS:  # where a locator would put fractions of nodes
@@ -181,9 +175,7 @@ class PowerRow:
     cooling: float = 0.0
 
 
-def power_rows(
-    facility: Facility, node_watts: Sequence[float], cooling_watts: Sequence[float]
-) -> list[PowerRow]:
+def power_rows(facility: Facility, node_watts: Sequence[float], cooling_watts: Sequence[float]) -> list[PowerRow]:
     """Return the watts of each node type, of the cooling, and of all; small types together in one row."""
     kinds = []
     for j in sorted(set(facility.nodes)):
@@ -232,9 +224,7 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
     write_numbers(axes.xaxis)
     axes.set_xlabel(f"power, {unit}")
     axes.set_title(f"Power: {number(lefts[-1], 4)} {unit} of the cap of {number(cap, 4)} {unit}")
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=SMALL_LETTERS
-    )
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=SMALL_LETTERS)
 
 
 # The room in one picture: how warm the nodes are, where the power goes, and what the cores run.

@@ -61,8 +61,7 @@ def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] =
         for row, saving in enumerate(savings):
             _draw(axes, row, saving, static[row] if static else None, unit)
         names = [
-            f"{lettered(in_counts(each.together), LONGEST)}\n{at_clock(each.mhz).strip()}".strip()
-            for each in savings
+            f"{lettered(in_counts(each.together), LONGEST)}\n{at_clock(each.mhz).strip()}".strip() for each in savings
         ]
         axes.set_yticks(range(len(savings)), names)
         axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
@@ -105,9 +104,7 @@ def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) ->
         if part is not None:
             lines.append(f"static: {_joules(part[0])} apart, {_joules(part[1])} together")
         if each.joules_predicted is not None:
-            lines.append(
-                f"predicted: {_joules(each.joules_predicted)}, off {share_text(prediction_error(each))}"
-            )
+            lines.append(f"predicted: {_joules(each.joules_predicted)}, off {share_text(prediction_error(each))}")
         spots.append(Spot(each.joules_together / unit.size, row + BAR / 2, "\n".join(lines)))
     return tuple(spots)
 

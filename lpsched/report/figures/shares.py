@@ -161,9 +161,7 @@ def share_spots(bag: Bag, schedule: Schedule) -> tuple[Spot, ...]:
     shares = shares_of(bag, schedule)
     cells = [(count, i, j) for i, row in enumerate(shares.counts) for j, count in enumerate(row) if count]
     largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_SPOTS]
-    return tuple(
-        Spot(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:])
-    )
+    return tuple(Spot(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:]))
 
 
 def _draw_cells(axes: Axes, shares: Shares) -> None:

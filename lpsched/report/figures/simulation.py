@@ -105,9 +105,7 @@ def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     legend_above(figure, axes)
 
 
-def _draw_priority(
-    axes: Axes, name: str, mark: PriorityMark, lane: float, entries: Sequence[PolicyEntry]
-) -> None:
+def _draw_priority(axes: Axes, name: str, mark: PriorityMark, lane: float, entries: Sequence[PolicyEntry]) -> None:
     shares = [next((each.share for each in entry.earned if each.name == name), None) for entry in entries]
     spots = [(100.0 * share, row + lane) for row, share in enumerate(shares) if share is not None]
     axes.plot(
@@ -144,12 +142,7 @@ def _percent(share: float | None) -> str:
 # Waits go from nothing to weeks, so the axis is even up to a minute and logarithmic from there. Over several
 # trials the marks are means.
 
-KINDS: Final = (
-    ("median", "median"),
-    ("mean", "mean"),
-    ("p95", "95 % wait no longer"),
-    ("longest", "longest"),
-)
+KINDS: Final = (("median", "median"), ("mean", "mean"), ("p95", "95 % wait no longer"), ("longest", "longest"))
 MINUTE: Final = 60.0
 TICKS: Final = (
     (0.0, "0"),
@@ -231,9 +224,7 @@ def wait_rows(result: Simulation) -> tuple[tuple[str, ...], list[tuple[str, ...]
 def waits_in_words(result: Simulation) -> str:
     """Return what the picture shows, for those who do not see it."""
     means = [(entry.name, entry.mean("wait_seconds.mean")) for entry in result.policies]
-    return "; ".join(
-        f"{name} {number(mean.mean, 4)} s on average" for name, mean in means if mean is not None
-    )
+    return "; ".join(f"{name} {number(mean.mean, 4)} s on average" for name, mean in means if mean is not None)
 
 
 # Utility earned and energy taken by the policies as the period goes on; or what waiting has cost.

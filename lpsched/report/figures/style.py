@@ -81,8 +81,7 @@ def lettered(name: str, longest: int = LONGEST_LABEL) -> str:
     \$x_1\$ \u4efb\u52a1 aaaaaaaaaaaaaa...aaaaaaa
     """
     known = "".join(
-        letter if ord(letter) in _letters() else letter.encode("ascii", "backslashreplace").decode()
-        for letter in name
+        letter if ord(letter) in _letters() else letter.encode("ascii", "backslashreplace").decode() for letter in name
     )
     if len(known) > longest:
         end = longest // 3 - 1
@@ -170,13 +169,7 @@ class Unit:
     size: float
 
 
-JOULES: Final = (
-    Unit("J", 1.0),
-    Unit("kJ", 1e3),
-    Unit("MJ", 1e6),
-    Unit("GJ", 1e9),
-    Unit("TJ", 1e12),
-)
+JOULES: Final = (Unit("J", 1.0), Unit("kJ", 1e3), Unit("MJ", 1e6), Unit("GJ", 1e9), Unit("TJ", 1e12))
 SECONDS: Final = (
     Unit("seconds", 1.0),
     Unit("minutes", 60.0),
@@ -192,9 +185,7 @@ def fitting(units: Sequence[Unit], largest: float) -> Unit:
     >>> fitting(SECONDS, 100.0).name, fitting(SECONDS, 200.0).name, fitting(JOULES, 0.5).name
     ('seconds', 'minutes', 'J')
     """
-    return max(
-        (unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0]
-    )
+    return max((unit for unit in units if largest >= 2 * unit.size), key=lambda unit: unit.size, default=units[0])
 
 
 def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], place: int) -> None:
@@ -219,9 +210,7 @@ def draw_marks(axes: Axes, name: str, spots: Sequence[tuple[float, float]], plac
 def legend_above(figure: Figure | SubFigure, *several: Axes) -> None:
     """Name all marks above the picture, each once."""
     handles: dict[str, Artist] = {
-        label: handle
-        for axes in several
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if handles:
         columns = legend_columns(handles)
@@ -308,17 +297,13 @@ def by_memory_intensity(facility: Facility) -> tuple[int, ...]:
     suffered = [sum(table[b, a] or 0.0 for a in span) for b in span]
     classes = sorted(span, key=lambda b: (-done[b], -suffered[b], b))
     rank = {b: place for place, b in enumerate(classes)}
-    return tuple(
-        sorted(range(len(facility.task_types)), key=lambda i: (rank[facility.class_of[i]], i)),
-    )
+    return tuple(sorted(range(len(facility.task_types)), key=lambda i: (rank[facility.class_of[i]], i)))
 
 
 def task_marks(facility: Facility) -> dict[str, TaskMark]:
     """Return the mark of each task type, the most memory-intensive first."""
     order = by_memory_intensity(facility)
-    return {
-        facility.task_types[i].name: _mark(facility, i, place, len(order)) for place, i in enumerate(order)
-    }
+    return {facility.task_types[i].name: _mark(facility, i, place, len(order)) for place, i in enumerate(order)}
 
 
 def _mark(facility: Facility, i: int, place: int, count: int) -> TaskMark:

@@ -77,9 +77,7 @@ def timeline_of(day: Day, schedule: DaySchedule) -> Timeline:
     machines = _shown_machines(day)
     row_of = {machine: row for row, machine in enumerate(machines)}
     kinds, kind_of_told = _kinds(day)
-    column_of = {
-        (day.machine_types[j].name, day.p_state(column)): column for column, (j, _) in enumerate(day.modes)
-    }
+    column_of = {(day.machine_types[j].name, day.p_state(column)): column for column, (j, _) in enumerate(day.modes)}
     types, told, begin = day.arriving.type_numbers, day.arriving.utility_numbers, day.period.begins_at
     runs = [
         (
@@ -207,9 +205,7 @@ def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark])
     labels = [lettered(kind) for kind in kinds]
     marks = [Patch(facecolor=look.colour, edgecolor=INK, linewidth=0.4) for look in looks]
     columns = legend_columns(labels)
-    figure.legend(
-        line_by_line(marks, columns), line_by_line(labels, columns), loc="outside upper left", ncols=columns
-    )
+    figure.legend(line_by_line(marks, columns), line_by_line(labels, columns), loc="outside upper left", ncols=columns)
 
 
 # What machines ran under a policy, and when (`timeline.py`); or nodes of clusters (`nodes.py`).

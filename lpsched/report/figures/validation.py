@@ -207,11 +207,7 @@ def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> No
     if bound is not None:
         axes.axvline(bound, color=BLUE, linewidth=CURVE_LINE, zorder=2, label=label)
         return
-    own = [
-        (each.bound, row)
-        for row, each in enumerate(rows)
-        if each.bound is not None and each.value is not None
-    ]
+    own = [(each.bound, row) for row, each in enumerate(rows) if each.bound is not None and each.value is not None]
     axes.plot(
         [x for x, _ in own],
         [y for _, y in own],

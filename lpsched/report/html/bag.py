@@ -58,12 +58,7 @@ def front_page(overview: Overview) -> str:
     return _page(front_lead(found), sections, exact.provenance, exact.timings)
 
 
-def _page(
-    lead: str,
-    sections: Sequence[Section],
-    made: Provenance,
-    timings: Mapping[str, float],
-) -> str:
+def _page(lead: str, sections: Sequence[Section], made: Provenance, timings: Mapping[str, float]) -> str:
     return page(made.instance_name, lead, sections, footer=footer_of(made, timings, "bag"))
 
 

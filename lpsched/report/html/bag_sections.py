@@ -81,11 +81,7 @@ def _least(result: Result) -> str:
 
 
 def _not_run(result: Result, at: str) -> str:
-    loss = (
-        f"waiting costs {number(0.0 - result.value)} {result.unit}"
-        if result.value
-        else "waiting costs nothing"
-    )
+    loss = f"waiting costs {number(0.0 - result.value)} {result.unit}" if result.value else "waiting costs nothing"
     if result.bound_regime == DO_NOT_RUN:
         return f"Better not run{at}: {loss}, and every schedule loses more, proved."
     return (
@@ -127,9 +123,7 @@ def front_lead(result: FrontResult | FrontComparison) -> str:
             return f"{proved}{corner}"
         both = f"{number(point.energy_joules)} joules and {number(point.makespan_seconds)} seconds"
         if _is_best(front, point):
-            return (
-                f"One schedule is best in both: {both}, verified; no schedule takes less of either, proved."
-            )
+            return f"One schedule is best in both: {both}, verified; no schedule takes less of either, proved."
         return f"{proved}The schedule here takes {both}, verified. {corner}"
     near = sum(point is not None for point in front.measured)
     schedules = "each corner" if near == len(front.vertices) else f"{near:,} of the corners"
@@ -164,9 +158,7 @@ def price_lead(curve: PriceCurve) -> str:
     run, even = curve.least_price_to_run, curve.break_even_price
     told = []
     if even is not None:
-        told.append(
-            f"Below a price of {lower_text(even)} {currency} no schedule of this bag earns anything, proved"
-        )
+        told.append(f"Below a price of {lower_text(even)} {currency} no schedule of this bag earns anything, proved")
     if run is not None:
         told.append(
             f"up to {lower_text(run)} {currency} it is better not run"
@@ -249,10 +241,7 @@ def _differs(overview: Overview, result: Result) -> bool:
 
 def risk_section(risk: Risk) -> Section:
     """Show how the schedule fares if tasks do not take what the tables say."""
-    parts: list[Part] = [
-        Paragraph(risk.heading()),
-        Table(risk.headers(), tuple(risk.rows()), numbers=True),
-    ]
+    parts: list[Part] = [Paragraph(risk.heading()), Table(risk.headers(), tuple(risk.rows()), numbers=True)]
     if risk.chances:
         parts.append(Table(("what", "how likely", "by"), tuple(risk.chance_rows())))
     return Section("If times and powers scatter", tuple(parts))
@@ -275,11 +264,7 @@ def pieces_section(curve: PriceCurve, found: Sensitivity | None) -> Section:
 def sensitivity_sections(found: Sensitivity) -> list[Section]:
     """Show which price is needed, what electricity may cost, and which machines are worthwhile."""
     sections = [Section("Which price is needed for profit?", (Table(FACTS, tuple(found.price_rows())),))]
-    at = (
-        ""
-        if found.price is None
-        else f"At a price of {number(found.price)} {found.currency}, all else as it is."
-    )
+    at = "" if found.price is None else f"At a price of {number(found.price)} {found.currency}, all else as it is."
     if found.electricity is not None:
         facts = Table(FACTS, tuple(found.electricity_rows()))
         drawn = _drawn(replace(found, machines=()), "The most profit over the price of electricity.")
@@ -382,9 +367,7 @@ def _worths(result: Result) -> Section:
         parts.append(Paragraph(UNFINISHED))
     if steps is not None:
         parts.append(Paragraph(STEPS))
-        parts += [
-            _cut(headers, rows) for headers, rows in (steps.machine_table(), steps.task_table()) if rows
-        ]
+        parts += [_cut(headers, rows) for headers, rows in (steps.machine_table(), steps.task_table()) if rows]
     return Section("What one more is worth", tuple(parts))
 
 

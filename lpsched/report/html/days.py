@@ -148,9 +148,7 @@ def _nodes(clusters: Clusters, entry: PolicyEntry) -> Section:
     nodes = {cluster.name: cluster.nodes for cluster in clusters.clusters}
     rows = tuple((name, f"{nodes[name]:,}", percent(share)) for name, share in entry.busy)
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
-    picture = Picture(
-        node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption
-    )
+    picture = Picture(node_picture(times, entry.name), f"What nodes run under {entry.name}. Busy: {busiest}.", caption)
     table = Table(("cluster", "nodes", "busy"), rows, numbers=True)
     return Section(f"What the nodes run under {entry.name}", (picture, table))
 
@@ -169,9 +167,7 @@ def _machines(day: Day, entry: PolicyEntry) -> Section:
     rows = tuple((name, f"{counts[name]:,}", percent(share)) for name, share in entry.busy)
     busiest = ", ".join(f"{name} {share}" for name, _, share in rows[:10])
     picture = Picture(
-        timeline_picture(timeline, entry.name),
-        f"What each machine runs under {entry.name}. Busy: {busiest}.",
-        caption,
+        timeline_picture(timeline, entry.name), f"What each machine runs under {entry.name}. Busy: {busiest}.", caption
     )
     table = Table(("machine type", "machines", "busy"), rows, numbers=True)
     return Section(f"What the machines run under {entry.name}", (picture, table))

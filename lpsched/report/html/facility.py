@@ -44,12 +44,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
         known = "proved" if result.exactly_proved else NOT_CERTIFIED
         lead = f"{earns}; none can earn more than {bound}, {known}: {gap_text(result.gap)} apart."
     return room_page(
-        instance,
-        result.measured,
-        _cores(result),
-        lead=lead,
-        facts=result.facts(),
-        footer=_footer(result.provenance),
+        instance, result.measured, _cores(result), lead=lead, facts=result.facts(), footer=_footer(result.provenance)
     )
 
 
@@ -69,17 +64,11 @@ def methods_page(instance: Facility, result: FacilityValidation) -> str:
     if rewards:
         bars = reward_bars_picture(rewards, bound=Estimate(result.bound / possible))
         sections.append(Section("Rewards", (Picture(bars, BARS),)))
-    shares = {
-        entry.name: entry.allocation
-        for entry in result.entries
-        if isinstance(entry.allocation, CoreAllocation)
-    }
+    shares = {entry.name: entry.allocation for entry in result.entries if isinstance(entry.allocation, CoreAllocation)}
     if shares:
         drawn = core_shares_picture(instance, dict(list(shares.items())[:MOST_SHARES]))
         sections.append(Section("Who shares a node with whom", (Picture(drawn, SHARES),)))
-    told = tuple(
-        (each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended
-    )
+    told = tuple((each.name, each.failure or each.ended) for each in result.entries if each.failure or each.ended)
     if told:
         sections.append(Section("How they ended", (Table(("method", "how it ended"), told),)))
     return page(instance.name, _lead(result), sections, footer=_footer(result.provenance))
@@ -163,8 +152,6 @@ def room_in_words(facility: Facility, measured: Measured) -> str:
 def _units(facility: Facility, measured: Measured, cores: CoreAllocation) -> Table:
     rows = tuple(
         (unit.name, number(outlet, 5), number(watts, 5))
-        for unit, outlet, watts in zip(
-            facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True
-        )
+        for unit, outlet, watts in zip(facility.crac_units, cores.outlets_celsius, measured.cooling_watts, strict=True)
     )
     return Table(("CRAC unit", "outlet, °C", "power, W"), rows, numbers=True)

@@ -61,18 +61,14 @@ def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> lis
         if share > 0 and (not found or any(_slower(found, a, b, mhz) for mhz in clocks))
     ]
     if not clear:
-        return [
-            "No slowdown beside another is clear of noise." if found else "None takes longer beside another."
-        ]
+        return ["No slowdown beside another is clear of noise." if found else "None takes longer beside another."]
     share, name, other = max(clear, key=lambda pair: pair[0])
     beside = "a copy of it" if name == other else other
     return [f"{name} suffers most: it takes {share_text(share)} longer for each core that runs {beside}."]
 
 
 def _saving(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
-    clear = [
-        each for each in measurements.savings if each.share_saved > 0 and (not found or _less(found, each))
-    ]
+    clear = [each for each in measurements.savings if each.share_saved > 0 and (not found or _less(found, each))]
     if clear:
         best = max(clear, key=lambda saving: saving.share_saved)
         return [f"{in_counts(best.together)} together save the most energy: {share_text(best.share_saved)}."]
@@ -127,28 +123,19 @@ def measure_page(measurements: Measurements) -> str:
     sections += _savings(measurements)
     if measurements.additive:
         words = Paragraph(f"{additive_in_words(measurements)} {MODEL}")
-        sections.append(
-            Section("How well pairs predict groups", (words, *_cut(additive_table(measurements))))
-        )
+        sections.append(Section("How well pairs predict groups", (words, *_cut(additive_table(measurements)))))
     if measurements.failed or measurements.absent:
-        told = (
-            *(Paragraph(_sentence(words)) for words in measurements.absent),
-            *_cut(failures_table(measurements)),
-        )
+        told = (*(Paragraph(_sentence(words)) for words in measurements.absent), *_cut(failures_table(measurements)))
         sections.append(Section("What could not be measured", told))
     sections.append(_how(measurements))
     if measurements.measured:
         sections.append(Section("Every setting", _cut(settings_table(measurements))))
-    sections.append(
-        Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),))
-    )
+    sections.append(Section("What the columns mean", (Table(("column", "meaning"), _meanings(measurements)),)))
     version = f" by lpsched {measurements.lpsched}" if measurements.lpsched else ""
     taken = f", {measurements.taken}" if measurements.taken else ""
     on = f" on {measurements.machine.processor}" if measurements.machine.processor else ""
     footer = f"{measurements.name}: measured{on}{version}{taken}."
-    return page(
-        f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer
-    )
+    return page(f"{measurements.name}: {measurements.machine_type}", lead_of(measurements), sections, footer=footer)
 
 
 def _times(measurements: Measurements) -> Section:
@@ -172,9 +159,7 @@ def _together(measurements: Measurements) -> list[Section]:
         told.append("Cache misses were not counted, so memory intensity is not drawn.")
     left = len(measurements.applications) - len(drawn)
     if left:
-        told.append(
-            f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all."
-        )
+        told.append(f"Drawn are the {len(drawn)} applications that companions slow most; the tables have all.")
     pictures = [
         Picture(
             measure_picture(measurements, each.name),
@@ -232,23 +217,15 @@ def _savings(measurements: Measurements) -> list[Section]:
         caption,
         spots=savings_spots(drawn, static),
     )
-    return [
-        Section(
-            "What running together saves", (Paragraph(SAVED), picture, *_cut(savings_table(measurements)))
-        )
-    ]
+    return [Section("What running together saves", (Paragraph(SAVED), picture, *_cut(savings_table(measurements))))]
 
 
 def _how(measurements: Measurements) -> Section:
     """Tell machine, meters and commands."""
     about = (Paragraph(measurements.description),) if measurements.description else ()
     meters = Table(("what", "how"), meters_table(measurements).rows)
-    commands = tuple(
-        (each.name, shlex.join(each.command)) for each in measurements.applications if each.command
-    )
-    return Section(
-        "How it was measured", (*about, meters, *_cut(Table(("application", "command"), commands)))
-    )
+    commands = tuple((each.name, shlex.join(each.command)) for each in measurements.applications if each.command)
+    return Section("How it was measured", (*about, meters, *_cut(Table(("application", "command"), commands))))
 
 
 def _sentence(words: str) -> str:
@@ -272,15 +249,9 @@ def _cut(table: Table) -> tuple[Part, ...]:
 def _meanings(measurements: Measurements) -> tuple[tuple[str, str], ...]:
     confidence = share_text(measurements.confidence)
     return (
-        (
-            "±",
-            f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution.",
-        ),
+        ("±", f"Half the width of the {confidence} confidence interval of the mean, by Student's distribution."),
         ("seconds", "From the start of the application until it ended."),
-        (
-            "watts",
-            "Mean power of all that the meter sees while the application runs alone, idle power included.",
-        ),
+        ("watts", "Mean power of all that the meter sees while the application runs alone, idle power included."),
         ("misses per instruction", "Last-level cache misses of the application alone, by its instructions."),
         ("class", "I is calm; higher classes use memory more intensively."),
         ("suffers", "Slowdown beside the memory companion, as a share of what that one does to itself."),

@@ -197,9 +197,7 @@ def written(reading: Reading, stretch: Stretch, x: float) -> str:
 #
 # It is plain ASCII without `<`, so that no name in it can end the element that holds it.
 
-SLIDER_MANY: Final = (
-    12  # rows; then the table scrolls in its box, so that what follows it stays near the slider
-)
+SLIDER_MANY: Final = 12  # rows; then the table scrolls in its box, so that what follows it stays near the slider
 Encoded = None | str | tuple[int | float, ...]
 
 
@@ -213,8 +211,7 @@ def slider_html(slider: Slider, element: str) -> str:
         for name, reading in zip(slider.labels, here.readings, strict=True)
     )
     tables = "".join(
-        f"<h3>{html.escape(table.title)}</h3>\n"
-        f"{box_html(_classes(table), table.headers, _cells(slider, at))}\n"
+        f"<h3>{html.escape(table.title)}</h3>\n{box_html(_classes(table), table.headers, _cells(slider, at))}\n"
         for at, table in enumerate(slider.tables)
     )
     return (
@@ -265,12 +262,7 @@ def _json(slider: Slider) -> str:
         ]
         for each in slider.stretches
     ]
-    told = {
-        "begins": slider.begins_at,
-        "formats": list(formats),
-        "readings": list(readings),
-        "stretches": stretches,
-    }
+    told = {"begins": slider.begins_at, "formats": list(formats), "readings": list(readings), "stretches": stretches}
     text = json.dumps(told, allow_nan=False, separators=(",", ":"))
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 

@@ -60,12 +60,7 @@ class Along:
 
 
 def price_slider(
-    bag: Bag,
-    stretches: Sequence[PriceStretch],
-    *,
-    begins_at: float,
-    frame: Frame | None = None,
-    panels: int = 0,
+    bag: Bag, stretches: Sequence[PriceStretch], *, begins_at: float, frame: Frame | None = None, panels: int = 0
 ) -> Slider:
     """Return the slider over the profit ratio, or over the price where energy costs nothing.
 
@@ -112,9 +107,7 @@ def _stretch(
     tables = [_machine_rows(bag, stretch)]
     if shown:
         tables.append(_task_rows(bag, stretch, shown))
-    return Stretch(
-        start, stop, _readings(bag, stretch), tuple(tables), _marks(stretch, (start, stop), *drawn)
-    )
+    return Stretch(start, stop, _readings(bag, stretch), tuple(tables), _marks(stretch, (start, stop), *drawn))
 
 
 def _readings(bag: Bag, stretch: PriceStretch) -> tuple[Reading, ...]:
@@ -170,14 +163,7 @@ def _gap(stretch: PriceStretch) -> Reading:
 
 
 def _machine_table(bag: Bag) -> FollowingTable:
-    headers = (
-        "machine type",
-        "machines",
-        "used",
-        "tasks",
-        "busy",
-        machine_heading(f"{bag.prices.currency}/hour"),
-    )
+    headers = ("machine type", "machines", "used", "tasks", "busy", machine_heading(f"{bag.prices.currency}/hour"))
     return FollowingTable("Machine types", headers, tuple(each.name for each in bag.machine_types))
 
 
@@ -245,9 +231,7 @@ def _task_rows(bag: Bag, stretch: PriceStretch, shown: Sequence[int]) -> tuple[t
     return tuple((_count(task.count), _worth(stretch, "task_types", task.name)) for task in tasks)
 
 
-def _marks(
-    stretch: PriceStretch, ends: tuple[float, float], frame: Frame | None, panels: int
-) -> tuple[Mark, ...]:
+def _marks(stretch: PriceStretch, ends: tuple[float, float], frame: Frame | None, panels: int) -> tuple[Mark, ...]:
     """Return where the schedule is among the points of the front, and where its price is on the curve."""
     marks = []
     if stretch.value_at_from is not None and stretch.value_at_to is not None:

@@ -26,9 +26,7 @@ Judged = Validation | DayValidation | ClustersValidation
 
 MOST_ROWS: Final = 1_000
 DRAWN: Final = "What each schedule achieves, and how far it is from the bound that none can pass."
-OF_DAY: Final = (
-    "'of bound' is the share of the most utility possible with the same energy, if no task ever waited."
-)
+OF_DAY: Final = "'of bound' is the share of the most utility possible with the same energy, if no task ever waited."
 KINDS: Final = {Validation: "bag", DayValidation: "day", ClustersValidation: "clusters"}
 
 
@@ -78,9 +76,7 @@ def _headers(result: Validation | ClustersValidation) -> tuple[str, ...]:
 def _risks(result: Validation | DayValidation) -> list[Part]:
     """Return how schedules fare if times and powers scatter; nothing where nobody asked."""
     parts: list[Part] = []
-    known: Sequence[tuple[str, Risk]] = [
-        (each.name, each.risk) for each in result.entries if each.risk is not None
-    ]
+    known: Sequence[tuple[str, Risk]] = [(each.name, each.risk) for each in result.entries if each.risk is not None]
     for name, risk in known:
         parts.append(Paragraph(f"{name}: {risk.heading()}"))
         parts.append(Table(risk.headers(), tuple(risk.rows()), numbers=True))
@@ -103,9 +99,7 @@ def _lead(result: Judged) -> str:
             if result.is_cost
             else f"No schedule earns more than {amount} utility, proved"
         )
-        shares = {
-            each.name: result.share_of_bound(each) for each in result.entries if each.measured is not None
-        }
+        shares = {each.name: result.share_of_bound(each) for each in result.entries if each.measured is not None}
     if not valid:
         return f"{bound}; none of these is valid."
     best = max(valid, key=lambda name: shares[name] or 0.0)

@@ -168,8 +168,7 @@ def test_a_broken_npz_is_told(beside, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header",
-    [b"{'descr': (", b"{[]:1}", b"{'descr':(),'fortran_order':False,'shape':(2,3)}", b"-" * 9000 + b"1"],
+    "header", [b"{'descr': (", b"{[]:1}", b"{'descr':(),'fortran_order':False,'shape':(2,3)}", b"-" * 9000 + b"1"]
 )
 def test_a_forged_header_of_an_npz_is_told(beside, tmp_path, header):
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
@@ -187,9 +186,7 @@ def test_a_huge_header_of_an_npz_is_told_before_it_is_read(beside, tmp_path):
 
 
 def test_a_machine_type_may_be_called_like_the_column_of_names(tmp_path):
-    bag = bag_from_dict(
-        sound(machine_types=[{"name": "task_type", "count": 1}], seconds=[[1.0], [2.0]], watts=...)
-    )
+    bag = bag_from_dict(sound(machine_types=[{"name": "task_type", "count": 1}], seconds=[[1.0], [2.0]], watts=...))
     for form in TableForm:
         assert read_bag(write_bag(bag, tmp_path / "b.yaml", form=form)[-1]) == bag
 

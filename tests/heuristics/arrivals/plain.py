@@ -85,9 +85,7 @@ def mapped(name: str, day: Day, drop_below: float | None = None) -> list[tuple[i
     return sorted(found)
 
 
-def minute_by_minute(
-    day: Day, free: dict[tuple[int, int], float], map_one: Callable[[list[int]], None]
-) -> None:
+def minute_by_minute(day: Day, free: dict[tuple[int, int], float], map_one: Callable[[list[int]], None]) -> None:
     """Map tasks once they have come, while a machine that one of them can run on is free in this minute."""
     waiting: list[int] = []
     minute, come = 0, 0
@@ -142,6 +140,4 @@ def choices(day: Day, task: int, free: dict[tuple[int, int], float]) -> Iterable
 def read(day: Day, schedule: DaySchedule) -> list[tuple[int, int, float]]:
     """Return task, column and start of all that run, by task."""
     column = {(day.machine_types[j].name, day.p_state(c)): c for c, (j, _) in enumerate(day.modes)}
-    return sorted(
-        (each.task, column[each.machine_type, each.p_state], each.start_seconds) for each in schedule.placed
-    )
+    return sorted((each.task, column[each.machine_type, each.p_state], each.start_seconds) for each in schedule.placed)

@@ -71,12 +71,7 @@ def test_min_min_lets_a_short_task_of_later_overtake_a_long_one_that_waits():
 def test_max_max_maps_the_worthiest_task_of_a_minute_first():
     # Of three tasks at once on one machine the one worth 8 goes first, then the one worth 2: the machine has work
     # for the whole minute. In the next one the task worth 9 overtakes the one worth 1.
-    tasks = [
-        (0.0, 0, decaying(1.0)),
-        (0.0, 0, decaying(8.0)),
-        (0.0, 0, decaying(2.0)),
-        (60.0, 0, decaying(9.0)),
-    ]
+    tasks = [(0.0, 0, decaying(1.0)), (0.0, 0, decaying(8.0)), (0.0, 0, decaying(2.0)), (60.0, 0, decaying(9.0))]
     day = simple_day([[30.0]], [[1.0]], [1], tasks)
     assert read(day, run("max-max-utility", day)) == [(0, 0, 90.0), (1, 0, 0.0), (2, 0, 30.0), (3, 0, 60.0)]
 
@@ -153,9 +148,7 @@ def test_p_states_are_told_by_name():
 
 def test_random_machines_are_alike_likely_whatever_their_type():
     # 1 machine of m0, 3 of m1 with two columns' worth of choice: m0 gets a quarter of 2,000 tasks.
-    day = simple_day(
-        [[1.0, 1.0, None]], [[1.0, 1.0, None]], [1, 3, 5], [(float(n), 0, STEADY) for n in range(2000)]
-    )
+    day = simple_day([[1.0, 1.0, None]], [[1.0, 1.0, None]], [1, 3, 5], [(float(n), 0, STEADY) for n in range(2000)])
     placed = run("random", day).placed
     on = [sum(each.machine_type == name for each in placed) for name in ("m0", "m1", "m2")]
     assert on[0] == pytest.approx(500, abs=80)  # four standard deviations of 19.4

@@ -8,13 +8,7 @@ import pytest
 
 from lpsched import plugins as named
 from lpsched.errors import InstanceError
-from lpsched.online.heuristics import (
-    OF_DAYS,
-    forget_for_days,
-    heuristic_for_days,
-    names_for_days,
-    register_for_days,
-)
+from lpsched.online.heuristics import OF_DAYS, forget_for_days, heuristic_for_days, names_for_days, register_for_days
 from lpsched.online.schedule import DaySchedule
 
 

@@ -36,12 +36,7 @@ def write(path: Path, text: str) -> None:
 def bare(tmp_path):
     """A machine that has nothing: no folder and no perf."""
     return Machine(
-        tmp_path / "powercap",
-        tmp_path / "cpu",
-        str(tmp_path / "perf"),
-        tmp_path / "cpuinfo",
-        "x86_64",
-        is_linux=True,
+        tmp_path / "powercap", tmp_path / "cpu", str(tmp_path / "perf"), tmp_path / "cpuinfo", "x86_64", is_linux=True
     )
 
 
@@ -166,8 +161,6 @@ def test_the_clock_of_one_that_shares_the_core_is_set_too(rich):
 
 def test_on_another_system_one_sentence_says_it_all(rich):
     other = Machine(rich.powercap, rich.processors, is_linux=False)
-    chosen = choose(
-        bench(EnergyChoice("auto"), counters="auto", frequencies_mhz=(2000.0,)), [0], machine=other
-    )
+    chosen = choose(bench(EnergyChoice("auto"), counters="auto", frequencies_mhz=(2000.0,)), [0], machine=other)
     assert (chosen.energy, chosen.counters, chosen.clocks) == (None, None, None)
     assert chosen.absent == (ONLY_LINUX,)

@@ -48,10 +48,7 @@ def test_without_topology_every_processor_is_a_core(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        (
-            "processor\t: 0\nmodel name\t: Intel(R) Xeon(R)   CPU @ 2.50GHz\n",
-            "Intel(R) Xeon(R) CPU @ 2.50GHz",
-        ),
+        ("processor\t: 0\nmodel name\t: Intel(R) Xeon(R)   CPU @ 2.50GHz\n", "Intel(R) Xeon(R) CPU @ 2.50GHz"),
         ("processor\t: 0\ncpu\t\t: POWER9, altivec supported\n", "POWER9, altivec supported"),
     ],
 )

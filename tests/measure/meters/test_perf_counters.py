@@ -175,9 +175,7 @@ class TestHowItIsTried:
     def test_one_that_is_not_permitted_names_the_setting(self, tmp_path):
         refused = 'echo "Error: Access is limited. Consider adjusting perf_event_paranoid" >&2; exit 255'
         why = find_counters(self.perf(tmp_path, refused))
-        assert why.startswith(
-            "the kernel does not permit perf to count (/proc/sys/kernel/perf_event_paranoid is "
-        )
+        assert why.startswith("the kernel does not permit perf to count (/proc/sys/kernel/perf_event_paranoid is ")
         assert why.endswith(
             "; let root say: sysctl kernel.perf_event_paranoid=2, and in a container allow the capability PERFMON"
         )
@@ -190,6 +188,4 @@ class TestHowItIsTried:
 
     def test_none_at_all_says_where_it_comes_from(self, monkeypatch):
         monkeypatch.setenv("PATH", "/no/such/folder")
-        assert find_counters() == (
-            "the program perf is not installed (it comes in linux-tools, linux-perf or perf)"
-        )
+        assert find_counters() == ("the program perf is not installed (it comes in linux-tools, linux-perf or perf)")

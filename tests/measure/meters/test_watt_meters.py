@@ -188,9 +188,7 @@ def test_a_command_that_prints_no_power_fails_its_trial():
 
 
 def test_a_stream_that_prints_no_power_fails_its_trial():
-    assert (
-        stream("while :; do echo hello; sleep 0.03; done").probe().startswith("it printed no number, 'hello'")
-    )
+    assert stream("while :; do echo hello; sleep 0.03; done").probe().startswith("it printed no number, 'hello'")
 
 
 def test_a_stream_that_prints_a_line_for_each_of_two_parts_is_refused():

@@ -39,14 +39,8 @@ def test_one_power_is_read(text, watts):
         ("", "it printed no number, ''; let it print watts, such as 231.5"),
         ("[N/A]", "it printed no number, '[N/A]'; let it print watts, such as 231.5"),
         ("nan W", "it printed no number, 'nan W'; let it print watts, such as 231.5"),
-        (
-            "65.3 W\n70.1 W\n",
-            "it printed 2 powers, '65.3 W 70.1 W'; let it print one (add them up, if that is meant)",
-        ),
-        (
-            "65.3\n70.1\n",
-            "it printed 2 numbers, '65.3 70.1'; let it print one (add them up, if that is meant)",
-        ),
+        ("65.3 W\n70.1 W\n", "it printed 2 powers, '65.3 W 70.1 W'; let it print one (add them up, if that is meant)"),
+        ("65.3\n70.1\n", "it printed 2 numbers, '65.3 70.1'; let it print one (add them up, if that is meant)"),
         ("65,3 W", "it printed a number with a comma, '65,3 W'; let it print a decimal point"),
         ("1,234", "it printed a number with a comma, '1,234'; let it print a decimal point"),
         ("1'234 W", 'it printed a number with a comma, "1\'234 W"; let it print a decimal point'),

@@ -314,9 +314,7 @@ def test_a_policy_that_fails_is_named():
 
 
 def test_a_policy_that_places_nothing_all_day_has_stalled():
-    with pytest.raises(
-        StalledError, match=r"'by-hand' placed nothing at 1 mapping events, though some of its 1 tasks"
-    ):
+    with pytest.raises(StalledError, match=r"'by-hand' placed nothing at 1 mapping events, though some of its 1 tasks"):
         run(flat([(0.0, 2, 10.0)]), lambda state, rng: [])  # noqa: ARG005
     worthless = flat([(0.0, 2, 10.0)], utility=decaying(0.0))
     assert run(worthless, lambda state, rng: []).schedule.placed == ()  # noqa: ARG005
@@ -337,9 +335,7 @@ def test_tasks_that_cost_what_they_wait_all_have_to_run():
 
 def test_a_day_too_short_for_a_mapping_event_is_refused():
     clusters = flat([(0.0, 1, 1.0)], period=Period(20.0, 40.0))
-    with pytest.raises(
-        InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"
-    ):
+    with pytest.raises(InstanceError, match=r"every_seconds: found 60.0 s, needs less than the day has, 60.0 s"):
         run(clusters, every_seconds=60.0)
     assert len(run(clusters, every_seconds=59.0).event_at) == 1
 

@@ -6,13 +6,7 @@ import pytest
 
 from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.nodes.filters import (
-    per_resource_budget,
-    per_task_budget,
-    resources,
-    resources_left,
-    tasks_left,
-)
+from lpsched.online.nodes.filters import per_resource_budget, per_task_budget, resources, resources_left, tasks_left
 from lpsched.online.nodes.state import Placement
 from lpsched.online.parts import Period
 from tests.days import decaying
@@ -31,13 +25,7 @@ def mixed(joules, tasks, *, warm_up=0.0, seconds=100.0):
     period = Period(warm_up, seconds, energy_constraint_joules=joules)
     made = [Task(arrival, 4, decaying(1.0), task_type=i) for arrival, i in tasks]
     return simple_clusters(
-        SECONDS,
-        [4, 2],
-        made,
-        watts=WATTS,
-        cores_per_node=[2, 4],
-        p_states=[None, ("P0", "P1")],
-        period=period,
+        SECONDS, [4, 2], made, watts=WATTS, cores_per_node=[2, 4], p_states=[None, ("P0", "P1")], period=period
     )
 
 
@@ -79,10 +67,7 @@ def test_energy_per_task_offers_what_is_within_the_budget_and_no_more():
     # E = 8000: 41 tasks by energy, 1600 / 43 = 37.2 by time: 8000 / 37.2 = 215 J, twice that is 430 J: all pass.
     rich = mixed(8000.0, tasks)
     assert offered(rich, energy_filter="per-task")[0] == [[True, True, True], [True, False, False]]
-    assert (
-        offered(rich, energy_filter="per-task", leniency=400.0 * (1600 / 43) / 8000 - 0.01)[0][1]
-        == [False] * 3
-    )
+    assert offered(rich, energy_filter="per-task", leniency=400.0 * (1600 / 43) / 8000 - 0.01)[0][1] == [False] * 3
 
 
 def test_energy_per_resource_offers_what_takes_no_more_joules_a_core_second():

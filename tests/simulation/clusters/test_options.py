@@ -25,10 +25,7 @@ def test_the_leniency_is_the_papers_where_nothing_is_said():
         ({"every_seconds": "60"}, "every_seconds: found the text '60'"),
         ({"drop_below": -1.0}, "drop_below: found -1.0"),
         ({"drop_below": float("inf")}, "drop_below: found inf"),
-        (
-            {"energy_filter": "adaptive"},
-            "energy_filter: found the text 'adaptive', needs 'per-task', 'per-resource'",
-        ),
+        ({"energy_filter": "adaptive"}, "energy_filter: found the text 'adaptive', needs 'per-task', 'per-resource'"),
         ({"energy_filter": 2.0}, "energy_filter: found 2.0"),
         ({"energy_filter": "per-task", "leniency": 0.0}, "leniency: found 0.0, needs a number above 0"),
         ({"energy_filter": "per-task", "leniency": "much"}, "leniency: found the text 'much'"),

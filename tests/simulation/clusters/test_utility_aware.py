@@ -74,9 +74,7 @@ def test_where_no_node_is_free_soon_nothing_is_decided():
 
 
 def test_a_task_that_earns_nothing_waits():
-    clusters = simple_clusters(
-        [[10.0]], [2], [Task(0.0, 1, decaying(8.0, until=9.0)), Task(0.0, 1, decaying(1.0))]
-    )
+    clusters = simple_clusters([[10.0]], [2], [Task(0.0, 1, decaying(8.0, until=9.0)), Task(0.0, 1, decaying(1.0))])
     assert [each.task for each in max_util(state_of(clusters), RNG)] == [1]
 
 
@@ -146,9 +144,7 @@ def test_a_run_that_takes_no_time_in_doubles_takes_no_node():
 def test_a_run_without_time_leaves_the_nodes_as_they_were():
     # At 1e17 s doubles are 16 s apart. The first task takes 1 s on both nodes, from when the second is free;
     # the other one, which takes 64 s, starts at once all the same.
-    clusters = simple_clusters(
-        [[1.0], [64.0]], [2], [Task(1e17, 2, decaying(8.0), 0), Task(1e17, 1, decaying(7.0), 1)]
-    )
+    clusters = simple_clusters([[1.0], [64.0]], [2], [Task(1e17, 2, decaying(8.0), 0), Task(1e17, 1, decaying(7.0), 1)])
     state = state_of(clusters, now=1e17)
     state.profiles[0].insert(9, 1e17, 1e17 + 32.0, ((1, 2),))
     assert [each.start for each in max_util(state, RNG)] == [1e17 + 32.0, 1e17]

@@ -124,10 +124,7 @@ def test_sufferage_counts_the_second_machine_of_a_type():
     # Type 0 has two machines that are idle: the first task loses nothing without machine 0. The second can
     # run nowhere else than on machine 2, and would lose all it has.
     state = small_state(
-        [[10.0, math.nan], [30.0, 10.0]],
-        [[1.0, 1.0], [1.0, 1.0]],
-        [(100.0, 0, FLAT), (100.0, 1, LOW)],
-        machines=[2, 1],
+        [[10.0, math.nan], [30.0, 10.0]], [[1.0, 1.0], [1.0, 1.0]], [(100.0, 0, FLAT), (100.0, 1, LOW)], machines=[2, 1]
     )
     assert answer("sufferage", state) == [(0, 0, 0), (1, 2, 1)]  # losses 8 - 8 = 0 and 2 - 2 = 0: by number
 
@@ -144,12 +141,7 @@ def test_priorities_come_before_arrivals():
     state = small_state([[10.0]], [[1.0]], tasks)
     assert [task for task, _, _ in answer("prioritized-fcfs", state)] == [1, 2, 0, 3]
     assert [task for task, _, _ in answer("prioritized-lcfs", state)] == [2, 1, 3, 0]
-    assert [task for task, _, _ in answer("lcfs", state)] == [
-        2,
-        3,
-        1,
-        0,
-    ]  # of 2 and 3, which came together, 2
+    assert [task for task, _, _ in answer("lcfs", state)] == [2, 3, 1, 0]  # of 2 and 3, which came together, 2
 
 
 def test_only_the_all_policies_know_later_p_states():
@@ -164,15 +156,8 @@ def test_only_the_all_policies_know_later_p_states():
 
 def test_met_keeps_to_the_fastest_type_and_k_best_to_k_of_them():
     # 10, 12 and 30 s; the fastest machine is ready after 50 s, the second after 40, the third at once.
-    state = small_state(
-        [[10.0, 12.0, 30.0]], [[1.0, 1.0, 1.0]], [(0.0, 0, FLAT)], ready=[150.0, 140.0, 100.0]
-    )
-    assert (
-        answer("met-max-util", state)
-        == answer("k-best-types", state)
-        == answer("met-random", state)
-        == [(0, 0, 0)]
-    )
+    state = small_state([[10.0, 12.0, 30.0]], [[1.0, 1.0, 1.0]], [(0.0, 0, FLAT)], ready=[150.0, 140.0, 100.0])
+    assert answer("met-max-util", state) == answer("k-best-types", state) == answer("met-random", state) == [(0, 0, 0)]
     assert answer("met-max-util-max-upt", state) == [(0, 0, 0)]
     assert answer("k-best-types:2", state) == [(0, 1, 1)]
     assert answer("k-best-types:9", state) == answer("max-util", state) == [(0, 2, 2)]

@@ -48,9 +48,7 @@ def with_tasks(day, keep):
     told = [tasks.told[number] for number in tasks.utility_numbers]
     kept = np.flatnonzero(keep).tolist()
     arriving = ArrivingTasks.of(
-        [tasks.arrival_seconds[n] for n in kept],
-        [tasks.type_numbers[n] for n in kept],
-        [told[n] for n in kept],
+        [tasks.arrival_seconds[n] for n in kept], [tasks.type_numbers[n] for n in kept], [told[n] for n in kept]
     )
     return replace(day, arriving=arriving, made_by=None)
 

@@ -26,8 +26,7 @@ def test_what_is_put_aside_changes_nothing_by_the_next_event(way, monkeypatch):
         state = replace(drawn_state(np.random.default_rng(seed)), energy_left=math.inf)
         answer = asked("fcfs", state)
         defined = [
-            tuple(each)
-            for each in DEFINITIONS["fcfs"](replace(state, memory={}), np.random.default_rng(1), 0.0)
+            tuple(each) for each in DEFINITIONS["fcfs"](replace(state, memory={}), np.random.default_rng(1), 0.0)
         ]
         assert in_order_of(answer, defined), seed
         assert all(at > state.until for at in unmovable_at(state, defined, set(answer))), seed

@@ -117,11 +117,7 @@ def most_gaining_first(present: Present, terms: Terms) -> Board:
         b = heap[0]
         c = columns[b]
         j = pairs.column_type[c]  # of no use if c is -1
-        if (
-            c < 0
-            or seen[b] != turns[j]
-            or not fits(pairs, board.left[0], present.types[b], c, board.start[j])
-        ):
+        if c < 0 or seen[b] != turns[j] or not fits(pairs, board.left[0], present.types[b], c, board.start[j]):
             if holds[b] < 0.0:
                 holds[b] = hold_of(present, terms, b)
             best, c = gain_of(present, terms, board, b, holds[b])

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.mapping.board import (
-    fastest_fitting,
-    fits,
-    is_needed,
-    set_up,
-    sink,
-    take_first,
-    utility,
-)
+from lpsched.online.simulate.mapping.board import fastest_fitting, fits, is_needed, set_up, sink, take_first, utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask

@@ -134,9 +134,7 @@ def frozen(array: Array) -> Array:
 
 
 @compiled
-def of_fastest_types(
-    usable: Mask, seconds: Floats, first_column: Integers, types: Integers, count: int
-) -> Mask:
+def of_fastest_types(usable: Mask, seconds: Floats, first_column: Integers, types: Integers, count: int) -> Mask:
     """Return where tasks may run if each is limited to so many machine types, those where it is fastest."""
     kept = np.zeros(usable.shape, dtype=np.bool_)
     done = np.zeros(len(usable), dtype=np.bool_)

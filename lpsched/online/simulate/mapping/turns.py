@@ -92,7 +92,7 @@ def open_types_come_first(board: Board) -> bool:
 @compiled_inside
 def runs_on_an_open_type(pairs: Pairs, board: Board, i: int) -> bool:
     """Tell whether a task may use a machine type that needs a task."""
-    for c in range(len(pairs.column_type)):
+    for c in range(len(pairs.column_type)):  # noqa: SIM110 - compiled
         if pairs.usable[i, c] and board.short[pairs.column_type[c]] > 0:
             return True
     return False

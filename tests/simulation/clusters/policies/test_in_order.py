@@ -127,9 +127,7 @@ def test_the_same_seed_gives_the_same_day(name):
     rng = np.random.default_rng(1)
     tasks = [
         Task(float(arrival), int(cores), decaying(1.0), work=float(work), requested=float(2 * work))
-        for arrival, cores, work in zip(
-            range(30), rng.integers(1, 5, 30), rng.uniform(1, 20, 30), strict=True
-        )
+        for arrival, cores, work in zip(range(30), rng.integers(1, 5, 30), rng.uniform(1, 20, 30), strict=True)
     ]
     clusters = simple_clusters([[1.0, 2.0]], [4, 6], tasks)
     assert starts(by(name, clusters, seed=5)) == starts(by(name, clusters, seed=5))
