@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.stretches import price_stretches
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.questions import price_at_ratio
+from lpsched.bag.result import Heterogeneity, Spread
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver
@@ -59,26 +59,6 @@ if TYPE_CHECKING:
 ROUNDS: Final = 10_000  # of scaling; it converges geometrically, and each round is cheap
 CLOSE: Final = 1e-13
 ROUNDING: Final = 1e-14  # what is smaller is an error of rounding
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Shape of a distribution of seconds; `None` where there are too few to tell."""
-
-    coefficient_of_variation: float | None
-    skewness: float | None
-    kurtosis: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Heterogeneity:
-    """The measures above; `None` where one is not defined."""
-
-    across_task_types: Spread
-    across_machine_types: Spread
-    machine_performance_homogeneity: float | None
-    task_difficulty_homogeneity: float | None
-    task_machine_affinity: float | None
 
 
 def heterogeneity(bag: Bag) -> Heterogeneity:

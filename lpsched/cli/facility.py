@@ -23,9 +23,9 @@ from lpsched.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lpsched.facility.genes import Population
     from lpsched.facility.model import Facility
     from lpsched.facility.result import FacilityResult, MethodResult
-    from lpsched.facility.schedule import Population
 
 
 class Form(StrEnum):

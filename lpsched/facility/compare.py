@@ -31,9 +31,9 @@ from lpsched.model.violation import Violation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lpsched.facility.genes import Population
     from lpsched.facility.model import Facility
     from lpsched.facility.result import FacilityResult, Moment
-    from lpsched.facility.schedule import Population
     from lpsched.lp.program import Solver
 
 

@@ -12,8 +12,7 @@ from lpsched.jit import compiled, compiled_inside
 if TYPE_CHECKING:
     from lpsched.facility.air import HeatMap, OutletSteps
     from lpsched.facility.arrays import FacilityArrays
-    from lpsched.facility.genes import Genes
-    from lpsched.facility.schedule import States
+    from lpsched.facility.genes import Genes, States
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lpsched.model.arrays import Floats
+
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, Population
+from lpsched.facility.schedule import CoreAllocation, CoreFraction
 from lpsched.io.populations import BEGIN_ANEW, MOST_CHROMOSOMES, PopulationArchive, opened, write_archive
 from lpsched.jit import compiled
 from lpsched.model.fields import describe
@@ -15,13 +24,12 @@ from lpsched.model.fields import describe
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from lpsched.facility.arrays import FacilityArrays
     from lpsched.facility.model import Facility
-    from lpsched.facility.schedule import States
     from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers
+
+States: TypeAlias = NDArray[np.int16]
 
 
 # Chromosomes of a facility: what every core does, in arrays, and the way from and to allocations.
@@ -297,3 +305,37 @@ def _population(archive: PopulationArchive, about: dict[str, Any], facility: Fac
         history=tuple((row[0], int(row[1]), row[2]) for row in history.tolist()),
         random_state=about["random_state"],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """All that the next generation depends on, and how the best came about.
+
+    Attributes
+    ----------
+    instance_hash, colocation
+        The facility, and whether the chromosomes are ranked with the cores slowing each other down.
+    fractions, states
+        S x K x I: the fraction of a core's time for a task type, and the P-state, from 0 in its node type.
+    outlets_celsius
+        S x U.
+    scores
+        S: reward per second, falling.
+    generations, seconds
+        How many there were, and how long they took, in all.
+    history
+        Seconds, generations and best score at every improvement.
+    random_state
+        The state of NumPy's bit generator.
+    """
+
+    instance_hash: str
+    colocation: bool
+    fractions: Floats
+    states: States
+    outlets_celsius: Floats
+    scores: Floats
+    generations: int
+    seconds: float
+    history: tuple[tuple[float, int, float], ...]
+    random_state: Mapping[str, Any]

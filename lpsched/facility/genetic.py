@@ -17,9 +17,8 @@ from lpsched.evolve.random_state import generator_of, population_refusal, state_
 from lpsched.facility.air import crac_inlets, heat_map, inlets, outlet_steps, require_room, total_watts
 from lpsched.facility.arrays import facility_arrays
 from lpsched.facility.cooling_repair import cooling_of, node_watts, repair
-from lpsched.facility.genes import from_allocation, genes_of, reward_rate, set_at_random, to_allocation
+from lpsched.facility.genes import Population, from_allocation, genes_of, reward_rate, set_at_random, to_allocation
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
-from lpsched.facility.schedule import Population
 from lpsched.jit import require_compiler
 from lpsched.model.table import Table
 
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from lpsched.evolve.nsga2 import Ended
-    from lpsched.facility.schedule import CoreAllocation, States
+    from lpsched.facility.genes import States
+    from lpsched.facility.schedule import CoreAllocation
     from lpsched.model.arrays import Floats
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lpsched.bag.model import Bag
-    from lpsched.bag.overview import Heterogeneity, Spread
+    from lpsched.bag.result import Heterogeneity, Spread
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
     from lpsched.online.parts import Cluster, Period

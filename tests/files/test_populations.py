@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.facility.genes import read_population, write_population
-from lpsched.facility.schedule import Population
+from lpsched.facility.genes import Population, read_population, write_population
 from tests.paper_facility import paper_facility
 
 PAPER = paper_facility()
