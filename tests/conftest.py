@@ -76,3 +76,15 @@ def pytest_runtest_call(item):
         if handle is not None:
             handle.inner_test = whole
         watch_again(watcher)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a file and return its path."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write

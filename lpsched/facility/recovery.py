@@ -75,7 +75,7 @@ def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
 #
 # Guarantee: every node draws what it draws under the gang, so all temperatures, and the power of the cooling,
 # are as they were; no core is busy for more than all of its time. What is done in a second is usually less:
-# see `tests/recovery/test_cores.py`.
+# see `tests/facility/test_cores.py`.
 
 Piece = tuple[int, int, float]  # task type, column of the tables, part of a core's time
 FULL: Final = 1.0 - 1e-12  # a core with less left than this is full

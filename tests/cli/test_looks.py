@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.online.files import write_day
-from tests.reports.html_reader import Reader
+from tests.report.html_reader import Reader
 from tests.simulated import two_tasks
 
 TINY = str(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")

@@ -14,7 +14,7 @@ from lpsched.online.schedule import DaySchedule
 from lpsched.online.utility import Interval, UtilityFunction
 from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day, sound_day
-from tests.heuristics.arrivals.plain import mapped, read
+from tests.online.plain import mapped, read
 from tests.property.days import days
 
 every = pytest.mark.parametrize("name", OF_DAYS.built_in)

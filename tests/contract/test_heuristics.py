@@ -17,7 +17,7 @@ from lpsched.bag.schedule import Schedule
 from lpsched.bag.verify import measure, violations
 from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.model.table import Table
-from tests.heuristics.one_by_one import loads_of
+from tests.bag.one_by_one import loads_of
 from tests.property.bags import ORDINARY, plain_bags, priced_bags
 from tests.support import bags, simple_bag
 

@@ -15,8 +15,8 @@ from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.verify.day import examine
 from models.policies import DEFINITIONS
 from tests.days import decaying, simple_day
-from tests.simulation.plain_loops import run_plainly
-from tests.simulation.states import drawn_state
+from tests.online.plain_loops import run_plainly
+from tests.online.states import drawn_state
 
 every = pytest.mark.parametrize("name", POLICIES.built_in)
 STATES = 60

@@ -136,4 +136,4 @@ def test_rows_with_two_limits_one_or_none_are_all_kept(name):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_columns_that_came_later_have_names_too(name):
     result = facility(paper_facility(), outlets=[20.0], solver=PulpSolver(name))
-    assert result.reward_rate == pytest.approx(10 / 9, rel=1e-5)  # see tests/pipeline/test_facilities.py
+    assert result.reward_rate == pytest.approx(10 / 9, rel=1e-5)  # see tests/facility/test_solve.py

@@ -11,8 +11,8 @@ from lpsched.facility.arrays import facility_arrays
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.lp.highs import HighsSolver
 from models.facility import best_reward
+from tests.facility.small_facility import SMALL
 from tests.property.tiny_facilities import some_outlets, tiny_facility
-from tests.verify.small_facility import SMALL
 
 
 def by_the_engine(facility, outlets):

@@ -11,7 +11,7 @@ from lpsched.bag.heuristics import heuristic
 from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.bag.verify import violations
 from lpsched.model.table import Table
-from tests.heuristics.one_by_one import REFERENCES, loads_of
+from tests.bag.one_by_one import REFERENCES, loads_of
 
 SECONDS = st.integers(1, 6).map(float) | st.sampled_from([0.5, 1.5, 12.0, 40.0])
 

@@ -9,7 +9,7 @@ from lpsched.errors import InfeasibleError, InstanceError
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.report.html.facility import room_page
 from tests.property.odd_facilities import odd_facility
-from tests.reports.html_reader import Reader
+from tests.report.html_reader import Reader
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -19,8 +19,8 @@ from lpsched.online.simulate.state import Assignment, Policy
 from lpsched.online.verify.day import examine
 from models.day_mapping import pieces_of
 from models.day_simulation import simulate
+from tests.online.small_days import run_plainly
 from tests.property.days import days
-from tests.simulation.small_days import run_plainly
 
 SEEDS = st.integers(0, 2**32 - 1)
 

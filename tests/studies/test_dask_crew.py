@@ -27,7 +27,7 @@ from lpsched.studies.crews import installed, require_same
 from lpsched.studies.dask_crew import DaskCrew, _do, _given_up
 from lpsched.studies.lines import read_runs
 from lpsched.studies.running import run_study
-from tests.compare.test_workers import eventually
+from tests.online.compare.test_workers import eventually
 from tests.studies.declared import TINY, study_file
 from tests.studies.toys import make, outcomes, tasks
 

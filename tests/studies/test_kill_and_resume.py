@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.studies.running import run_study
-from tests.compare.test_workers import eventually, is_running
+from tests.online.compare.test_workers import eventually, is_running
 from tests.studies.declared import TINY, study_file
 
 ROOT = Path(__file__).parent.parent.parent

@@ -14,7 +14,7 @@ from lpsched.studies import local_crew
 from lpsched.studies.crews import LOOK_SECONDS, ONE_THREAD
 from lpsched.studies.local_crew import LocalCrew
 from lpsched.studies.running import SerialCrew
-from tests.compare.test_workers import eventually, is_running
+from tests.online.compare.test_workers import eventually, is_running
 from tests.studies.toys import end_at_once, make, outcomes, surroundings, tasks
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")

@@ -1,0 +1,128 @@
+"""More effort never makes an answer worse, and each of its parts is used."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from lpsched.bag import solve as trying
+from lpsched.bag.questions import ask
+from lpsched.bag.result import Effort
+from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
+from lpsched.cancellation import Watch
+from lpsched.lp.highs import HighsSolver
+from lpsched.model.status import Status
+from tests.bag.middling import middling
+from tests.bag.recovery.test_tighten import medium
+from tests.support import half_full, simple_bag
+
+pytestmark = pytest.mark.rotate_tests(4)
+
+
+def test_an_unknown_effort_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="effort is 'hard', needs one of fast, balanced, auto, tight"):
+        solve(simple_bag([[2.0]], [3], [2]), effort="hard")
+    assert effort_named("tight") is Effort.TIGHT
+
+
+@pytest.fixture
+def rounding_only(monkeypatch):
+    """Leave out patterns and single tasks."""
+    monkeypatch.setattr(trying, "fits_patterns", lambda _: False)
+    monkeypatch.setattr(trying, "fits_single_tasks", lambda _: False)
+
+
+@pytest.mark.usefixtures("rounding_only")
+def test_a_neighbour_of_the_relaxation_may_round_better_and_never_worse():
+    gains = []
+    for seed in range(6):
+        bag = middling(seed, types=12, machines=4)
+        fast, tight = solve(bag, effort="fast"), solve(bag, effort="tight")
+        assert tight.bound == fast.bound
+        gains.append(tight.value - fast.value)
+    assert min(gains) >= 0.0
+    assert max(gains) > 0.0
+
+
+@pytest.mark.rotate(1)
+@pytest.mark.parametrize("objective", ["profit", "makespan", "energy"])
+def test_more_effort_is_never_worse(objective):
+    bag = middling(2, types=8, machines=3)
+    fast = solve(bag, objective=objective, effort="fast")
+    tight = solve(bag, objective=objective, effort="tight", time_limit=2.0)
+    sign = 1 if objective == "profit" else -1
+    assert sign * tight.value >= sign * fast.value
+    assert sign * tight.bound <= sign * fast.bound
+    assert "tighten" in tight.timings
+
+
+def test_more_effort_ends_at_once_when_the_watch_is_over():
+    bag, watch = middling(2, types=8, machines=3), Watch()
+    watch.stop()
+    result = solve(bag, effort="tight", watch=watch)
+    assert result.status in (Status.LIMIT, Status.OPTIMAL)
+    assert result.timings["tighten"] < 2.0
+
+
+def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
+    bag = half_full()  # split tasks take 4 s, whole ones 6 s
+    assert solve(bag, effort="fast").tight_may_help
+    assert not solve(bag, effort="tight").tight_may_help
+    assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
+    question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), solver=HighsSolver())
+    assert not is_worthwhile(question, 0.5, 1e-4)
+
+
+def test_a_bag_better_not_run_is_left_alone():
+    result = solve(middling(0, types=4, machines=2), price=1e-9, effort="tight")
+    assert result.value == pytest.approx(result.bound, rel=1e-12)
+    assert not result.schedule.groups
+
+
+def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
+    bag = simple_bag(np.array([[3.0, 5.0], [2.0, 4.0], [7.0, 6.0]]).tolist(), [4, 5, 3], [2, 2])
+    first, second = (solve(bag, effort="tight", seed=3, objective="makespan") for _ in range(2))
+    assert first.schedule == second.schedule
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["profit", "makespan"])
+def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
+    bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()
+    question = ask(bag, solver=solver, objective=objective, profit_ratio=1.5 if objective == "profit" else None)
+
+    def found() -> Best:
+        return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)
+
+    first = found()
+
+    def spin() -> None:
+        while not done.is_set():
+            sum(range(10_000))
+
+    busy = threading.Thread(target=spin)
+    busy.start()
+    try:
+        second = found()
+    finally:
+        done.set()
+        busy.join()
+    assert first.used is Effort.TIGHT
+    assert not second.is_cut
+    assert (first.bound, first.found) == (second.bound, second.found)
+
+
+def test_a_search_that_the_clock_cuts_says_so():
+    cut = solve(medium(0, 3), profit_ratio=1.5, effort="tight", time_limit=0.1)
+    assert cut.status is Status.LIMIT
+
+
+def test_by_default_a_wide_gap_is_searched_and_a_narrow_one_is_not():
+    # Tasks of 2 s on two machines: three take 4 s, which counting proves without a search.
+    assert solve(simple_bag([[2.0]], [3], [2])).effort_used is Effort.BALANCED
+    wide = solve(half_full())  # 4 s if tasks could be split, 6 s as they are
+    assert (wide.effort, wide.effort_used) == (Effort.AUTO, Effort.TIGHT)
+    assert wide.value == 6.0
+    assert wide.bound == pytest.approx(6.0, rel=1e-4)

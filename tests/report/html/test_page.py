@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import pytest
+
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.facility import room_in_words, room_page
+from lpsched.report.html.page import Paragraph, Picture, Section, Table, page, style
+from tests.report.html_reader import Reader
+from tests.report.rooms import AWKWARD_NAMES, awkward_room, small_room
+
+pytestmark = pytest.mark.rotate_tests(4)
+
+
+def example(*, name="room <1>"):
+    rows = ((name, "1.5"), ("b", "2"))
+    parts = (
+        Paragraph("1 < 2 & 3"),
+        Table(("what", "W"), rows, numbers=True),
+        Picture(blank_picture(1.0), name, "<as> it is"),
+    )
+    return page(name, "All is <well>.", [Section(f"About {name}", parts)], footer="made by us")
+
+
+def test_a_page_holds_what_it_is_given_in_its_order():
+    read = Reader(example())
+    assert not read.faults
+    assert [text for text in read.texts[:4] if text[0] not in {"style", "a"}] == [
+        ("title", "room <1>"),
+        ("h1", "room <1>"),
+    ]
+    assert read.texts[2] == ("a", "Skip to the answer")
+    assert read.texts[-1][0] == "script"
+    assert [text for text in read.texts[4:-1] if text[0] not in {"style", "path", "g"}] == [
+        ("p", "All is <well>."),
+        ("h2", "About room <1>"),
+        ("p", "1 < 2 & 3"),
+        ("th", "what"),
+        ("th", "W"),
+        ("td", "room <1>"),
+        ("td", "1.5"),
+        ("td", "b"),
+        ("td", "2"),
+        ("title", "room <1>"),
+        ("figcaption", "<as> it is"),
+        ("footer", "made by us"),
+    ]
+
+
+def test_a_page_says_its_language_its_letters_and_that_it_fits_a_phone():
+    tags = Reader(example()).tags
+    assert ("html", {"lang": "en"}) in tags
+    assert ("meta", {"charset": "utf-8"}) in tags
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in tags
+    assert example().startswith("<!DOCTYPE html>\n")
+    assert "prefers-color-scheme: dark" in example()
+    assert "@media print" in example()
+
+
+def test_a_table_of_numbers_is_set_to_the_right_and_one_of_texts_is_not():
+    rows = (("a", "b"),)
+    tables = (Table(("", ""), rows), Table(("", ""), rows, numbers=True))
+    tags = Reader(page("", "", [Section("", tables)])).tags
+    assert [attributes for tag, attributes in tags if tag == "div"] == [{"class": "table"}, {"class": "table numbers"}]
+    assert ".numbers :is(th, td):not(:first-child) { text-align: right;" in style()
+
+
+def test_a_number_and_its_unit_stay_together_and_a_long_table_scrolls():
+    rows = (("a name", "1 W", "words that may well be broken"),) * 30
+    tables = (Table(("", "", ""), rows, numbers=True), Table(("", "", ""), rows * 2))
+    read = Reader(page("", "", [Section("", tables)]))
+    assert read.of("td")[:3] == ["a name", "1\u00a0W", "words that may well be broken"]
+    assert read.of("td")[90:93] == ["a name", "1 W", "words that may well be broken"]
+    assert [attributes for tag, attributes in read.tags if tag == "div"] == [
+        {"class": "table numbers"},
+        {"class": "table long"},
+    ]
+
+
+def test_a_page_of_many_sections_begins_with_its_contents():
+    few = Reader(page("t", "", [Section(f"<{name}>", ()) for name in "abc"]))
+    many = Reader(page("t", "", [Section(f"<{name}>", ()) for name in "abcd"]))
+    assert "nav" not in [tag for tag, _ in few.tags]
+    assert many.of("a")[1:] == many.of("h2") == ["<a>", "<b>", "<c>", "<d>"]
+    links = [attributes["href"] for tag, attributes in many.tags if tag == "a"]
+    ids = [attributes["id"] for tag, attributes in many.tags if tag in {"main", "h2"}]
+    assert links == [f"#{each}" for each in ids]
+
+
+def test_the_policy_lets_nothing_run_but_the_script_of_the_page():
+    read = Reader(example())
+    (policy,) = [tag["content"] for name, tag in read.tags if name == "meta" and "http-equiv" in tag]
+    (script,) = read.of("script")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.split("; ")[:4] == [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        f"script-src 'sha256-{digest}'",
+    ]
+
+
+def test_a_picture_is_inline_and_has_a_description():
+    read = Reader(example())
+    (svg,) = [attributes for tag, attributes in read.tags if tag == "svg"]
+    assert svg["role"] == "img"
+    assert ("title", {"id": svg["aria-labelledby"]}) in read.tags
+
+
+@pytest.fixture(scope="module")
+def awkward_page():
+    facility, measured, cores = awkward_room()
+    facts = [(name, "1 W", name) for name in AWKWARD_NAMES]
+    methods = Table(("method", "CRR"), tuple((name, "1") for name in AWKWARD_NAMES), numbers=True)
+    return room_page(
+        facility, measured, cores, lead=AWKWARD_NAMES[5], facts=facts, methods=methods, footer=AWKWARD_NAMES[1]
+    )
+
+
+def test_names_appear_exactly_as_they_stand_and_do_nothing(awkward_page):
+    read = Reader(awkward_page)
+    assert not read.faults
+    assert {tag for tag, _ in read.tags} <= {
+        *(
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "script",
+            "body",
+            "a",
+            "main",
+            "section",
+            "footer",
+            "h1",
+            "h2",
+            "p",
+            "div",
+        ),
+        *("table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+        *("svg", "defs", "g", "path", "use", "clippath", "rect", "pattern", "image"),
+    }
+    assert read.of("h1") == [AWKWARD_NAMES[1]]
+    assert read.of("td")[: 3 * len(AWKWARD_NAMES)] == [cell for name in AWKWARD_NAMES for cell in (name, "1 W", name)]
+    assert set(AWKWARD_NAMES[:4]) <= set(read.of("td")[5 * len(AWKWARD_NAMES) :])  # the CRAC units
+
+
+def test_a_page_needs_nothing_from_elsewhere(awkward_page):
+    for tag, attributes in Reader(awkward_page).tags:
+        assert tag not in {"link", "iframe", "base"}
+        assert tag != "script" or not attributes
+        for key, value in attributes.items():
+            assert not key.startswith("on")
+            if key in {"href", "src", "xlink:href"}:
+                assert value.startswith(("#", "data:image/png;base64,"))
+    assert awkward_page.count("http:") == awkward_page.count("http://example.org/")  # a name, as text
+    assert "https:" not in awkward_page
+    assert "url(http" not in awkward_page
+    assert "@import" not in awkward_page
+
+
+def test_ids_are_unique_in_a_page_of_several_pictures():
+    facility, measured, cores = small_room()
+    again = Section("Again", (Picture(blank_picture(1.0), "nothing"), Picture(blank_picture(1.0), "nothing")))
+    text = room_page(facility, measured, cores, lead="", facts=(), more=(again,))
+    ids = [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
+    assert len(ids) > 3
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_same_room_gives_the_same_page():
+    first, second = (room_page(*small_room(), lead="lead", facts=[("a", "b", "c")]) for _ in range(2))
+    assert first == second
+
+
+def test_the_page_of_a_room_tells_its_units_in_a_table():
+    read = Reader(room_page(*small_room(), lead="It is cool.", facts=[("power", "70 W", "measured")]))
+    assert read.of("h2") == ["The answer", "The room"]
+    assert read.of("td") == ["power", "70 W", "measured", "left", "18", "8", "right", "19", "6"]
+
+
+def test_the_picture_is_told_in_words():
+    facility, measured, _ = small_room()
+    # 56 W of the nodes and 14 W for cooling.
+    assert room_in_words(facility, measured) == (
+        "3 nodes draw in air of 21 to 23.5 celsius. 70 of at most 200 watts are drawn, 14 of them for cooling. "
+        "Bars show how the cores of a few nodes divide their time between task types."
+    )

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from lpsched.report.figures.style import blank_picture
+from lpsched.report.html.page import FollowingTable, Mark, Picture, Reading, Section, Slider, Stretch, page, written
+from tests.report.html_reader import Reader
+
+HOSTILE = "</script><!--&\u2028"
+HALF = Stretch(1.0, 3.0, ())
+
+
+def slider(*, name="a", picture="there", begins_at=1.5):
+    """Return a slider of two stretches that share a reading: it costs 5 J all along."""
+    stretches = tuple(
+        Stretch(
+            start,
+            start + 1.0,
+            (Reading(start, start + 1.0, "USD"), Reading(5.0, 5.0, "J")),
+            (((Reading(name, name),),),),
+            (Mark(picture, (0.0, 1.0), (0.0, 1.0), name),),
+        )
+        for start in (1.0, 2.0)
+    )
+    return Slider(name, name, begins_at, ("price", name), stretches, (FollowingTable(name, ("", name), (name,)),))
+
+
+@pytest.mark.parametrize(
+    ("reading", "expected"),
+    [
+        (Reading(1000.0, 3000.0, "J"), "1,500 J"),  # at 1.5 a quarter of the way
+        (Reading(4.0, 0.0), "3"),
+        (Reading(1.0, 1 / 3, digits=3), "0.833"),
+        (Reading("off", "on", "J"), "off"),
+        (Reading(None, None, "J"), "-"),
+        (Reading(1.0, None, "J"), "-"),
+        (Reading(0.0, 0.5, "%"), "12.5 %"),
+        (Reading(0.0, 1.0, over=(1.0, 5.0)), "12.5 %"),  # 0.25 / 2
+        (Reading(1.0, 1.0, over=(-1.0, 3.0)), "-"),  # over 0
+        (Reading(-1.0, 3.0, over=(-1.0, 3.0)), "0 %"),  # 0 over 0
+        (Reading(-0.0, -0.0, "W"), "0 W"),
+    ],
+)
+def test_a_reading_says_what_it_is_a_quarter_of_the_way(reading, expected):
+    assert written(reading, HALF, 1.5) == expected
+
+
+def test_a_reading_ends_exactly_where_its_stretch_ends():
+    # 0.3 + (0.1 - 0.3) * 1 is 0.09999999999999998.
+    assert written(Reading(0.3, 0.1, digits=17), HALF, 3.0) == "0.10000000000000001"
+
+
+def test_a_breakpoint_belongs_to_the_stretch_that_it_begins_and_the_end_to_the_last():
+    moved = slider()
+    assert [moved.stretch_at(x).start for x in (1.0, 1.999, 2.0, 3.0)] == [1.0, 1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "stretches",
+    [
+        (),
+        (Stretch(1.0, 1.0, ()),),
+        (Stretch(0.0, 1.0, ()), Stretch(2.0, 3.0, ())),
+        (Stretch(2.0, 3.0, ()),),  # it begins at 1
+        (Stretch(0.0, 3.0, (Reading(1.0, 1.0),)),),  # no label
+        (Stretch(0.0, 3.0, (), ((),)),),  # no table
+    ],
+)
+def test_a_slider_with_holes_or_without_a_label_is_our_own_mistake(stretches):
+    with pytest.raises((AssertionError, ValueError)):
+        Slider("x", "", 1.0, (), stretches)
+
+
+def data(text):
+    (found,) = re.findall(r'<script type="application/json">(.*?)</script>', text)
+    return found, json.loads(found)
+
+
+def test_the_numbers_for_the_browser_name_every_reading_once_and_exactly():
+    _, told = data(page("t", "", [Section("s", (slider(begins_at=1.1),))]))
+    assert told["begins"] == 1.1
+    assert told["formats"] == [["USD", 6, False], ["J", 6, False]]
+    assert told["readings"] == [[0, 1.0, 2.0], [1, 5.0, 5.0], "a", [0, 2.0, 3.0]]
+    marks = [["there", 0, [0.0, 1.0], [0.0, 1.0], "a"]]
+    assert told["stretches"] == [[1.0, 2.0, [0, 1], [[[2]]], marks], [2.0, 3.0, [3, 1], [[[2]]], marks]]
+
+
+def test_no_name_ends_the_element_that_holds_the_numbers():
+    text = page("t", "", [Section("s", (slider(name=HOSTILE),))])
+    found, told = data(text)
+    assert not set("<>&\u2028") & set(found)
+    assert told["readings"][2] == HOSTILE
+    assert not Reader(text).faults
+    assert text.count("</script") == 2  # the numbers, and what the page can do
+
+
+def test_a_slider_and_the_pictures_in_which_it_moves_marks_stand_together():
+    drawn = [Section(name, (Picture(blank_picture(1.0), "", name=name),)) for name in ("here", "there", "away")]
+    for text, inside in (
+        (page("t", "", [Section("s", (slider(),)), *drawn]), ["s", "here", "there"]),
+        (page("t", "", [Section("s", (slider(picture="nowhere"),)), *drawn]), None),
+        (page("t", "", [*drawn, Section("s", (slider(),))]), None),  # it is above: nothing to follow
+    ):
+        assert not Reader(text).faults
+        box = re.search(r'<div class="followed">\n(.*?)\n</section>\n</div>', text, flags=re.DOTALL)
+        assert (re.findall(r"<h2[^>]*>(.*?)</h2>", box[1]) if box else None) == inside
