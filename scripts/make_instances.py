@@ -23,7 +23,7 @@ from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.matrices import write_npz
 from lpsched.model.table import Table
 from lpsched.online.files import cluster_columns, clusters_as_dict, csv_bytes, day_as_dict, day_columns
-from scripts.figures.data_sets import (
+from scripts.figures.shared.data_sets import (
     CLUSTERS_SEED,
     DAY_SEEDS,
     ENERGY_SEED,
@@ -39,7 +39,7 @@ from scripts.figures.data_sets import (
     small_chapter_3,
     small_jobs_paper,
 )
-from scripts.figures.desktop import desktop_bag
+from scripts.figures.shared.desktop import desktop_bag
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -174,7 +174,7 @@ DESKTOP: Final = """\
 # that Friese's thesis of 2015 uses (tables 5.1 and 5.2) and that are not published with it. Seconds and
 # watts come by one formula from what is generally known of the processors (cores, threads, clock, thermal
 # design power) and from assumptions about the programs; formula, facts and assumptions are in
-# scripts/figures/desktop.py. Watts are those of the whole computer; machines that are done are off, so
+# scripts/figures/shared/desktop.py. Watts are those of the whole computer; machines that are done are off, so
 # there is no idle power. The counts are ours. 'FX-8159' is what the thesis prints; the facts are those of
 # the FX-8150.
 """

@@ -27,7 +27,7 @@ from lpsched.online.cluster_reading import clusters_schema
 from lpsched.online.day_reading import day_schema
 from lpsched.online.files import read_clusters, read_day
 from lpsched.units import lower_text, number, upper_text
-from scripts.figures.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
+from scripts.figures.shared.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
 from scripts.make_instances import BENCHMARKS, FACILITY_SEED, instances, main
 from tests.naive import naive_utility
 

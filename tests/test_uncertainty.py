@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from lpsched.report.figures.day_fronts import fuzzy_front_picture
-from scripts import bench_risk, uncertain_fronts
+from scripts.benches import risk as bench_risk
+from scripts.figures.shared import uncertain_fronts
 from tests.days import decaying, simple_day
 
 

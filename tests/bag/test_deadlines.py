@@ -17,8 +17,8 @@ from lpsched.bag.relaxation import Regime
 from lpsched.bag.solve import solve
 from lpsched.bag.verify import violations
 from lpsched.errors import InfeasibleError, NotFoundError
-from scripts.bench_deadlines import OBJECTIVES, binding_deadlines, tiny_cases
-from scripts.bench_tight import paper_bag
+from scripts.benches.deadlines import OBJECTIVES, binding_deadlines, tiny_cases
+from scripts.benches.tight import paper_bag
 from tests.support import simple_bag
 
 pytestmark = pytest.mark.rotate_tests(3)

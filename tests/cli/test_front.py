@@ -12,7 +12,7 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.cli import front as bag_front
 from lpsched.online.files import write_day
-from scripts.figures.data_sets import chapter_5
+from scripts.figures.shared.data_sets import chapter_5
 
 pytestmark = pytest.mark.rotate_tests(5)
 

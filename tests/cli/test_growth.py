@@ -6,7 +6,7 @@ import pytest
 
 from lpsched.bag.files import read_bag
 from lpsched.online.files import read_day
-from scripts.figures.data_sets import GROWTH_SEED, grown_desktop
+from scripts.figures.shared.data_sets import GROWTH_SEED, grown_desktop
 
 DESKTOP = str(Path(__file__).parent.parent.parent / "instances" / "desktop-5x9.yaml")
 GROW = ["generate", "bag", "--method", "grow", "--from", DESKTOP]

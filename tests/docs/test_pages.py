@@ -20,7 +20,7 @@ from tests.docs.pages import CLUSTERS, PAGES, README, ROOT
 from tests.docs.pages import STUDIES as STUDY
 from tests.selection import ALL
 
-SCRIPTS = sorted(path.stem.removeprefix("figure_") for path in (ROOT / "scripts").glob("figure_*.py"))
+SCRIPTS = sorted(path.stem for path in (ROOT / "scripts" / "figures").glob("*.py"))
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.heat_runs import TITLES
-from scripts.parallel_days import SETTINGS
+from scripts.figures.shared.heat_runs import TITLES
+from scripts.figures.shared.parallel_days import SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"

@@ -11,7 +11,7 @@ from lpsched.errors import InstanceError
 from lpsched.generate.gram_charlier import moments
 from lpsched.generate.grow import GrowOptions, grow
 from lpsched.model.table import Table
-from scripts.figures.desktop import desktop_bag
+from scripts.figures.shared.desktop import desktop_bag
 
 DESKTOP = desktop_bag()
 STATES = ("P0", "P1", "P2")

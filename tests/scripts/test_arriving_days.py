@@ -13,17 +13,14 @@ from lpsched.generate.day import EsscOptions
 from lpsched.model.status import Estimate
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.simulate.options import SimulationOptions
-from scripts import (
-    arriving_days,
-    bench_online,
-    dropped_shares,
-    figure_thesis_2_8,
-    figure_thesis_3_4,
-    figure_thesis_3_7,
-    figure_thesis_3_8,
-    figure_thesis_4_5,
-)
-from scripts.arriving_days import BOUND, NAIVE, Case, Runs, best_place, chapter_3, day_of, ran
+from scripts.benches import online as bench_online
+from scripts.figures import thesis_2_8 as figure_thesis_2_8
+from scripts.figures import thesis_3_4 as figure_thesis_3_4
+from scripts.figures import thesis_3_7 as figure_thesis_3_7
+from scripts.figures import thesis_3_8 as figure_thesis_3_8
+from scripts.figures import thesis_4_5 as figure_thesis_4_5
+from scripts.figures.shared import arriving_days, dropped_shares
+from scripts.figures.shared.arriving_days import BOUND, NAIVE, Case, Runs, best_place, chapter_3, day_of, ran
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

@@ -7,7 +7,7 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.status import Estimate
-from scripts.figures.case_curves import Curve, CurvePanel, curves_picture
+from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
 
 ONE = Curve("one", (Estimate(1.0, 0.5), Estimate(3.0, 0.25)))
 TWO = Curve("two", (Estimate(2.0), Estimate(4.0)))

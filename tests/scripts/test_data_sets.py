@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.bag.arrays import arrays_of
 from lpsched.online.arrays import day_arrays
-from scripts.figures.data_sets import chapter_5, chapter_6_first, chapter_6_second, chapter_7, grown_desktop
-from scripts.figures.desktop import desktop_bag
+from scripts.figures.shared.data_sets import chapter_5, chapter_6_first, chapter_6_second, chapter_7, grown_desktop
+from scripts.figures.shared.desktop import desktop_bag
 
 
 def test_the_first_investigation_has_the_thesis_sizes_and_means():

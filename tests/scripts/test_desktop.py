@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.arrays import arrays_of
-from scripts.figures.desktop import PROCESSORS, PROGRAMS, Processor, Program, desktop_bag
+from scripts.figures.shared.desktop import PROCESSORS, PROGRAMS, Processor, Program, desktop_bag
 
 ARRAYS = arrays_of(desktop_bag())
 NAMES = list(PROCESSORS)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import arriving_days, dropped_shares, uncertain_fronts
+from scripts.figures.shared import arriving_days, dropped_shares, uncertain_fronts
 from tests.scripts.test_arriving_days import quick_bound
 from tests.scripts.test_figures import EARNED
 from tests.scripts.test_jobs_figures import quick_bound as quick_cluster_bound
@@ -57,13 +57,13 @@ def test_a_script_draws_and_tells(name, known, tmp_path, monkeypatch, capsys):
     picture = tmp_path / "picture.svg"
     given = [word.format(runs=tmp_path / "runs.jsonl", known=known) for word in ARGUMENTS[name]]
     monkeypatch.setattr(sys, "argv", ["figure", *given, "--figure", str(picture)])
-    runpy.run_path(str(ROOT / "scripts" / f"figure_{name}.py"), run_name="__main__")
+    runpy.run_path(str(ROOT / "scripts" / "figures" / f"{name}.py"), run_name="__main__")
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
     assert len(capsys.readouterr().out) > 50
 
 
 def test_every_script_is_run_here_or_imported_by_its_own_tests():
-    scripts = {path.stem.removeprefix("figure_") for path in (ROOT / "scripts").glob("figure_*.py")}
+    scripts = {path.stem for path in (ROOT / "scripts" / "figures").glob("*.py")}
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*figures.py")]
     texts += [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_thesis_table_*.py")]
     texts.append((ROOT / "tests" / "test_arriving_days.py").read_text(encoding="utf-8"))

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from lpsched.errors import NotFoundError
-from scripts import figure_heat_2, figure_heat_3, heat_runs
-from scripts.heat_runs import Runs, lines, thinned
+from scripts.figures import heat_2 as figure_heat_2
+from scripts.figures import heat_3 as figure_heat_3
+from scripts.figures.shared import heat_runs
+from scripts.figures.shared.heat_runs import Runs, lines, thinned
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

@@ -13,9 +13,10 @@ from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.nodes.options import PER_RESOURCE, PER_TASK
 from lpsched.traces.swf import read_swf
-from scripts import arriving_days, bench_clusters, parallel_days, parallel_figures
-from scripts.arriving_days import BOUND, Runs, day_of, ran
-from scripts.parallel_days import (
+from scripts.benches import clusters as bench_clusters
+from scripts.figures.shared import arriving_days, parallel_days, parallel_figures
+from scripts.figures.shared.arriving_days import BOUND, Runs, day_of, ran
+from scripts.figures.shared.parallel_days import (
     LARGE_NODES,
     OWN,
     PRINTED,
@@ -26,7 +27,7 @@ from scripts.parallel_days import (
     tell_constraint,
     titles,
 )
-from scripts.parallel_figures import draw_leniencies, draw_policies
+from scripts.figures.shared.parallel_figures import draw_leniencies, draw_policies
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

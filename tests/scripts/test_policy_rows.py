@@ -7,7 +7,7 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.status import Estimate
-from scripts.figures.policy_rows import LANES, Marks, RowPanel, policy_rows_picture
+from scripts.figures.shared.policy_rows import LANES, Marks, RowPanel, policy_rows_picture
 
 NAMES = ("min-min", "$ours$ <script>")
 QUEUED = Marks("queued", (Estimate(40.0, 2.0), Estimate(50.0)))

@@ -9,16 +9,14 @@ import pytest
 
 from lpsched.studies.running import declare
 from lpsched.studies.study import read_study
-from scripts import (
-    bench_studies,
-    figure_profit_1,
-    figure_profit_2,
-    figure_profit_3,
-    figure_profit_4,
-    figure_profit_5,
-    figure_profit_times,
-    profit_figures,
-)
+from scripts.benches import studies as bench_studies
+from scripts.figures import profit_1 as figure_profit_1
+from scripts.figures import profit_2 as figure_profit_2
+from scripts.figures import profit_3 as figure_profit_3
+from scripts.figures import profit_4 as figure_profit_4
+from scripts.figures import profit_5 as figure_profit_5
+from scripts.figures import profit_times as figure_profit_times
+from scripts.figures.shared import profit_figures
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

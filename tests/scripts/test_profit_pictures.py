@@ -7,10 +7,10 @@ import pytest
 
 from lpsched.bag.front_result import Point
 from lpsched.io.pictures import write_picture
-from scripts.figures.distributions import Violin, ViolinPanel, distributions_picture
-from scripts.figures.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture
-from scripts.figures.profit_curves import ProfitCurve, profit_curves_picture
-from scripts.figures.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
+from scripts.figures.shared.distributions import Violin, ViolinPanel, distributions_picture
+from scripts.figures.shared.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture
+from scripts.figures.shared.profit_curves import ProfitCurve, profit_curves_picture
+from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
 
 FRONT = (Point(6600.0, 30.0), Point(8400.0, 12.0))
 FAST = SweepPoint(2.0, FRONT[1], Point(8500.0, 13.0), 1.2)

@@ -10,16 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from scripts import (
-    bench_braun,
-    bench_evolve,
-    bench_facility,
-    bench_gpu,
-    bench_heart,
-    bench_heuristics,
-    bench_huge,
-    bench_reading,
-)
+from scripts.benches import braun as bench_braun
+from scripts.benches import evolve as bench_evolve
+from scripts.benches import facility as bench_facility
+from scripts.benches import gpu as bench_gpu
+from scripts.benches import heart as bench_heart
+from scripts.benches import heuristics as bench_heuristics
+from scripts.benches import huge as bench_huge
+from scripts.benches import reading as bench_reading
 
 ROOT = Path(__file__).parents[2]
 SHELL = shutil.which("sh")

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from scripts import figure_thesis_5_5, thesis_fronts
-from scripts.figures.data_sets import chapter_5, chapter_6_second
+from scripts.figures import thesis_5_5 as figure_thesis_5_5
+from scripts.figures.shared import thesis_fronts
+from scripts.figures.shared.data_sets import chapter_5, chapter_6_second
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

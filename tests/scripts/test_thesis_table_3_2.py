@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scripts import figure_thesis_table_3_2
+from scripts.figures import thesis_table_3_2 as figure_thesis_table_3_2
 
 pytestmark = [pytest.mark.unwatched, pytest.mark.slow]  # scripts are not covered code
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from scripts import figure_thesis_table_8_5
+from scripts.figures import thesis_table_8_5 as figure_thesis_table_8_5
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.solvers import default_solver
 from lpsched.model.table import Table
-from scripts import bench_tight
+from scripts.benches import tight as bench_tight
 from tests.property.tiny import Case, Ledger, cases
 from tests.support import half_full, simple_bag
 

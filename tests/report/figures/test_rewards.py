@@ -7,7 +7,8 @@ import pytest
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.status import Estimate
-from lpsched.report.figures.rewards import MethodReward, RewardCurve, reward_bars_picture, reward_over_time_picture
+from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
+from scripts.figures.shared.reward_curves import RewardCurve, reward_over_time_picture
 
 METHODS = (
     MethodReward("greedy", Estimate(0.4, 0.02), Estimate(0.5, 0.01)),

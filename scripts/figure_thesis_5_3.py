@@ -1,9 +1,0 @@
-"""Figure 5.3 of the thesis: fronts of five first populations, 250 tasks; below the proved envelope."""
-
-from __future__ import annotations
-
-from scripts.figures.data_sets import chapter_5
-from scripts.thesis_fronts import draw_populations
-
-if __name__ == "__main__":
-    draw_populations(__doc__, "thesis-5-3", chapter_5(250), "10,100,1000")
