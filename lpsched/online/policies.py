@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
     from lpsched.errors import InstanceError
     from lpsched.model.arrays import Integers, Mask
-    from lpsched.online.simulate.state import Assignment, Assignments, State
+    from lpsched.online.simulate.mapping.present import ScoreTables
+    from lpsched.online.simulate.state import Assignment, Assignments, State, System
+
+Scores: TypeAlias = "Callable[[System], ScoreTables]"
+Order: TypeAlias = "Callable[[State], Integers]"
 
 
 # The orders in which tasks get their turn, and the P-states of those who know only the first.
@@ -38,8 +42,6 @@ if TYPE_CHECKING:
 # type; where a pair is absent in it, the machine is no choice for policies that know no other.
 #
 # Source: Friese, thesis of 2015, section 4.3.4.
-
-FIRST: Final = "first P-states"  # in the policy's memory
 
 
 def first_come(state: State) -> Integers:
@@ -65,19 +67,6 @@ def first_p_states(state: State) -> Mask:
     first = np.zeros(len(state.system.column_type), dtype=bool)
     first[state.system.first_column[:-1]] = True
     return state.allowed & first
-
-
-# Random: each task as it comes, on any machine that can run it.
-#
-# The machine is drawn from those that may take the task; it runs in the first P-state that fits, for the
-# thesis has no P-states there.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.1.
-
-
-def random_machine(state: State, rng: np.random.Generator, /) -> Assignments:
-    """Answer as a task arrives."""
-    return drawn_in_turn(state, rng, "first")
 
 
 # Round-Robin: each task as it comes, on the next machine that can take it, in an order drawn once a day.
@@ -115,289 +104,71 @@ def _take_the_next(draft: Draft, place: int) -> None:
                 return
 
 
-# Max Util: each task as it comes, where it ends soonest and so earns most.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.2.
-
-
-def max_util(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_in_turn(state, by_end)
-
-
-# Max UPT: each task as it comes, where it earns most per second that it runs.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.2.
-
-
-def max_upt(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_in_turn(state, by_utility_per_time)
-
-
-# MET-Random: each task as it comes, on any machine of the type where it is fastest, in the fastest P-state.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.2.
-
-
-def met_random(state: State, rng: np.random.Generator, /) -> Assignments:
-    """Answer as a task arrives."""
-    return drawn_in_turn(state, rng, "fastest", fastest_types=1)
-
-
-# MET-Max Util: each task as it comes, on the machine type where it is fastest, where it ends soonest.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.2.
-
-
-def met_max_util(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_in_turn(state, by_end, fastest_types=1)
-
-
-# K-Best Types: each task as it comes, on the K machine types where it is fastest, where it ends soonest.
-#
-# A machine type is as fast as the fastest of its P-states that is allowed. K = 1 is MET-Max Util, all types
-# are Max Util.
-#
-# Source: Friese, thesis of 2015, section 2.4.2.2.
-
-
-def k_best_types(count: int = 1) -> Choose:
-    """Return the rule for so many machine types."""
+def _in_turn(scores: Scores, fastest_types: int | None = None) -> Choose:
+    """Each task as it comes, where it scores best; on so many machine types only, those where it is fastest."""
 
     def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_in_turn(state, by_end, fastest_types=count)
+        return best_in_turn(state, scores, fastest_types=fastest_types)
 
     return choose
 
 
-# Min-Min Comp: of all waiting tasks the one that can end soonest, where it ends soonest; then the next.
+def _best_first(scores: Scores, fastest_types: int | None = None) -> Choose:
+    """Of all pairs of waiting task and column the one that scores best; then the next."""
+
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        return best_first(state, scores, fastest_types=fastest_types)
+
+    return choose
+
+
+def _ready_first(order: Order, *, all_states: bool = False) -> Choose:
+    """Tasks in an order, each on the machine that is ready first; in the first P-state, or the first that fits."""
+
+    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
+        return ready_in_turn(state, order(state), usable=None if all_states else first_p_states(state))
+
+    return choose
+
+
+def k_best_types(count: int = 1) -> Choose:
+    """Each task as it comes, on the K machine types where it is fastest, where it ends soonest.
+
+    A machine type is as fast as the fastest of its P-states that is allowed. K = 1 is MET-Max Util, all types are Max
+    Util.
+    """
+    return _in_turn(by_end, fastest_types=count)
+
+
+# Weighted: utility, or utility per second or joule, against energy, both between 0 and 1, by a weight w of energy. The
+# pair of the highest score first, then the best of the rest:
 #
-# Source: Friese, thesis of 2015, section 2.4.3 and 3.3.2.
-
-
-def min_min(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_first(state, by_end)
-
-
-# Sufferage: each machine to the task that would lose most of those that would earn most there.
+#     weighted-util    (1 - w) U / U+                                -  w joules / joules+       (equation 3)
+#     weighted-upt     (1 - w) (U / seconds) / (U+ / seconds-)       -  w joules / joules+       (equation 4)
+#     weighted-upe     (1 - w) (U / joules) / (U+ / joules-)         -  w joules / joules+       (equation 5)
 #
-# In a round every waiting task names the machine where it ends soonest, and suffers by what it would earn
-# less on the second-best machine; nothing there, if there is no other. Each machine that is named takes the
-# task that suffers most of those that name it. Those that are taken are mapped, and the next round begins. Of
-# one round, who suffers most goes first, which matters where energy is short.
+# With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait.
 #
-# A machine offers the fastest P-state that fits. As everywhere, of a machine type the first machine to be
-# ready takes the task; the second counts as second-best.
-#
-# Source: Friese, thesis of 2015, section 2.4.3.
-
-
-def sufferage(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return by_sufferage(state)
-
-
-# Max-Max Util: of all waiting tasks the one that earns most where it earns most; then the next.
-#
-# A task earns most where it ends soonest, so its machine is that of Min-Min; which task goes first differs.
-#
-# Source: Friese, thesis of 2015, section 2.4.3, 3.3.2 and 4.3.4 (Max Utility).
-
-
-def max_max_util(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_first(state, by_utility)
-
-
-# Max-Max UPT: of all pairs of task and column the one of the most utility per second; then the next.
-#
-# Source: Friese, thesis of 2015, section 2.4.3, 3.3.2 and 4.3.4 (Max UPT).
-
-
-def max_max_upt(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_first(state, by_utility_per_time)
-
-
-# MET-Max Util-Max UPT: as Max-Max UPT, but a task may only use the machine type where it is fastest.
-#
-# The fastest machine type is that of the column of the least seconds among those that are allowed. On it, the
-# P-state that ends soonest of those that fit is also the one of the most utility per second.
-#
-# Source: Friese, thesis of 2015, section 2.4.3.
-
-
-def met_max_util_max_upt(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_first(state, by_utility_per_time, fastest_types=1)
-
-
-# Max-Max UPE: of all pairs of waiting task and column the one of the most utility per joule; then the next.
-#
-# A pair that takes no energy comes before all others if it earns anything, and is worth 0 if it earns
-# nothing.
-#
-# Source: Friese, thesis of 2015, section 3.3.2 and 4.3.4 (Max UPE).
-
-
-def max_max_upe(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return best_first(state, by_utility_per_energy)
-
-
-# Weighted Util: utility against energy, both between 0 and 1, by a weight w of energy.
-#
-# The pair of the highest score first, then the best of the rest:
-#
-#     (1 - w) U / U+  -  w joules / joules+
-#
-# With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait; see
-# `scores.py`.
-#
-# Source: Friese, thesis of 2015, section 3.3.2, equation 3.
+# Source: Friese, thesis of 2015, section 3.3.2.
 
 UTIL_USUAL: Final = 0.5  # the thesis's best (3.6.2), and ours
+UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
+UPE_USUAL: Final = 0.05  # likewise
 
 
 def weighted_util(weight: float = UTIL_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
-    scores = partial(by_utility, weight=weight)
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_first(state, scores)
-
-    return choose
-
-
-# Weighted UPT: utility per second against energy, both between 0 and 1, by a weight w of energy.
-#
-# The pair of the highest score first, then the best of the rest:
-#
-#     (1 - w) (U / seconds) / (U+ / seconds-)  -  w joules / joules+
-#
-# With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait; see
-# `scores.py`.
-#
-# Source: Friese, thesis of 2015, section 3.3.2, equation 4.
-
-UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
+    return _best_first(partial(by_utility, weight=weight))
 
 
 def weighted_upt(weight: float = UPT_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
-    scores = partial(by_utility_per_time, weight=weight)
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_first(state, scores)
-
-    return choose
-
-
-# Weighted UPE: utility per joule against energy, both between 0 and 1, by a weight w of energy.
-#
-# The pair of the highest score first, then the best of the rest:
-#
-#     (1 - w) (U / joules) / (U+ / joules-)  -  w joules / joules+
-#
-# With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait; see
-# `scores.py`.
-#
-# Source: Friese, thesis of 2015, section 3.3.2, equation 5.
-
-UPE_USUAL: Final = 0.05  # likewise
+    return _best_first(partial(by_utility_per_time, weight=weight))
 
 
 def weighted_upe(weight: float = UPE_USUAL) -> Choose:
     """Return the rule with this weight of energy, between 0 and 1."""
-    scores = partial(by_utility_per_energy, weight=weight)
-
-    def choose(state: State, _rng: np.random.Generator, /) -> Assignments:
-        return best_first(state, scores)
-
-    return choose
-
-
-# FCFS: who came first is mapped first, to the machine that is ready first.
-#
-# A task that fits nowhere is passed over. See `policies.py`.
-#
-# Source: Friese, thesis of 2015, section 4.3.4.
-
-
-def fcfs(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event, with the first P-state only."""
-    return ready_in_turn(state, first_come(state), usable=first_p_states(state))
-
-
-def fcfs_all(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event; a later P-state is taken if no earlier one fits."""
-    return ready_in_turn(state, first_come(state))
-
-
-# LCFS: who came last is mapped first, to the machine that is ready first.
-#
-# A task that fits nowhere is passed over. See `policies.py`.
-#
-# Source: Friese, thesis of 2015, section 4.3.4.
-
-
-def lcfs(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event, with the first P-state only."""
-    return ready_in_turn(state, last_come(state), usable=first_p_states(state))
-
-
-def lcfs_all(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event; a later P-state is taken if no earlier one fits."""
-    return ready_in_turn(state, last_come(state))
-
-
-# Prioritized-FCFS: tasks of the highest utility to begin with first, of those who came first.
-#
-# Each goes to the machine that is ready first. A task that fits nowhere is passed over. See `policies.py`.
-#
-# Source: Friese, thesis of 2015, section 4.3.4.
-
-
-def prioritized_fcfs(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event, with the first P-state only."""
-    return ready_in_turn(state, by_priority(state, first_come(state)), usable=first_p_states(state))
-
-
-def prioritized_fcfs_all(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event; a later P-state is taken if no earlier one fits."""
-    return ready_in_turn(state, by_priority(state, first_come(state)))
-
-
-# Prioritized-LCFS: tasks of the highest utility to begin with first, of those who came last.
-#
-# Each goes to the machine that is ready first. A task that fits nowhere is passed over. See `policies.py`.
-#
-# Source: Friese, thesis of 2015, section 4.3.4.
-
-
-def prioritized_lcfs(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event, with the first P-state only."""
-    return ready_in_turn(state, by_priority(state, last_come(state)), usable=first_p_states(state))
-
-
-def prioritized_lcfs_all(state: State, _rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event; a later P-state is taken if no earlier one fits."""
-    return ready_in_turn(state, by_priority(state, last_come(state)))
-
-
-# Random: tasks in any order, each on any machine that can run it, in any P-state.
-#
-# One that is drawn is drawn from what passes the filter and fits.
-#
-# Source: Friese, thesis of 2015, section 4.3.4.
-
-
-def random_batch(state: State, rng: np.random.Generator, /) -> Assignments:
-    """Answer at a mapping event."""
-    return drawn_in_order(state, rng)
+    return _best_first(partial(by_utility_per_energy, weight=weight))
 
 
 # The policies by name: ours, those that others register, those of installed packages.
@@ -419,34 +190,52 @@ def random_batch(state: State, rng: np.random.Generator, /) -> Assignments:
 # Some of ours take a number after a colon: `weighted-util:0.4`, `k-best-types:2`. The engine checks every
 # answer of every policy.
 
+# Of immediate mode: asked about each task as it comes. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
+# and 2.4.2.2. The thesis has no P-states there: random and round-robin take the first one that fits.
+
 IMMEDIATE: Final[dict[str, Choose]] = {
-    "random": random_machine,
+    "random": lambda state, rng, /: drawn_in_turn(state, rng, "first"),  # any machine that may take the task
     "round-robin": round_robin,
-    "max-util": max_util,
-    "max-upt": max_upt,
-    "met-random": met_random,
-    "met-max-util": met_max_util,
+    "max-util": _in_turn(by_end),  # where it ends soonest it earns most
+    "max-upt": _in_turn(by_utility_per_time),
+    "met-random": lambda state, rng, /: drawn_in_turn(state, rng, "fastest", fastest_types=1),
+    "met-max-util": _in_turn(by_end, fastest_types=1),
     "k-best-types": k_best_types(),
 }
+
+# Of batch mode: asked at mapping events about all that waits. Source: Friese, thesis of 2015; sections behind each.
+#
+# Max-max-util takes the machine of min-min, for a task earns most where it ends soonest; which task goes first differs.
+# Met-max-util-max-upt lets a task use only the machine type of the column of the least seconds among those that are
+# allowed. A pair that takes no energy comes before all others in max-max-upe if it earns anything, else it is worth 0.
+#
+# Sufferage: in a round every waiting task names the machine where it ends soonest, and suffers by what it would earn
+# less on the second-best machine; nothing there, if there is no other. Each machine that is named takes the task that
+# suffers most of those that name it; these are mapped, who suffers most first, and the next round begins. A machine
+# offers the fastest P-state that fits. Of a machine type the first machine to be ready takes the task; the second
+# counts as second-best.
+#
+# Of FCFS and its kin a task that fits nowhere is passed over.
+
 BATCH: Final[dict[str, Choose]] = {
-    "min-min": min_min,
-    "sufferage": sufferage,
-    "max-max-util": max_max_util,
-    "max-max-upt": max_max_upt,
-    "met-max-util-max-upt": met_max_util_max_upt,
-    "max-max-upe": max_max_upe,
-    "weighted-util": weighted_util(),
+    "min-min": _best_first(by_end),  # 2.4.3 and 3.3.2: Min-Min Comp
+    "sufferage": lambda state, _rng, /: by_sufferage(state),  # 2.4.3
+    "max-max-util": _best_first(by_utility),  # 2.4.3, 3.3.2, and 4.3.4: Max Utility
+    "max-max-upt": _best_first(by_utility_per_time),  # 2.4.3, 3.3.2, and 4.3.4: Max UPT
+    "met-max-util-max-upt": _best_first(by_utility_per_time, fastest_types=1),  # 2.4.3
+    "max-max-upe": _best_first(by_utility_per_energy),  # 3.3.2, and 4.3.4: Max UPE
+    "weighted-util": weighted_util(),  # 3.3.2, as the next two
     "weighted-upt": weighted_upt(),
     "weighted-upe": weighted_upe(),
-    "fcfs": fcfs,
-    "fcfs-all": fcfs_all,
-    "lcfs": lcfs,
-    "lcfs-all": lcfs_all,
-    "prioritized-fcfs": prioritized_fcfs,
-    "prioritized-fcfs-all": prioritized_fcfs_all,
-    "prioritized-lcfs": prioritized_lcfs,
-    "prioritized-lcfs-all": prioritized_lcfs_all,
-    "random-batch": random_batch,
+    "fcfs": _ready_first(first_come),  # 4.3.4, as all that follow
+    "fcfs-all": _ready_first(first_come, all_states=True),
+    "lcfs": _ready_first(last_come),
+    "lcfs-all": _ready_first(last_come, all_states=True),
+    "prioritized-fcfs": _ready_first(lambda state: by_priority(state, first_come(state))),
+    "prioritized-fcfs-all": _ready_first(lambda state: by_priority(state, first_come(state)), all_states=True),
+    "prioritized-lcfs": _ready_first(lambda state: by_priority(state, last_come(state))),
+    "prioritized-lcfs-all": _ready_first(lambda state: by_priority(state, last_come(state)), all_states=True),
+    "random-batch": lambda state, rng, /: drawn_in_order(state, rng),  # any order, machine and P-state that fits
 }
 
 

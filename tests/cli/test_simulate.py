@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from lpsched.online.files import write_day
-from lpsched.online.policies import fcfs, forget, register
+from lpsched.online.policies import forget, policy, register
 from tests.days import sound_day
 from tests.simulated import drawn_day, two_tasks
 
@@ -220,7 +220,7 @@ def test_ctrl_c_prints_what_was_done_and_ends_with_130(lpsched, drawn, own):
         calls.append(state.now)
         if len(calls) == 3:
             signal.raise_signal(signal.SIGINT)
-        return fcfs(state, rng)
+        return policy("fcfs").choose(state, rng)
 
     names = f"fcfs,{own('interrupted', interrupted)},min-min"
     code, answer, err = lpsched("simulate", drawn, "--policy", names, "--trials", "2", "--json")
