@@ -52,56 +52,13 @@ def in_order_of_arrival(day: Day, score: Score, *, drop_below: float | None) -> 
     return placing.schedule()
 
 
-# Min energy: each task, as it arrives, where it takes the least energy.
-#
-# If no task is dropped, no schedule of all tasks takes less. Of machine types and P-states that take the
-# same, the one on which the task earns most.
-#
-# Source: Friese, thesis of 2015, section 5.5.2.1.
+def one_stage(score: Score) -> DayHeuristic:
+    """Return the rule that sends each task, as it arrives, where a score is highest."""
 
+    def place(day: Day, _rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
+        return in_order_of_arrival(day, score, drop_below=drop_below)
 
-def min_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule of least energy."""
-    return in_order_of_arrival(day, by_energy, drop_below=drop_below)
-
-
-# Max utility: each task, as it arrives, where it earns the most, given the queues.
-#
-# Utility never rises, so where a task ends first it earns the most. Often it earns the same elsewhere,
-# because its utility has not begun to fall, or is down to nothing: then it goes where that takes the least
-# energy.
-#
-# Source: Friese, thesis of 2015, section 5.5.2.2.
-
-
-def max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that gives each task in turn the most utility."""
-    return in_order_of_arrival(day, by_utility, drop_below=drop_below)
-
-
-# Utility per energy: each task, as it arrives, where it earns the most for a joule, given the queues.
-#
-# A task that would take no energy at all goes where it earns the most.
-#
-# Source: Friese, thesis of 2015, section 5.5.2.3.
-
-
-def utility_per_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that gives each task in turn the most utility per joule."""
-    return in_order_of_arrival(day, by_utility_per_energy, drop_below=drop_below)
-
-
-# MCT: each task, as it arrives, where it ends first.
-#
-# It looks neither at utility nor, but for ties, at energy.
-#
-# Source: Maheswaran and others, "Dynamic mapping of a class of independent tasks onto heterogeneous computing
-# systems", 1999.
-
-
-def mct(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that lets each task in turn end as early as it can."""
-    return in_order_of_arrival(day, by_end, drop_below=drop_below)
+    return place
 
 
 # Random: each task, as it arrives, on any machine that can run it, in any of its P-states.
@@ -329,31 +286,13 @@ def _classes(arrays: DayArrays) -> Integers:
     return place[number]
 
 
-# Max-max: of each minute's tasks the one that scores highest on its best machine and P-state, then the next.
-#
-# Four scores: utility, and utility per second of machine time, per watt and per joule.
-#
-# Source: Friese, thesis of 2015, section 7.3.4.
+def two_stages(score: Score) -> DayHeuristic:
+    """Return the rule that maps, of each minute's tasks, the one of the highest score first; then the next."""
 
+    def place(day: Day, _rng: np.random.Generator, /, *, drop_below: float | None = None) -> DaySchedule:
+        return best_pairs_first(day, score, drop_below=drop_below)
 
-def max_max_utility(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that maps the most utility first."""
-    return best_pairs_first(day, by_utility, drop_below=drop_below)
-
-
-def max_max_utility_per_time(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that maps the most utility per second of machine time first."""
-    return best_pairs_first(day, by_utility_per_time, drop_below=drop_below)
-
-
-def max_max_utility_per_power(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that maps the most utility per watt first."""
-    return best_pairs_first(day, by_utility_per_power, drop_below=drop_below)
-
-
-def max_max_utility_per_energy(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
-    """Return the schedule that maps the most utility per joule first."""
-    return best_pairs_first(day, by_utility_per_energy, drop_below=drop_below)
+    return place
 
 
 # The heuristics for days, by name: ours, those that others register, those of installed packages.
@@ -368,8 +307,8 @@ def max_max_utility_per_energy(day: Day, _rng: np.random.Generator, *, drop_belo
 #     [project.entry-points."lpsched.day_heuristics"]
 #     mine = "package.module:function"
 #
-# Whatever a heuristic hands back is checked by the verifier before anybody sees a number of it. Heuristics
-# for bags have a registry of their own.
+# Sections are those of Friese, thesis of 2015. Whatever a heuristic hands back is checked by the verifier
+# before anybody sees a number of it. Heuristics for bags have a registry of their own.
 
 
 class DayHeuristic(Protocol):
@@ -383,15 +322,19 @@ OF_DAYS: Final[Named[DayHeuristic]] = Named(
     "day",
     "lpsched.day_heuristics",
     {
-        "min-energy": min_energy,
-        "max-utility": max_utility,
-        "utility-per-energy": utility_per_energy,
-        "mct": mct,
+        # Where a task takes the least energy: if none is dropped, no schedule of all tasks takes less (5.5.2.1).
+        "min-energy": one_stage(by_energy),
+        # Where it earns the most. Utility never rises, so that is where it ends first. Often it earns as much elsewhere,
+        # because its utility has not begun to fall, or is down to nothing: then it goes where that takes the least
+        # energy (5.5.2.2).
+        "max-utility": one_stage(by_utility),
+        "utility-per-energy": one_stage(by_utility_per_energy),  # without energy: where it earns the most (5.5.2.3)
+        "mct": one_stage(by_end),  # where it ends first: Maheswaran and others, 1999
         "min-min": min_min,
-        "max-max-utility": max_max_utility,
-        "max-max-utility-per-time": max_max_utility_per_time,
-        "max-max-utility-per-power": max_max_utility_per_power,
-        "max-max-utility-per-energy": max_max_utility_per_energy,
+        "max-max-utility": two_stages(by_utility),  # section 7.3.4, as the next three
+        "max-max-utility-per-time": two_stages(by_utility_per_time),
+        "max-max-utility-per-power": two_stages(by_utility_per_power),
+        "max-max-utility-per-energy": two_stages(by_utility_per_energy),
         "random": random_machine,
     },
 )
