@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import Talk, leave, talk_of, watched
-from lpsched.cli.options import (
-    Deadline,
-    Effort,
-    ObjectiveOption,
-    PowerCap,
-    Price,
-    ProfitRatio,
-    SolverName,
-    refuse,
-    require_output,
-)
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -29,19 +19,20 @@ def certify(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The certificate: a .json file.")],
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
     effort: Annotated[
-        Effort | None, typer.Option(help="Prove the bound that 'lpsched solve' finds with this effort; bags only.")
+        options.Effort | None,
+        typer.Option(help="Prove the bound that 'lpsched solve' finds with this effort; bags only."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best bound so far is certified.", min=0.0)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed, as for 'lpsched solve'; bags only.", min=0)] = None,
-    solver: SolverName = "highs",
+    solver: options.SolverName = "highs",
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
     from lpsched.bag.certificate.files import as_dict, write_certificate
@@ -55,7 +46,7 @@ def certify(
     from lpsched.online.day import Day
     from lpsched.report.answers import certificate_line
 
-    require_output(output, (".json",), instance)
+    options.require_output(output, (".json",), instance)
     read = read_instance(instance)
     if isinstance(read, (Day, Clusters)):
         of_bag = {
@@ -68,7 +59,7 @@ def certify(
             "--seed": seed,
             "--solver": None if solver == "highs" else solver,
         }
-        refuse(of_bag, f"goes with a bag, and this is {'a day' if isinstance(read, Day) else 'clusters'}")
+        options.refuse(of_bag, f"goes with a bag, and this is {'a day' if isinstance(read, Day) else 'clusters'}")
         _certify_day(talk_of(context), read, output, time_limit)
         return
     chosen: dict[str, Any] = {} if effort is None else {"effort": effort.value}  # else the library's own

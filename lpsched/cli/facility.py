@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import StoppedEarly, talk_of, watched
-from lpsched.cli.options import (
-    PICTURES,
-    Figure,
-    Generations,
-    Report,
-    Seed,
-    SolverName,
-    require_output,
-    require_pictures,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,8 +63,8 @@ def facility(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds, by default 300 (ga: 60, nlp: 600); then the best so far.", min=0.0)
     ] = None,
-    seed: Seed = 0,
-    generations: Generations = None,
+    seed: options.Seed = 0,
+    generations: options.Generations = None,
     start: Annotated[
         Start | None, typer.Option(help="ga: what joins the first population, by default nothing but chance.")
     ] = None,
@@ -83,7 +74,7 @@ def facility(
     bound: Annotated[
         bool, typer.Option("--bound/--no-bound", help="greedy, ga, nlp: whether to prove the bound as well.")
     ] = True,
-    solver: SolverName = "highs",
+    solver: options.SolverName = "highs",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the allocation: a .json file.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the bound's exact proof, for 'lpsched verify': a .json file.")
@@ -91,8 +82,8 @@ def facility(
     form: Annotated[
         Form | None, typer.Option(help="gang: patterns of whole nodes (by default). cores: every core's own fractions.")
     ] = None,
-    figure: Figure = None,
-    report: Report = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
 ) -> None:
     """Find a verified allocation under power cap and redlines, and a bound that none can pass."""
     from lpsched.facility.certificate.files import write_proof
@@ -109,11 +100,11 @@ def facility(
     for ending, written in endings.items():
         for path in written:
             if path is not None:
-                require_output(path, (ending,), file)
+                options.require_output(path, (ending,), file)
     if figure is not None:
-        require_output(figure, PICTURES, file)
+        options.require_output(figure, options.PICTURES, file)
     if figure is not None or report is not None:
-        require_pictures()
+        options.require_pictures()
     read = read_facility(file)
     talk = talk_of(context)
     result: FacilityResult | MethodResult

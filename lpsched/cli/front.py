@@ -9,23 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import leave, talk_of, tell, watched
-from lpsched.cli.options import (
-    PICTURES,
-    Deadline,
-    EffortOfBag,
-    Figure,
-    PowerCap,
-    Report,
-    RiskOption,
-    Seed,
-    SolverName,
-    refuse,
-    require_output,
-    require_pictures,
-    risk_asked,
-    words_of,
-)
 from lpsched.cli.solve import Asked as Terms
 from lpsched.cli.solve import require_looks, write_page
 
@@ -297,7 +282,7 @@ def front(
     time_limit: Annotated[
         float | None, typer.Option(help="nsga2: seconds, 60 where generations are not limited.", min=0.0)
     ] = None,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     seed_with: Annotated[
         list[str] | None,
         typer.Option(
@@ -308,8 +293,8 @@ def front(
     state: Annotated[
         Path | None, typer.Option(help="nsga2: go on from this .npz file if it is there; save the population to it.")
     ] = None,
-    figure: Figure = None,
-    report: Report = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
     machines: Machines = None,
     falling: Annotated[
         bool, typer.Option("--falling", help="--machines: all machines in falling order, not by type.")
@@ -320,17 +305,17 @@ def front(
     drop_below: Annotated[
         float | None, typer.Option(help="Of a day: do not run tasks that would earn less.", min=0.0)
     ] = None,
-    risk: RiskOption = None,
+    risk: options.RiskOption = None,
     ellipses: Annotated[
         Path | None, typer.Option(help="--risk: draw how much energy and utility vary: a .png, .svg or .pdf file.")
     ] = None,
     sample: Annotated[
         int | None, typer.Option(help="Of a bag: weights to sample as well, for comparison.", min=0)
     ] = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
-    effort: EffortOfBag = None,
-    solver: SolverName = "highs",
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    effort: options.EffortOfBag = None,
+    solver: options.SolverName = "highs",
 ) -> None:
     """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
     # LOOK
@@ -340,23 +325,23 @@ def front(
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 
-    methods = tuple(filter(None, words_of(compare)))  # an empty word would be the folder it stands in
-    seeds = None if seed_with is None else tuple(filter(None, words_of(seed_with)))
+    methods = tuple(filter(None, options.words_of(compare)))  # an empty word would be the folder it stands in
+    seeds = None if seed_with is None else tuple(filter(None, options.words_of(seed_with)))
     asked = Asked(instance, methods, generations, time_limit, seed, seeds, state, figure)
     _require_methods(asked)
-    sampled = risk_asked(risk, ranks=True)
+    sampled = options.risk_asked(risk, ranks=True)
     if sampled is None:
-        refuse({"--ellipses": ellipses}, "goes with --risk")
+        options.refuse({"--ellipses": ellipses}, "goes with --risk")
     elif "nsga2" not in methods:
-        refuse({"--risk": risk}, EVOLVED)
+        options.refuse({"--risk": risk}, EVOLVED)
     for picture, more in ((figure, ()), (machines, (".json",)), (peak, ()), (ellipses, ())):
         if picture is not None:
-            require_output(picture, (*PICTURES, *more), instance)
-            if picture.suffix.lower() in PICTURES:
-                require_pictures()
+            options.require_output(picture, (*options.PICTURES, *more), instance)
+            if picture.suffix.lower() in options.PICTURES:
+                options.require_pictures()
     require_looks(instance, figure=None, report=report)
     if state is not None:
-        require_output(state, (".npz",), instance)
+        options.require_output(state, (".npz",), instance)
     if falling and machines is None:
         raise typer.BadParameter("goes with --machines", param_hint="--falling")
     read = read_instance(instance)
@@ -364,11 +349,11 @@ def front(
         kind = "a facility" if isinstance(read, Facility) else "clusters"
         raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
     if isinstance(read, Day):
-        refuse({"--machines": machines, "--sample": sample}, OF_BAG)
-        refuse({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, OF_BAG)
+        options.refuse({"--machines": machines, "--sample": sample}, OF_BAG)
+        options.refuse({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, OF_BAG)
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses, report))
         return
-    refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
+    options.refuse({"--peak": peak, "--drop-below": drop_below, "--risk": risk}, OF_DAY)
     of_bag = BagAsked(sample or 0, power_cap, deadline, effort, solver, machines, report, falling)
     front_of_bag(context, read, asked, of_bag)
 
@@ -376,5 +361,5 @@ def front(
 def _require_methods(asked: Asked) -> None:
     """Refuse options of a method that is not compared."""
     if "nsga2" not in asked.methods:
-        refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
-        refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)
+        options.refuse({"--generations": asked.generations, "--time-limit": asked.time_limit}, EVOLVED)
+        options.refuse({"--seed-with": asked.seed_with, "--state": asked.state}, EVOLVED)

@@ -7,19 +7,8 @@ from typing import Annotated
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import talk_of
-from lpsched.cli.options import (
-    BagFile,
-    Deadline,
-    Effort,
-    Figure,
-    Marginals,
-    MarginalsOption,
-    PowerCap,
-    Report,
-    Seed,
-    SolverName,
-)
 from lpsched.cli.solve import Asked, require_looks, write_page
 
 ENDS = 2  # points that a picture needs: it shows where the last piece goes
@@ -27,7 +16,7 @@ ENDS = 2  # points that a picture needs: it shows where the last piece goes
 
 def price(
     context: typer.Context,
-    bag: BagFile,
+    bag: options.BagFile,
     from_ratio: Annotated[
         float | None, typer.Option(help="Profit ratio to begin at; by default 0, a price of nothing.")
     ] = None,
@@ -42,14 +31,14 @@ def price(
     lifetime_hours: Annotated[
         float | None, typer.Option(help="How long a machine lasts whose type does not say.")
     ] = None,
-    marginals: MarginalsOption = Marginals.TOP,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
-    effort: Annotated[Effort, typer.Option(help="As in solve.")] = Effort.AUTO,
-    seed: Seed = 0,
-    figure: Figure = None,
-    report: Report = None,
-    solver: SolverName = "highs",
+    marginals: options.MarginalsOption = options.Marginals.TOP,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    effort: Annotated[options.Effort, typer.Option(help="As in solve.")] = options.Effort.AUTO,
+    seed: options.Seed = 0,
+    figure: options.Figure = None,
+    report: options.Report = None,
+    solver: options.SolverName = "highs",
 ) -> None:
     """Find the whole profit curve over the price, piece by piece.
 

@@ -8,29 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lpsched.cli import options
 from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
-from lpsched.cli.options import (
-    PICTURES,
-    BagFile,
-    Deadline,
-    Device,
-    Effort,
-    EffortOption,
-    Figure,
-    Marginals,
-    MarginalsOption,
-    ObjectiveOption,
-    PowerCap,
-    Price,
-    ProfitRatio,
-    Report,
-    RiskOption,
-    Seed,
-    SolverName,
-    require_output,
-    require_pictures,
-    risk_asked,
-)
 
 if TYPE_CHECKING:
     from lpsched.bag.compare.result import FrontComparison
@@ -43,34 +22,34 @@ if TYPE_CHECKING:
 
 def solve(
     context: typer.Context,
-    bag: BagFile,
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
+    bag: options.BagFile,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
     gap: Annotated[
         float,
         typer.Option(help="Call the answer optimal within this relative gap; search stops there.", min=0.0, max=1.0),
     ] = 1e-4,
-    effort: EffortOption = Effort.AUTO,
+    effort: options.EffortOption = options.Effort.AUTO,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; then the best schedule and bound so far.", min=0.0)
     ] = None,
     seed: Annotated[
         int, typer.Option(help="Of the search that auto and tight make, and of what --risk draws.", min=0)
     ] = 0,
-    marginals: MarginalsOption = Marginals.TOP,
-    risk: RiskOption = None,
-    solver: SolverName = "highs",
+    marginals: options.MarginalsOption = options.Marginals.TOP,
+    risk: options.RiskOption = None,
+    solver: options.SolverName = "highs",
     device: Annotated[
-        Device, typer.Option(help="Where huge bags are looked through: cuda needs the extra gpu.")
-    ] = Device.CPU,
+        options.Device, typer.Option(help="Where huge bags are looked through: cuda needs the extra gpu.")
+    ] = options.Device.CPU,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the schedule, compact: a .json file.")
     ] = None,
-    figure: Figure = None,
-    report: Report = None,
+    figure: options.Figure = None,
+    report: options.Report = None,
 ) -> None:
     """Find a verified schedule and a bound that no schedule can pass."""
     from lpsched.bag.files import read_bag, write_schedule
@@ -79,9 +58,9 @@ def solve(
     from lpsched.lp.solvers import solver_named
     from lpsched.report.answers import result_tables
 
-    sampled = risk_asked(risk)
+    sampled = options.risk_asked(risk)
     if output is not None:
-        require_output(output, (".json",), bag)
+        options.require_output(output, (".json",), bag)
     require_looks(bag, figure=figure, report=report)
     read = read_bag(bag)
     talk = talk_of(context)
@@ -100,7 +79,7 @@ def solve(
             risk=sampled,
             solver=solver_named(solver, device.value),
         )
-        if marginals is not Marginals.LP:
+        if marginals is not options.Marginals.LP:
             result = with_one_more(
                 read,
                 result,
@@ -133,19 +112,19 @@ LONGEST_COUNT = 18  # digits
 
 def whatif(
     context: typer.Context,
-    bag: BagFile,
+    bag: options.BagFile,
     changes: Annotated[
         list[str], typer.Option("--set", help="NAME=COUNT: so many machines of a type, 0 for none; commas or repeated.")
     ],
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
-    effort: EffortOption = Effort.AUTO,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
+    effort: options.EffortOption = options.Effort.AUTO,
     time_limit: Annotated[float | None, typer.Option(help="Seconds of each of the two solves.", min=0.0)] = None,
-    seed: Seed = 0,
-    solver: SolverName = "highs",
+    seed: options.Seed = 0,
+    solver: options.SolverName = "highs",
 ) -> None:
     """Compare value, bound and prices of a bag with those it would have on other machines."""
     from lpsched.bag.files import read_bag
@@ -204,11 +183,11 @@ class Asked:
 def require_looks(*inputs: Path, figure: Path | None, report: Path | None) -> None:
     """Refuse a picture or a page that could not be written in the end."""
     if figure is not None:
-        require_output(figure, PICTURES, *inputs)
+        options.require_output(figure, options.PICTURES, *inputs)
     if report is not None:
-        require_output(report, (".html",), *inputs)
+        options.require_output(report, (".html",), *inputs)
     if figure is not None or report is not None:
-        require_pictures()
+        options.require_pictures()
 
 
 def draw_schedule(bag: Bag, schedule: Schedule, figure: Path) -> None:
@@ -261,13 +240,13 @@ def write_page(
 
 def export(
     context: typer.Context,
-    bag: BagFile,
+    bag: options.BagFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The model: .lp or .mps.")],
-    objective: ObjectiveOption = None,
-    price: Price = None,
-    profit_ratio: ProfitRatio = None,
-    power_cap: PowerCap = None,
-    deadline: Deadline = None,
+    objective: options.ObjectiveOption = None,
+    price: options.Price = None,
+    profit_ratio: options.ProfitRatio = None,
+    power_cap: options.PowerCap = None,
+    deadline: options.Deadline = None,
 ) -> None:
     """Write the linear program for other solvers; its optimum is the objective, to be minimised."""
     from lpsched.bag.certify import export as export_bag
@@ -275,7 +254,7 @@ def export(
     from lpsched.cli.console import header
     from lpsched.io.content import write_files
 
-    require_output(output, (".lp", ".mps"), bag)
+    options.require_output(output, (".lp", ".mps"), bag)
     kind = output.suffix.lower().removeprefix(".")
     read = read_bag(bag)
     text = export_bag(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.measure import bench_checks as checks
 from lpsched.measure.bench import (
     CLASS_BOUNDS,
     COMPANIONS,
@@ -20,34 +21,6 @@ from lpsched.measure.bench import (
     EnergyChoice,
     Repeats,
     size_of,
-)
-from lpsched.measure.bench_checks import (
-    LAST_PROCESSOR,
-    MOST_APPLICATIONS,
-    MOST_BOUNDS,
-    MOST_CLOCKS,
-    MOST_GROUPS,
-    MOST_PLACES,
-    MOST_REPEATS,
-    MOST_SETTINGS,
-    MOST_WARM_UPS,
-    MOST_WORDS,
-    OneOf,
-    Whole,
-    check_bound,
-    check_confidence,
-    check_every,
-    check_folder,
-    check_idle,
-    check_limit,
-    check_mhz,
-    check_text,
-    check_timeout,
-    check_variable,
-    check_within,
-    check_word,
-    check_yes,
-    split_command,
 )
 from lpsched.model.fields import FrozenDict, check_count, check_name, describe
 from lpsched.model.provenance import LARGEST_SEED
@@ -141,12 +114,12 @@ class Entry:
         """Return a program and its arguments, given as a list or as one text."""
         value = self.raw.get(key)
         if isinstance(value, str):
-            words = self.checked(value, lambda text: split_command(str(text)), key)
+            words = self.checked(value, lambda text: checks.split_command(str(text)), key)
             if words is None:
                 return ()
         else:
-            given = self.items(key, "words: a program and its arguments", MOST_WORDS, least=1)
-            checked = [self.checked(each, check_word, key, index) for index, each in enumerate(given)]
+            given = self.items(key, "words: a program and its arguments", checks.MOST_WORDS, least=1)
+            checked = [self.checked(each, checks.check_word, key, index) for index, each in enumerate(given)]
             words = tuple(each for each in checked if each is not None)
             if len(words) < len(given) or not given:
                 return ()
@@ -165,7 +138,7 @@ METERS: Final = ("auto", "rapl", "none")
 
 def read_applications(whole: Entry) -> tuple[Application, ...]:
     """Read the applications, those of each name once."""
-    entries = whole.items("applications", "applications", MOST_APPLICATIONS, least=1)
+    entries = whole.items("applications", "applications", checks.MOST_APPLICATIONS, least=1)
     found: dict[str, Application] = {}
     for index, raw in enumerate(entries):
         place = ("applications", index)
@@ -183,8 +156,8 @@ def read_applications(whole: Entry) -> tuple[Application, ...]:
             name=name or "",
             command=entry.command("command"),
             count=entry.value("count", check_count, 1),
-            timeout_seconds=entry.value("timeout_seconds", check_timeout, TIMEOUT_SECONDS),
-            folder=entry.value("folder", check_folder, "") or None,
+            timeout_seconds=entry.value("timeout_seconds", checks.check_timeout, TIMEOUT_SECONDS),
+            folder=entry.value("folder", checks.check_folder, "") or None,
             environment=_environment(entry),
         )
         if name is not None:
@@ -202,8 +175,8 @@ def _environment(entry: Entry) -> FrozenDict[str, str]:
         return FrozenDict({})
     found: dict[str, str] = {}
     for key, value in raw.items():
-        name = entry.checked(key, check_variable, "environment", str(key))
-        text = entry.checked(value, check_word, "environment", str(key))
+        name = entry.checked(key, checks.check_variable, "environment", str(key))
+        text = entry.checked(value, checks.check_word, "environment", str(key))
         if name is not None and text is not None:
             found[name] = text
     return FrozenDict(found)
@@ -218,10 +191,10 @@ def read_cores(whole: Entry) -> tuple[int, tuple[tuple[int, ...], ...]]:
             found = "nothing" if value is None else describe(value)
             whole.refuse(("cores",), found, needed, "add it" if value is None else "write it as a number")
             return 0, ()
-        return whole.checked(value, Whole(1, MOST_PLACES), "cores") or 0, ()
+        return whole.checked(value, checks.Whole(1, checks.MOST_PLACES), "cores") or 0, ()
     places: list[tuple[int, ...]] = []
     taken: set[int] = set()
-    for index, entry in enumerate(whole.items("cores", "places", MOST_PLACES)):
+    for index, entry in enumerate(whole.items("cores", "places", checks.MOST_PLACES)):
         own = _processors(whole, entry, ("cores", index))
         for processor in own:
             if processor in taken:
@@ -234,11 +207,11 @@ def read_cores(whole: Entry) -> tuple[int, tuple[tuple[int, ...], ...]]:
 
 def _processors(whole: Entry, given: object, place: Place) -> tuple[int, ...]:
     """Read the processors of a place: one, or a list of them."""
-    check = Whole(0, LAST_PROCESSOR)
+    check = checks.Whole(0, checks.LAST_PROCESSOR)
     if not isinstance(given, list | tuple):
         only = whole.checked(given, check, *place)
         return () if only is None else (only,)
-    if not 1 <= len(given) <= LAST_PROCESSOR:
+    if not 1 <= len(given) <= checks.LAST_PROCESSOR:
         whole.refuse(place, describe(given), "the numbers of one processor or more", "name them")
         return ()
     found = [whole.checked(each, check, *place, index) for index, each in enumerate(given)]
@@ -247,7 +220,7 @@ def _processors(whole: Entry, given: object, place: Place) -> tuple[int, ...]:
 
 def read_clocks(whole: Entry) -> tuple[float, ...]:
     """Read the clocks, fastest first."""
-    clocks = whole.amounts("frequencies_mhz", check_mhz, "clocks in MHz", MOST_CLOCKS)
+    clocks = whole.amounts("frequencies_mhz", checks.check_mhz, "clocks in MHz", checks.MOST_CLOCKS)
     if len({f"{clock:g}" for clock in clocks}) < len(clocks):  # they name P-states
         whole.refuse(("frequencies_mhz",), "a clock twice", "clocks that differ", "drop one of the two")
     return tuple(sorted(clocks, reverse=True))
@@ -257,8 +230,8 @@ def read_repeats(whole: Entry) -> Repeats:
     """Read how often each setting is run."""
     entry = Entry(whole.reading, whole.raw.get("repeats"), ("repeats",), REPEATS_KEYS)
     usual = Repeats()
-    check = Whole(2, MOST_REPEATS)
-    most = entry.value("most", check, MOST_REPEATS)
+    check = checks.Whole(2, checks.MOST_REPEATS)
+    most = entry.value("most", check, checks.MOST_REPEATS)
     least = entry.value("least", check, min(usual.least, most))
     most = max(usual.most, least) if entry.raw.get("most") is None else most
     if least > most:
@@ -267,9 +240,9 @@ def read_repeats(whole: Entry) -> Repeats:
     return Repeats(
         least,
         most,
-        entry.value("within", check_within, usual.within),
-        entry.value("confidence", check_confidence, usual.confidence),
-        entry.value("warm_ups", Whole(0, MOST_WARM_UPS), usual.warm_ups),
+        entry.value("within", checks.check_within, usual.within),
+        entry.value("confidence", checks.check_confidence, usual.confidence),
+        entry.value("warm_ups", checks.Whole(0, checks.MOST_WARM_UPS), usual.warm_ups),
     )
 
 
@@ -288,15 +261,15 @@ def read_energy(whole: Entry) -> EnergyChoice:
         entry.refuse((), "the keys " + " and ".join(ways), "one of them", "drop the other")
     kind, command = usual.kind, usual.command
     if ways[:1] == ["meter"]:
-        kind = _meter(entry.value("meter", OneOf(METERS), "auto"))
+        kind = _meter(entry.value("meter", checks.OneOf(METERS), "auto"))
     elif ways:
         kind, command = cast("EnergyKind", ways[0]), entry.command(ways[0])
     return EnergyChoice(
         kind,
         command,
-        entry.value("every_seconds", check_every, usual.every_seconds),
-        entry.value("covers", check_text, usual.covers),
-        entry.value("idle_seconds", check_idle, usual.idle_seconds),
+        entry.value("every_seconds", checks.check_every, usual.every_seconds),
+        entry.value("covers", checks.check_text, usual.covers),
+        entry.value("idle_seconds", checks.check_idle, usual.idle_seconds),
     )
 
 
@@ -355,18 +328,18 @@ def bench_from(raw: object, source: str = "bench") -> Bench:
         frequencies_mhz=read_clocks(whole),
         pairs=cast("tuple[tuple[str, str], ...] | None", _pairs(whole, names, at_once)),
         groups=_groups(whole, names, at_once),
-        batches=whole.value("batches", check_yes, default=True),
+        batches=whole.value("batches", checks.check_yes, default=True),
         repeats=read_repeats(whole),
         energy=read_energy(whole),
-        counters=cast("Literal['auto', 'none']", whole.value("counters", OneOf(COUNTERS), "auto")),
+        counters=cast("Literal['auto', 'none']", whole.value("counters", checks.OneOf(COUNTERS), "auto")),
         companions=cast(
-            "Literal['auto', 'always', 'never']", whole.value("companions", OneOf(COMPANION_CHOICES), "auto")
+            "Literal['auto', 'always', 'never']", whole.value("companions", checks.OneOf(COMPANION_CHOICES), "auto")
         ),
         class_bounds=_bounds(whole, "class_bounds", CLASS_BOUNDS),
         share_bounds=_bounds(whole, "share_bounds", SHARE_BOUNDS),
-        seed=whole.value("seed", Whole(0, LARGEST_SEED), 0),
-        limit_seconds=whole.value("limit_seconds", check_limit, 0.0) or None,
-        description=whole.value("description", check_text, ""),
+        seed=whole.value("seed", checks.Whole(0, LARGEST_SEED), 0),
+        limit_seconds=whole.value("limit_seconds", checks.check_limit, 0.0) or None,
+        description=whole.value("description", checks.check_text, ""),
     )
     _refuse_endless(whole, bench)
     if reading.faults:
@@ -387,7 +360,7 @@ def _pairs(whole: Entry, names: set[str], places: int) -> tuple[tuple[str, ...],
 
 
 def _groups(whole: Entry, names: set[str], places: int) -> tuple[tuple[str, ...], ...]:
-    return _together(whole, "groups", names, (PAIR + 1, MOST_PLACES), places)
+    return _together(whole, "groups", names, (PAIR + 1, checks.MOST_PLACES), places)
 
 
 def _together(
@@ -396,7 +369,7 @@ def _together(
     """Read which applications run together: so many, known, and not more than there are places."""
     few = "two names" if sizes[0] == sizes[1] else f"{sizes[0]} names or more"
     found: dict[tuple[str, ...], None] = {}
-    for index, entry in enumerate(whole.items(key, f"lists of {few}", MOST_GROUPS)):
+    for index, entry in enumerate(whole.items(key, f"lists of {few}", checks.MOST_GROUPS)):
         if not isinstance(entry, list | tuple) or not sizes[0] <= len(entry) <= sizes[1]:
             whole.refuse((key, index), describe(entry), f"a list of {few}", "a copy is named again: [a, a]")
             continue
@@ -419,7 +392,7 @@ def _together(
 def _bounds(whole: Entry, key: str, usual: tuple[float, ...]) -> tuple[float, ...]:
     if whole.raw.get(key) is None:
         return usual
-    bounds = whole.amounts(key, check_bound, "rising bounds between classes", MOST_BOUNDS)
+    bounds = whole.amounts(key, checks.check_bound, "rising bounds between classes", checks.MOST_BOUNDS)
     for index, (low, high) in enumerate(pairwise(bounds)):
         if high <= low:
             found = f"{high:g} after {low:g}"
@@ -430,7 +403,7 @@ def _bounds(whole: Entry, key: str, usual: tuple[float, ...]) -> tuple[float, ..
 def _refuse_endless(whole: Entry, bench: Bench) -> None:
     """Refuse more settings than anybody will ever run."""
     settings = size_of(bench).most_settings
-    if settings > MOST_SETTINGS:
+    if settings > checks.MOST_SETTINGS:
         found = f"{settings:,} settings in all"
         advice = "list the pairs that matter, or divide the bench"
-        whole.refuse(("applications",), found, f"at most {MOST_SETTINGS:,}", advice)
+        whole.refuse(("applications",), found, f"at most {checks.MOST_SETTINGS:,}", advice)

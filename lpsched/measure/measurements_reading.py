@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
 from lpsched.facility.parts import check_degradation
+from lpsched.measure import bench_checks as checks
 from lpsched.measure.bench import COMPANIONS
-from lpsched.measure.bench_checks import (
-    MOST_APPLICATIONS,
-    MOST_CLOCKS,
-    MOST_PLACES,
-    OneOf,
-    check_confidence,
-    check_mhz,
-    check_yes,
-)
 from lpsched.measure.bench_reading import Entry, read_cores
 from lpsched.measure.measurements import (
     BY_MISSES,
@@ -97,8 +89,8 @@ def check_names(value: object) -> tuple[str, ...]:
     """Return names, sorted, so that equal settings are equal."""
     if not isinstance(value, list | tuple):
         raise refusal(describe(value), "a list of applications", "write [ ] around it")
-    if len(value) > MOST_PLACES:
-        raise refusal(f"{len(value):,} of them", f"at most {MOST_PLACES:,}", "correct it")
+    if len(value) > checks.MOST_PLACES:
+        raise refusal(f"{len(value):,} of them", f"at most {checks.MOST_PLACES:,}", "correct it")
     return tuple(sorted(map(check_name, value)))
 
 
@@ -128,7 +120,7 @@ def application_from(reading: Reading, raw: object, place: Place) -> MeasuredApp
         command=entry.command("command") if entry.raw.get("command") is not None else (),
         count=entry.value("count", check_count, 1),
         memory_class=entry.value("memory_class", check_name, None),
-        classified_by=entry.value("classified_by", OneOf((BY_MISSES, BY_SLOWDOWN)), None),
+        classified_by=entry.value("classified_by", checks.OneOf((BY_MISSES, BY_SLOWDOWN)), None),
         intensity=entry.value("intensity", check_intensity, None),
         suffers=entry.value("suffers", check_number, None),
         causes=entry.value("causes", check_number, None),
@@ -160,11 +152,11 @@ def meters_from(reading: Reading, raw: object) -> Meters:
 
 def _setting(entry: Entry) -> Setting:
     nobody: tuple[str, ...] = ()
-    beside, batch = entry.value("beside", check_names, nobody), entry.value("batch", check_yes, default=False)
+    beside, batch = entry.value("beside", check_names, nobody), entry.value("batch", checks.check_yes, default=False)
     if batch and not beside:
         entry.refuse(("batch",), "nothing beside it", "what ran with it", "add 'beside', or leave it out")
     name = entry.needed("application", check_name, "a name")
-    return Setting(name or "", beside, entry.value("mhz", check_mhz, None), batch)
+    return Setting(name or "", beside, entry.value("mhz", checks.check_mhz, None), batch)
 
 
 def _spread(entry: Entry, key: str, check: Callable[[object], float]) -> Spread | None:
@@ -203,7 +195,7 @@ def saving_from(reading: Reading, raw: object, place: Place) -> Saving:
     entry = Entry(reading, raw, place, SAVING_KEYS)
     return Saving(
         entry.needed("together", check_names, "a list of applications") or (),
-        entry.value("mhz", check_mhz, None),
+        entry.value("mhz", checks.check_mhz, None),
         entry.needed("joules_apart", check_joules, "joules") or 0.0,
         entry.needed("joules_together", check_joules, "joules") or 0.0,
         entry.value("joules_predicted", check_number, None),
@@ -431,7 +423,7 @@ def _measurements(reading: Reading) -> Measurements:
     name = whole.needed("name", check_name, "a name") or ""
     clocks = whole.value("frequencies_mhz", _check_clocks, None)
     modes = len(clocks) if clocks is not None else 0 if raw.get("frequencies_mhz") is None else None
-    applications = _entries(whole, "applications", application_from, MOST_APPLICATIONS)
+    applications = _entries(whole, "applications", application_from, checks.MOST_APPLICATIONS)
     names = dict.fromkeys(each.name for each in applications)
     known = None if "" in names or not names else names  # faulty names say nothing about the tables
     for key, needed in (("applications", "a list of applications"), ("seconds", "seconds by application")):
@@ -455,7 +447,7 @@ def _measurements(reading: Reading) -> Measurements:
         failed=_entries(whole, "failed", failed_from),
         savings=_entries(whole, "savings", saving_from),
         additive=_entries(whole, "additive", additive_from),
-        confidence=whole.value("confidence", check_confidence, USUAL_CONFIDENCE),
+        confidence=whole.value("confidence", checks.check_confidence, USUAL_CONFIDENCE),
         taken=whole.value("taken", check_saying, ""),
         lpsched=whole.value("lpsched", check_saying, ""),
         description=whole.value("description", check_saying, ""),
@@ -485,10 +477,10 @@ def _entries(
 
 
 def _check_clocks(value: object) -> tuple[float, ...]:
-    needed = f"a list of 1 to {MOST_CLOCKS} clocks in MHz, fastest first"
-    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_CLOCKS:
+    needed = f"a list of 1 to {checks.MOST_CLOCKS} clocks in MHz, fastest first"
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= checks.MOST_CLOCKS:
         raise refusal(describe(value), needed, "write [ ] around it; leave it out where no clock was set")
-    return tuple(map(check_mhz, value))
+    return tuple(map(checks.check_mhz, value))
 
 
 def _check_sentences(value: object) -> tuple[str, ...]:

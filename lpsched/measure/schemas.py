@@ -5,35 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lpsched.facility.parts import check_degradation
+from lpsched.measure import bench_checks as checks
 from lpsched.measure.bench import COMPANIONS, FORMAT
-from lpsched.measure.bench_checks import (
-    COMMAND,
-    MOST_APPLICATIONS,
-    MOST_BOUNDS,
-    MOST_CLOCKS,
-    MOST_GROUPS,
-    MOST_PLACES,
-    MOST_REPEATS,
-    MOST_WARM_UPS,
-    NAME,
-    TEXT,
-    WORD,
-    amount,
-    check_bound,
-    check_confidence,
-    check_every,
-    check_idle,
-    check_limit,
-    check_mhz,
-    check_timeout,
-    check_within,
-    cores,
-    list_of,
-    mapping,
-    names,
-    optional,
-    whole,
-)
 from lpsched.measure.bench_reading import COMPANION_CHOICES, COUNTERS, METERS, PAIR
 from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MEASUREMENTS_FORMAT
 from lpsched.measure.measurements_reading import (
@@ -65,60 +38,62 @@ def bench_schema() -> dict[str, Any]:
         "required": ["format", "name", "cores", "applications"],
         "properties": {
             "format": {"const": FORMAT},
-            "name": NAME,
-            "description": optional(TEXT),
-            "machine_type": optional(NAME),
-            "cores": cores(),
-            "frequencies_mhz": optional(list_of(amount(check_mhz), MOST_CLOCKS)),
-            "applications": list_of(_bench_application(), MOST_APPLICATIONS) | {"minItems": 1},
-            "pairs": optional({"anyOf": [{"enum": ["all", "none"]}, list_of(names(PAIR, PAIR), MOST_GROUPS)]}),
-            "groups": optional(list_of(names(PAIR + 1, MOST_PLACES), MOST_GROUPS)),
-            "batches": optional({"type": "boolean"}),
-            "repeats": optional(_repeats()),
-            "energy": optional({"anyOf": [{"enum": list(METERS)}, _energy()]}),
-            "counters": optional({"enum": list(COUNTERS)}),
-            "companions": optional({"enum": list(COMPANION_CHOICES)}),
-            "class_bounds": optional(list_of(amount(check_bound), MOST_BOUNDS)),
-            "share_bounds": optional(list_of(amount(check_bound), MOST_BOUNDS)),
-            "seed": optional(whole(0, LARGEST_SEED)),
-            "limit_seconds": optional(amount(check_limit)),
+            "name": checks.NAME,
+            "description": checks.optional(checks.TEXT),
+            "machine_type": checks.optional(checks.NAME),
+            "cores": checks.cores(),
+            "frequencies_mhz": checks.optional(checks.list_of(checks.amount(checks.check_mhz), checks.MOST_CLOCKS)),
+            "applications": checks.list_of(_bench_application(), checks.MOST_APPLICATIONS) | {"minItems": 1},
+            "pairs": checks.optional(
+                {"anyOf": [{"enum": ["all", "none"]}, checks.list_of(checks.names(PAIR, PAIR), checks.MOST_GROUPS)]}
+            ),
+            "groups": checks.optional(checks.list_of(checks.names(PAIR + 1, checks.MOST_PLACES), checks.MOST_GROUPS)),
+            "batches": checks.optional({"type": "boolean"}),
+            "repeats": checks.optional(_repeats()),
+            "energy": checks.optional({"anyOf": [{"enum": list(METERS)}, _energy()]}),
+            "counters": checks.optional({"enum": list(COUNTERS)}),
+            "companions": checks.optional({"enum": list(COMPANION_CHOICES)}),
+            "class_bounds": checks.optional(checks.list_of(checks.amount(checks.check_bound), checks.MOST_BOUNDS)),
+            "share_bounds": checks.optional(checks.list_of(checks.amount(checks.check_bound), checks.MOST_BOUNDS)),
+            "seed": checks.optional(checks.whole(0, LARGEST_SEED)),
+            "limit_seconds": checks.optional(checks.amount(checks.check_limit)),
         },
     }
 
 
 def _bench_application() -> dict[str, Any]:
     properties = {
-        "name": NAME | {"not": {"enum": list(COMPANIONS)}},
-        "command": COMMAND,
-        "count": optional(whole(1, MOST)),
-        "timeout_seconds": optional(amount(check_timeout)),
-        "folder": optional(TEXT | {"minLength": 1}),
-        "environment": optional({"type": "object", "additionalProperties": WORD}),
+        "name": checks.NAME | {"not": {"enum": list(COMPANIONS)}},
+        "command": checks.COMMAND,
+        "count": checks.optional(checks.whole(1, MOST)),
+        "timeout_seconds": checks.optional(checks.amount(checks.check_timeout)),
+        "folder": checks.optional(checks.TEXT | {"minLength": 1}),
+        "environment": checks.optional({"type": "object", "additionalProperties": checks.WORD}),
     }
-    return mapping(properties, "name", "command")
+    return checks.mapping(properties, "name", "command")
 
 
 def _repeats() -> dict[str, Any]:
-    return mapping(
+    return checks.mapping(
         {
-            "least": optional(whole(2, MOST_REPEATS)),
-            "most": optional(whole(2, MOST_REPEATS)),
-            "within": optional(amount(check_within)),
-            "confidence": optional(amount(check_confidence)),
-            "warm_ups": optional(whole(0, MOST_WARM_UPS)),
+            "least": checks.optional(checks.whole(2, checks.MOST_REPEATS)),
+            "most": checks.optional(checks.whole(2, checks.MOST_REPEATS)),
+            "within": checks.optional(checks.amount(checks.check_within)),
+            "confidence": checks.optional(checks.amount(checks.check_confidence)),
+            "warm_ups": checks.optional(checks.whole(0, checks.MOST_WARM_UPS)),
         }
     )
 
 
 def _energy() -> dict[str, Any]:
-    return mapping(
+    return checks.mapping(
         {
-            "meter": optional({"enum": list(METERS)}),
-            "command": optional(COMMAND),
-            "stream": optional(COMMAND),
-            "every_seconds": optional(amount(check_every)),
-            "covers": optional(TEXT),
-            "idle_seconds": optional(amount(check_idle)),
+            "meter": checks.optional({"enum": list(METERS)}),
+            "command": checks.optional(checks.COMMAND),
+            "stream": checks.optional(checks.COMMAND),
+            "every_seconds": checks.optional(checks.amount(checks.check_every)),
+            "covers": checks.optional(checks.TEXT),
+            "idle_seconds": checks.optional(checks.amount(checks.check_idle)),
         }
     )
 
@@ -137,109 +112,118 @@ def measurements_schema() -> dict[str, Any]:
     """
     properties = {
         "format": {"const": MEASUREMENTS_FORMAT},
-        "name": NAME,
-        "description": optional(SAYING),
-        "machine_type": optional(NAME),
-        "taken": optional(SAYING),
-        "lpsched": optional(SAYING),
-        "machine": optional(_machine()),
-        "meters": optional(_meters()),
-        "absent": optional(list_of(SAYING, MOST_SENTENCES)),
-        "idle_watts": optional(amount(check_watts)),
-        "idle_watts_before": optional(amount(check_watts)),
-        "idle_watts_after": optional(amount(check_watts)),
-        "frequencies_mhz": optional(list_of(amount(check_mhz), MOST_CLOCKS) | {"minItems": 1}),
-        "applications": list_of(_measured_application(), MOST_APPLICATIONS) | {"minItems": 1},
+        "name": checks.NAME,
+        "description": checks.optional(SAYING),
+        "machine_type": checks.optional(checks.NAME),
+        "taken": checks.optional(SAYING),
+        "lpsched": checks.optional(SAYING),
+        "machine": checks.optional(_machine()),
+        "meters": checks.optional(_meters()),
+        "absent": checks.optional(checks.list_of(SAYING, MOST_SENTENCES)),
+        "idle_watts": checks.optional(checks.amount(check_watts)),
+        "idle_watts_before": checks.optional(checks.amount(check_watts)),
+        "idle_watts_after": checks.optional(checks.amount(check_watts)),
+        "frequencies_mhz": checks.optional(
+            checks.list_of(checks.amount(checks.check_mhz), checks.MOST_CLOCKS) | {"minItems": 1}
+        ),
+        "applications": checks.list_of(_measured_application(), checks.MOST_APPLICATIONS) | {"minItems": 1},
         "seconds": _column(check_seconds) | {"minProperties": 1},
-        "watts": optional(_column(check_watts)),
-        "degradation": optional(_table()),
-        "degradation_in_full": optional(_table()),
-        "confidence": optional(amount(check_confidence)),
-        "measured": optional(list_of(_measured(), MOST_ENTRIES)),
-        "failed": optional(list_of(_with_setting({"reason": SAYING}, "reason"), MOST_ENTRIES)),
-        "savings": optional(list_of(_saving(), MOST_ENTRIES)),
-        "additive": optional(list_of(_additive(), MOST_ENTRIES)),
+        "watts": checks.optional(_column(check_watts)),
+        "degradation": checks.optional(_table()),
+        "degradation_in_full": checks.optional(_table()),
+        "confidence": checks.optional(checks.amount(checks.check_confidence)),
+        "measured": checks.optional(checks.list_of(_measured(), MOST_ENTRIES)),
+        "failed": checks.optional(checks.list_of(_with_setting({"reason": SAYING}, "reason"), MOST_ENTRIES)),
+        "savings": checks.optional(checks.list_of(_saving(), MOST_ENTRIES)),
+        "additive": checks.optional(checks.list_of(_additive(), MOST_ENTRIES)),
     }
     needed = ("format", "name", "applications", "seconds")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "lpsched measurements"} | mapping(
-        {key: properties[key] for key in KEYS}, *needed
-    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "lpsched measurements",
+    } | checks.mapping({key: properties[key] for key in KEYS}, *needed)
 
 
 def _machine() -> dict[str, Any]:
-    return mapping({"processor": optional(SAYING), "system": optional(SAYING), "cores": optional(cores())})
+    return checks.mapping(
+        {
+            "processor": checks.optional(SAYING),
+            "system": checks.optional(SAYING),
+            "cores": checks.optional(checks.cores()),
+        }
+    )
 
 
 def _meters() -> dict[str, Any]:
     keys = ("time", "energy", "energy_covers", "counters", "frequencies")
-    return mapping({key: optional(SAYING) for key in keys})
+    return checks.mapping({key: checks.optional(SAYING) for key in keys})
 
 
 def _measured_application() -> dict[str, Any]:
-    name = NAME | {"not": {"enum": list(COMPANIONS)}}
+    name = checks.NAME | {"not": {"enum": list(COMPANIONS)}}
     properties = {
         "name": name,
-        "command": optional(COMMAND),
-        "count": optional(whole(1, MOST)),
-        "memory_class": optional(NAME),
-        "classified_by": optional({"enum": [BY_MISSES, BY_SLOWDOWN]}),
-        "intensity": optional(amount(check_intensity)),
-        "suffers": optional(NUMBER),
-        "causes": optional(NUMBER),
+        "command": checks.optional(checks.COMMAND),
+        "count": checks.optional(checks.whole(1, MOST)),
+        "memory_class": checks.optional(checks.NAME),
+        "classified_by": checks.optional({"enum": [BY_MISSES, BY_SLOWDOWN]}),
+        "intensity": checks.optional(checks.amount(check_intensity)),
+        "suffers": checks.optional(NUMBER),
+        "causes": checks.optional(NUMBER),
     }
-    return {"anyOf": [name, mapping(properties, "name")]}
+    return {"anyOf": [name, checks.mapping(properties, "name")]}
 
 
 def _column(check: Amount) -> dict[str, Any]:
-    by_clock = list_of(amount(check), MOST_CLOCKS) | {"minItems": 1}
-    return {"type": "object", "additionalProperties": optional({"anyOf": [amount(check), by_clock]})}
+    by_clock = checks.list_of(checks.amount(check), checks.MOST_CLOCKS) | {"minItems": 1}
+    return {"type": "object", "additionalProperties": checks.optional({"anyOf": [checks.amount(check), by_clock]})}
 
 
 def _table() -> dict[str, Any]:
-    row = {"type": "object", "additionalProperties": optional(amount(check_degradation))}
-    return {"type": "object", "additionalProperties": optional(row)}
+    row = {"type": "object", "additionalProperties": checks.optional(checks.amount(check_degradation))}
+    return {"type": "object", "additionalProperties": checks.optional(row)}
 
 
 def _with_setting(properties: dict[str, Any], *needed: str) -> dict[str, Any]:
     setting = {
-        "application": NAME,
-        "beside": optional(names(0, MOST_PLACES)),
-        "mhz": optional(amount(check_mhz)),
-        "batch": optional({"type": "boolean"}),
+        "application": checks.NAME,
+        "beside": checks.optional(checks.names(0, checks.MOST_PLACES)),
+        "mhz": checks.optional(checks.amount(checks.check_mhz)),
+        "batch": checks.optional({"type": "boolean"}),
     }
-    return mapping(setting | properties, "application", *needed)
+    return checks.mapping(setting | properties, "application", *needed)
 
 
 def _spread(check: Amount) -> dict[str, Any]:
     properties = {
-        "mean": amount(check),
-        "low": optional(NUMBER),
-        "high": optional(NUMBER),
-        "deviation": optional({"type": "number", "minimum": 0, "maximum": LARGEST}),
-        "count": optional(whole(1, MOST)),
+        "mean": checks.amount(check),
+        "low": checks.optional(NUMBER),
+        "high": checks.optional(NUMBER),
+        "deviation": checks.optional({"type": "number", "minimum": 0, "maximum": LARGEST}),
+        "count": checks.optional(checks.whole(1, MOST)),
     }
-    return mapping(properties, "mean")
+    return checks.mapping(properties, "mean")
 
 
 def _measured() -> dict[str, Any]:
     spreads = {
         "seconds": _spread(check_seconds),
-        "joules": optional(_spread(check_joules)),
-        "misses_per_instruction": optional(_spread(check_intensity)),
+        "joules": checks.optional(_spread(check_joules)),
+        "misses_per_instruction": checks.optional(_spread(check_intensity)),
     }
     return _with_setting(spreads, "seconds")
 
 
 def _saving() -> dict[str, Any]:
     properties = {
-        "together": names(0, MOST_PLACES),
-        "mhz": optional(amount(check_mhz)),
-        "joules_apart": amount(check_joules),
-        "joules_together": amount(check_joules),
-        "joules_predicted": optional(NUMBER),
+        "together": checks.names(0, checks.MOST_PLACES),
+        "mhz": checks.optional(checks.amount(checks.check_mhz)),
+        "joules_apart": checks.amount(check_joules),
+        "joules_together": checks.amount(check_joules),
+        "joules_predicted": checks.optional(NUMBER),
     }
-    return mapping(properties, "together", "joules_apart", "joules_together")
+    return checks.mapping(properties, "together", "joules_apart", "joules_together")
 
 
 def _additive() -> dict[str, Any]:
-    return _with_setting({"measured": amount(check_multiple), "predicted": NUMBER}, "measured", "predicted")
+    return _with_setting({"measured": checks.amount(check_multiple), "predicted": NUMBER}, "measured", "predicted")

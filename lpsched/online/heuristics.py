@@ -324,7 +324,7 @@ OF_DAYS: Final[Named[DayHeuristic]] = Named(
     {
         # Where a task takes the least energy: if none is dropped, no schedule of all tasks takes less (5.5.2.1).
         "min-energy": one_stage(by_energy),
-        # Where it earns the most. Utility never rises, so that is where it ends first. Often it earns the same elsewhere
+        # Where it earns the most. Utility never rises, so that is where it ends first. Often it earns as much elsewhere
         # because its utility has not begun to fall, or is down to nothing: then it goes where that takes the least
         # energy (5.5.2.2).
         "max-utility": one_stage(by_utility),

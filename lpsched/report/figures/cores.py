@@ -7,18 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import (
-    GREY,
-    INK,
-    LIMIT_LINE,
-    WIDTH_INCHES,
-    TaskMark,
-    blank_picture,
-    legend_columns,
-    lettered,
-    line_by_line,
-    task_marks,
-)
+from lpsched.report.figures import style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -99,7 +88,7 @@ BAR: Final = 0.86  # of the room of a core
 GAP: Final = 0.7  # of it, between nodes
 LEAST_ROOM: Final = 0.13  # inches of a bar, for a number of two digits
 LEGEND_ROW_INCHES: Final = 0.17
-BLANK: Final = GREY  # the outline of idle time
+BLANK: Final = style.GREY  # the outline of idle time
 
 
 def core_shares_picture(
@@ -116,19 +105,23 @@ def core_shares_picture(
     """
     nodes = nodes if nodes is not None else shown_nodes(facility, next(iter(allocations.values())))
     with drawing_style():
-        marks = task_marks(facility)
+        marks = style.task_marks(facility)
         legend = shares_legend(allocations.values(), nodes, marks)
-        figure = blank_picture(2.1 * len(allocations) + 0.2 + legend.height_inches)
+        figure = style.blank_picture(2.1 * len(allocations) + 0.2 + legend.height_inches)
         all_axes = figure.subplots(len(allocations), 1, squeeze=False)[:, 0]
         for axes, (title, allocation) in zip(all_axes, allocations.items(), strict=True):
             draw_core_shares(axes, facility, allocation, nodes, marks)
-            axes.set_title(lettered(title, 60))
+            axes.set_title(style.lettered(title, 60))
         legend.draw(figure)
         return figure
 
 
 def draw_core_shares(
-    axes: Axes, facility: Facility, allocation: CoreAllocation, nodes: Sequence[int], marks: Mapping[str, TaskMark]
+    axes: Axes,
+    facility: Facility,
+    allocation: CoreAllocation,
+    nodes: Sequence[int],
+    marks: Mapping[str, style.TaskMark],
 ) -> None:
     """Draw the bars of some nodes into a part of a picture."""
     places, end = [], 0.0
@@ -136,11 +129,11 @@ def draw_core_shares(
         cores = min(MOST_CORES, facility.node_types[facility.nodes[v]].cores)
         places.append([end + k for k in range(cores)])
         end += cores + GAP
-    numbered = WIDTH_INCHES * BAR / end > LEAST_ROOM
+    numbered = style.WIDTH_INCHES * BAR / end > LEAST_ROOM
     for v, at in zip(nodes, places, strict=True):
         for place, core in zip(at, allocation.nodes[v], strict=False):  # of a huge node the first cores
             _draw_core(axes, place, fractions(core), marks, numbered=numbered)
-        axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=INK, linewidth=LIMIT_LINE, clip_on=False)
+        axes.plot([at[0] - 0.5, at[-1] + 0.5], [0.0, 0.0], color=style.INK, linewidth=style.LIMIT_LINE, clip_on=False)
     labels = [_node_label(facility, v) for v in nodes]
     axes.set_xticks([(at[0] + at[-1]) / 2 for at in places], labels)
     axes.tick_params(axis="x", length=0)
@@ -153,7 +146,7 @@ def draw_core_shares(
 
 
 def _draw_core(
-    axes: Axes, place: float, shares: Mapping[str, float], marks: Mapping[str, TaskMark], *, numbered: bool
+    axes: Axes, place: float, shares: Mapping[str, float], marks: Mapping[str, style.TaskMark], *, numbered: bool
 ) -> None:
     """Draw one core: an outline for all of its time, and what it runs from the bottom up."""
     axes.bar(place, 1.0, BAR, color="none", edgecolor=BLANK, linewidth=0.5, label="_all of its time")
@@ -169,7 +162,7 @@ def _draw_core(
             bottom=bottom,
             color=mark.colour,
             hatch=mark.hatch,
-            edgecolor=INK,
+            edgecolor=style.INK,
             linewidth=0.5,
             label=mark.label,
         )
@@ -183,7 +176,7 @@ def _draw_core(
 def _node_label(facility: Facility, v: int) -> str:
     kind = facility.node_types[facility.nodes[v]]
     cut = f"\n{MOST_CORES} of {kind.cores:,} cores" if kind.cores > MOST_CORES else ""
-    return f"node {v:,}\n{lettered(kind.name, 16)}{cut}"
+    return f"node {v:,}\n{style.lettered(kind.name, 16)}{cut}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +188,7 @@ class SharesLegend:
     @property
     def columns(self) -> int:
         """How many entries fit side by side."""
-        return legend_columns(str(each.get_label()) for each in self.handles)
+        return style.legend_columns(str(each.get_label()) for each in self.handles)
 
     @property
     def height_inches(self) -> float:
@@ -204,12 +197,12 @@ class SharesLegend:
 
     def draw(self, figure: Figure) -> None:
         """Draw it below everything else."""
-        handles = line_by_line(self.handles, self.columns)
+        handles = style.line_by_line(self.handles, self.columns)
         figure.legend(handles=handles, ncols=self.columns, loc="outside lower center")
 
 
 def shares_legend(
-    allocations: Iterable[CoreAllocation], nodes: Sequence[int], marks: Mapping[str, TaskMark]
+    allocations: Iterable[CoreAllocation], nodes: Sequence[int], marks: Mapping[str, style.TaskMark]
 ) -> SharesLegend:
     """Return the legend: task types that the nodes run, the most memory-intensive first, and idle time."""
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
@@ -218,7 +211,7 @@ def shares_legend(
         name for allocation in allocations for v in nodes for name in shown_types(allocation.nodes[v][:MOST_CORES])
     }
     handles = [
-        Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=INK, linewidth=0.5, label=mark.label)
+        Patch(facecolor=mark.colour, hatch=mark.hatch, edgecolor=style.INK, linewidth=0.5, label=mark.label)
         for name, mark in marks.items()
         if name in shown
     ]

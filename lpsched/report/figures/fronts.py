@@ -15,25 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.compare.result import OURS as OUR_NAME
 from lpsched.bag.compare.result import FrontComparison, along
 from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import (
-    CURVE_LINE,
-    FORBIDDEN,
-    INK,
-    JOULES,
-    MOST_SPOTS,
-    OURS,
-    ROOM,
-    SECONDS,
-    SMALL_LETTERS,
-    VERMILION,
-    blank_picture,
-    draw_marks,
-    fitting,
-    legend_above,
-    lettered,
-    room_about,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.units import lower_text, number
 
@@ -59,8 +41,8 @@ class Frame:
         points = [*exact.vertices, *(point for point in exact.measured if point is not None), *also]
         if compared is not None:
             points += [point for entry in compared.entries for point in entry.points]
-        self.joules = fitting(JOULES, max(point.energy_joules for point in points))
-        self.seconds = fitting(SECONDS, max(point.makespan_seconds for point in points))
+        self.joules = style.fitting(style.JOULES, max(point.energy_joules for point in points))
+        self.seconds = style.fitting(style.SECONDS, max(point.makespan_seconds for point in points))
         self.all = self.spots(points)
 
     def spots(self, points: Sequence[Point]) -> Spots:
@@ -78,16 +60,16 @@ class Frame:
     def set(self, axes: Axes) -> None:
         """Name the axes and let them end a little beyond all points."""
         joules, seconds = zip(*self.all, strict=True)
-        low, high = room_about(joules)
+        low, high = style.room_about(joules)
         axes.set_xlim(max(low, 0.0), high)
         if max(seconds) > FAR * min(seconds):
             axes.set_yscale("log")
             low, high = math.log(min(seconds)), math.log(max(seconds))
-            axes.set_ylim(math.exp(low - WORDS * (high - low)), math.exp(high + ROOM * (high - low)))
+            axes.set_ylim(math.exp(low - WORDS * (high - low)), math.exp(high + style.ROOM * (high - low)))
         else:
-            axes.set_ylim(max(room_about(seconds, WORDS)[0], 0.0), room_about(seconds)[1])
-            write_numbers(axes.yaxis)
-        write_numbers(axes.xaxis)
+            axes.set_ylim(max(style.room_about(seconds, WORDS)[0], 0.0), style.room_about(seconds)[1])
+            style.write_numbers(axes.yaxis)
+        style.write_numbers(axes.xaxis)
         axes.set_xlabel(f"energy, {self.joules.name}")
         axes.set_ylabel(f"makespan, {self.seconds.name}")
 
@@ -105,12 +87,12 @@ def front_picture(
         Points that are not drawn, but for which there has to be room.
     """
     with drawing_style():
-        figure = blank_picture(4.2)
+        figure = style.blank_picture(4.2)
         axes = figure.subplots()
         frame = draw_front(axes, result, [*also, *([] if chosen is None else [chosen])])
         if chosen is not None:
             _mark(axes, *frame.spots([chosen])[0])
-        legend_above(figure, axes)
+        style.legend_above(figure, axes)
         return figure
 
 
@@ -129,7 +111,7 @@ def front_spots(result: FrontResult | FrontComparison, also: Sequence[Point] = (
     return tuple(
         Spot(*frame.spots([points[place]])[0], f"{name}: {frame.words(points[place], proved=points is exact.vertices)}")
         for name, points in named
-        for place in along(len(points), max(2, MOST_SPOTS // len(named)))
+        for place in along(len(points), max(2, style.MOST_SPOTS // len(named)))
     )
 
 
@@ -155,13 +137,13 @@ def draw_front(axes: Axes, result: FrontResult | FrontComparison, also: Sequence
         marker="o",
         markersize=3.5,
         markerfacecolor="white",
-        markeredgecolor=OURS,
+        markeredgecolor=style.OURS,
         zorder=4,
         label=OUR_SCHEDULES,
     )
     others = [] if compared is None else [each for each in compared.entries if each.name != OUR_NAME]
     for place, entry in enumerate(each for each in others if each.points):
-        draw_marks(axes, entry.name, frame.spots(entry.points), place)
+        style.draw_marks(axes, entry.name, frame.spots(entry.points), place)
     return frame
 
 
@@ -173,8 +155,8 @@ def _mark(axes: Axes, x: float, y: float) -> None:
         linestyle="none",
         marker="*",
         markersize=13,
-        color=VERMILION,
-        markeredgecolor=INK,
+        color=style.VERMILION,
+        markeredgecolor=style.INK,
         markeredgewidth=0.7,
         zorder=6,
         label="the answer",
@@ -186,14 +168,16 @@ def _draw_exact(axes: Axes, vertices: Spots) -> None:
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     xs = [vertices[0][0], *(x for x, _ in vertices), right]
     ys = [top, *(y for _, y in vertices), vertices[-1][1]]
-    axes.fill_between([left, *xs], [top, *ys], bottom, color=FORBIDDEN, linewidth=0, zorder=0)
-    axes.plot(xs, ys, color=OURS, linewidth=CURVE_LINE, zorder=2, label=EXACT)
-    axes.plot([x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=OURS, zorder=2)
+    axes.fill_between([left, *xs], [top, *ys], bottom, color=style.FORBIDDEN, linewidth=0, zorder=0)
+    axes.plot(xs, ys, color=style.OURS, linewidth=style.CURVE_LINE, zorder=2, label=EXACT)
+    axes.plot(
+        [x for x, _ in vertices], [y for _, y in vertices], linestyle="none", marker=".", color=style.OURS, zorder=2
+    )
     axes.annotate(
-        lettered("no schedule is here"),
+        style.lettered("no schedule is here"),
         (0.015, 0.02),
         xycoords="axes fraction",
-        color=INK,
-        fontsize=SMALL_LETTERS,
+        color=style.INK,
+        fontsize=style.SMALL_LETTERS,
         style="italic",
     )

@@ -18,22 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import machine_loads
 from lpsched.io.pictures import drawing_style
+from lpsched.report.figures import style
 from lpsched.report.figures.machine_bars import MachineRow
-from lpsched.report.figures.style import (
-    BLUE,
-    INK,
-    JOULES,
-    LIMIT_LINE,
-    ORANGE,
-    SECONDS,
-    STRIPE,
-    blank_picture,
-    draw_grid,
-    fitting,
-    legend_above,
-    lettered,
-    write_numbers,
-)
 from lpsched.report.html.picture import Spot
 from lpsched.units import number
 
@@ -119,7 +105,13 @@ def bag_loads(bag: Bag, schedule: Schedule, most: int = MOST_TYPES) -> BagLoads:
     longest = sorted(range(len(every)), key=lambda j: -every[j].busy_seconds)[:most]
     types = tuple(every[j] for j in sorted(longest))
     joules = max((each.busy_joules or 0.0) + (each.idle_joules or 0.0) for each in types)
-    return BagLoads(types, len(every) - len(types), makespan, fitting(SECONDS, makespan), fitting(JOULES, joules))
+    return BagLoads(
+        types,
+        len(every) - len(types),
+        makespan,
+        style.fitting(style.SECONDS, makespan),
+        style.fitting(style.JOULES, joules),
+    )
 
 
 def _type_load(machine: MachineType, loads: Sequence[MachineLoad], makespan: float) -> TypeLoad:
@@ -136,7 +128,7 @@ def loads_picture(bag: Bag, schedule: Schedule) -> Figure:
     """Draw when the machines of a valid schedule are done, and the energy of each machine type."""
     with drawing_style():
         drawn = bag_loads(bag, schedule)
-        figure = blank_picture(loads_inches(drawn))
+        figure = style.blank_picture(loads_inches(drawn))
         draw_loads(figure, drawn)
         return figure
 
@@ -154,13 +146,13 @@ def draw_loads(figure: Figure | SubFigure, drawn: BagLoads) -> None:
         _draw_energy(several[1], drawn)
     for axes in several:
         for row in range(0, len(drawn.types), 2):
-            axes.axhspan(row - 0.5, row + 0.5, color=STRIPE, linewidth=0, zorder=-1)
+            axes.axhspan(row - 0.5, row + 0.5, color=style.STRIPE, linewidth=0, zorder=-1)
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(left=0.0)
-        write_numbers(axes.xaxis)
-        draw_grid(axes, "x")
+        style.write_numbers(axes.xaxis)
+        style.draw_grid(axes, "x")
     _name_types(several[0], drawn)
-    legend_above(figure, *several)
+    style.legend_above(figure, *several)
 
 
 def loads_spots(bag: Bag, schedule: Schedule) -> tuple[Spot, ...]:
@@ -184,14 +176,14 @@ def _draw_times(axes: Axes, drawn: BagLoads) -> None:
         label = "a machine works" if row == 0 else None
         if machines.machines <= MOST_BARS and len(drawn.types) <= MOST_BARRED:
             starts, lengths, height = machines.bars()
-            axes.barh(starts, lengths, height, align="edge", color=BLUE, linewidth=0, label=label)
+            axes.barh(starts, lengths, height, align="edge", color=style.BLUE, linewidth=0, label=label)
         else:
             edges, lengths = machines.steps()
-            axes.stairs(lengths, edges, orientation="horizontal", fill=True, color=BLUE, linewidth=0, label=label)
+            axes.stairs(lengths, edges, orientation="horizontal", fill=True, color=style.BLUE, linewidth=0, label=label)
     if drawn.makespan_seconds > 0.0:
         end = drawn.makespan_seconds / drawn.seconds.size
         label = f"makespan: {number(end, 4)} {drawn.seconds.name}"
-        axes.axvline(end, color=INK, linewidth=LIMIT_LINE, linestyle="--", label=label)
+        axes.axvline(end, color=style.INK, linewidth=style.LIMIT_LINE, linestyle="--", label=label)
         axes.set_xlim(right=1.04 * end)
     else:
         axes.annotate("nothing runs", (0.5, 0.5), xycoords="axes fraction", ha="center", style="italic")
@@ -205,10 +197,10 @@ def _draw_energy(axes: Axes, drawn: BagLoads) -> None:
     busy = [(each.busy_joules or 0.0) / scale for each in drawn.types]
     idle = [(each.idle_joules or 0.0) / scale for each in drawn.types]
     rows = range(len(drawn.types))
-    parts = [(busy, [0.0] * len(busy), ORANGE, "", "energy while busy")]
+    parts = [(busy, [0.0] * len(busy), style.ORANGE, "", "energy while busy")]
     parts += [(idle, busy, "white", IDLE_HATCH, "energy while idle")] if any(idle) else []
     for widths, lefts, colour, hatch, label in parts:
-        axes.barh(rows, widths, 0.6, lefts, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.5, label=label)
+        axes.barh(rows, widths, 0.6, lefts, color=colour, hatch=hatch, edgecolor=style.INK, linewidth=0.5, label=label)
     if len(drawn.types) <= MOST_NAMES:
         for row, total in enumerate(x + y for x, y in zip(busy, idle, strict=True)):
             axes.annotate(number(total, 3), (total, row), (3, 0), textcoords="offset points", va="center", fontsize=6.5)
@@ -221,7 +213,7 @@ def _name_types(axes: Axes, drawn: BagLoads) -> None:
     """Name the rows from the top down, as many as there is room for."""
     rows = len(drawn.types)
     shown = range(0, rows, -(-rows // MOST_NAMES))
-    names = [f"{lettered(drawn.types[row].name)} ({drawn.types[row].machines:,})" for row in shown]
+    names = [f"{style.lettered(drawn.types[row].name)} ({drawn.types[row].machines:,})" for row in shown]
     axes.set_yticks(list(shown), names)
     axes.set_ylim(rows - 0.5, -0.5)
     left = f"; {drawn.left_out:,} types that work less are not drawn" if drawn.left_out else ""

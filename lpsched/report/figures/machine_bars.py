@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.front_result import FrontResult
 from lpsched.io.pictures import drawing_style
+from lpsched.report.figures import style
 from lpsched.report.figures.fronts import draw_front
-from lpsched.report.figures.style import (
-    BLUE,
-    INK,
-    JOULES,
-    ORANGE,
-    SECONDS,
-    STRIPE,
-    Unit,
-    blank_picture,
-    fitting,
-    legend_above,
-    lettered,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -107,7 +95,7 @@ class _Kind:
 
     name: str
     colour: str
-    unit: Unit
+    unit: style.Unit
     number_of: Callable[[MachineLoad], float]
 
     def highest(self, points: Sequence[MachinePoint]) -> float:
@@ -124,12 +112,12 @@ def machine_picture(
 ) -> Figure:
     """Draw the loads of all machines at points of a front, by machine type or all in falling order."""
     with drawing_style():
-        figure = blank_picture(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
+        figure = style.blank_picture(FRONT_INCHES + ROW_INCHES * len(points) + NAMES_INCHES)
         heights = [FRONT_INCHES / ROW_INCHES, *(1.0 for _ in points)]
         grid = figure.add_gridspec(len(points) + 1, 2, height_ratios=heights)
         top = figure.add_subplot(grid[0, :])
         _letter(top, draw_front(top, _evolved_only(result)), points)
-        legend_above(figure, top)
+        style.legend_above(figure, top)
         for column, kind in enumerate(_kinds(points)):
             below = [figure.add_subplot(grid[row + 1, column]) for row in range(len(points))]
             below[0].set_title(f"{kind.name}, {kind.unit.name}")
@@ -151,12 +139,12 @@ def _evolved_only(result: FrontResult | FrontComparison) -> FrontResult | FrontC
 
 def _kinds(points: Sequence[MachinePoint]) -> tuple[_Kind, _Kind]:
     """Return completion time and energy, in units that fit."""
-    one = Unit("", 1.0)
-    seconds = _Kind("completion time of each machine", BLUE, one, lambda load: load.completion_seconds)
-    joules = _Kind("energy of each machine", ORANGE, one, lambda load: load.energy_joules or 0.0)
+    one = style.Unit("", 1.0)
+    seconds = _Kind("completion time of each machine", style.BLUE, one, lambda load: load.completion_seconds)
+    joules = _Kind("energy of each machine", style.ORANGE, one, lambda load: load.energy_joules or 0.0)
     return (
-        replace(seconds, unit=fitting(SECONDS, seconds.highest(points))),
-        replace(joules, unit=fitting(JOULES, joules.highest(points))),
+        replace(seconds, unit=style.fitting(style.SECONDS, seconds.highest(points))),
+        replace(joules, unit=style.fitting(style.JOULES, joules.highest(points))),
     )
 
 
@@ -168,7 +156,7 @@ def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) ->
     bars = sum(load.machines for load in point.loads) <= MOST_BARS
     for place, loads in enumerate(of_type.values()):
         if place % 2:
-            axes.axvspan(place, place + 1, color=STRIPE, linewidth=0, zorder=0)
+            axes.axvspan(place, place + 1, color=style.STRIPE, linewidth=0, zorder=0)
         row = MachineRow(kind.amounts(loads), place + (1 - SLOT) / 2, SLOT)
         _draw_row(axes, row, kind.colour, bars=bars)
     axes.set_xlim(0.0, len(of_type))
@@ -178,7 +166,7 @@ def _draw_types(axes: Axes, point: MachinePoint, kind: _Kind, *, named: bool) ->
 def _name_types(axes: Axes, names: Sequence[str]) -> None:
     """Write machine types below their places, aslant, as many as there is room for."""
     shown = range(0, len(names), -(-len(names) // MOST_NAMES) or 1)
-    axes.set_xticks([place + 0.5 for place in shown], [lettered(names[place]) for place in shown])
+    axes.set_xticks([place + 0.5 for place in shown], [style.lettered(names[place]) for place in shown])
     axes.tick_params(axis="x", length=0)
     for label in axes.get_xticklabels():
         label.set(rotation=40, rotation_mode="anchor", horizontalalignment="right")
@@ -210,7 +198,7 @@ def _draw_row(axes: Axes, row: MachineRow, colour: str, *, bars: bool) -> None:
 def _letter(axes: Axes, frame: Frame, points: Sequence[MachinePoint]) -> None:
     """Mark the points on the front with their letters."""
     for each, spot in zip(points, frame.spots([each.point for each in points]), strict=True):
-        axes.plot(*spot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=INK, zorder=5)
+        axes.plot(*spot, marker="s", markersize=7, markerfacecolor="none", markeredgecolor=style.INK, zorder=5)
         paper = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.1", "alpha": 0.8}
         axes.annotate(
             each.letter, spot, (7, 5), textcoords="offset points", fontweight="bold", fontsize=9, bbox=paper, zorder=6

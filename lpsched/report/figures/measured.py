@@ -18,23 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.bench import COMPANIONS
 from lpsched.measure.measurements import class_rank
-from lpsched.report.figures.style import (
-    BLUE,
-    CURVE_LINE,
-    GREEN,
-    INK,
-    JOULES,
-    MOST_SPOTS,
-    SMALL_LETTERS,
-    VERMILION,
-    Unit,
-    blank_picture,
-    draw_grid,
-    fitting,
-    legend_above,
-    lettered,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.report.measured_tables import at_clock, in_words, with_half
 from lpsched.units import number
@@ -176,7 +160,7 @@ def _named(quantity: Quantity) -> str:
 
 # Panels of measured applications: one quantity of one application, along clocks or as bars.
 
-LEVELS: Final = (VERMILION, GREEN, BLUE)  # one, two, more at once
+LEVELS: Final = (style.VERMILION, style.GREEN, style.BLUE)  # one, two, more at once
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 DASHES: Final = ("-", "--", "-.", ":")
 ROW_INCHES: Final = 1.7
@@ -187,7 +171,7 @@ FEW_CLOCKS: Final = 5  # then each has a tick
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
 LONGEST: Final = 40  # letters of an application or its companions
 APART: Final = 0.35  # of the distance between clocks, for the marks of one
-UNITS: Final = {"intensity": (Unit("misses per instruction", 1.0),), "seconds": (Unit("seconds", 1.0),)}
+UNITS: Final = {"intensity": (style.Unit("misses per instruction", 1.0),), "seconds": (style.Unit("seconds", 1.0),)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +180,7 @@ class Panel:
 
     title: str
     quantity: Quantity
-    unit: Unit
+    unit: style.Unit
     series: tuple[Series, ...]
 
     def points(self, measurements: Measurements) -> list[tuple[Series, float | None, Point]]:
@@ -218,8 +202,8 @@ def panels_of(
 ) -> tuple[Panel, ...]:
     """Return a row of panels, one for each quantity, in units that fit its numbers."""
     joules = [each.joules.mean for several in series for each in several.measured if each.joules is not None]
-    energy = fitting(JOULES, max(joules, default=0.0))
-    units = UNITS | {"joules": (Unit(f"energy of all, {energy.name}", energy.size),)}
+    energy = style.fitting(style.JOULES, max(joules, default=0.0))
+    units = UNITS | {"joules": (style.Unit(f"energy of all, {energy.name}", energy.size),)}
     return tuple(Panel(titled(application), each, units[each][0], series) for each in quantities)
 
 
@@ -231,12 +215,12 @@ def titled(application: MeasuredApplication, longest: int = LONGEST) -> str:
     'canneal (III)'
     """
     memory_class = f" ({application.memory_class})" if application.memory_class else ""
-    return f"{lettered(application.name, longest)}{lettered(memory_class)}"
+    return f"{style.lettered(application.name, longest)}{style.lettered(memory_class)}"
 
 
 def lines_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
     """Draw along the clocks."""
-    figure = blank_picture(LEGEND_INCHES + ROW_INCHES * len(rows))
+    figure = style.blank_picture(LEGEND_INCHES + ROW_INCHES * len(rows))
     grid = figure.subplots(len(rows), len(rows[0]), squeeze=False)
     marks = {label: place for place, label in enumerate(dict.fromkeys(labels_of(measurements).values()))}
     for row, panels in enumerate(rows):
@@ -244,7 +228,7 @@ def lines_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -
             _draw_lines(axes, measurements, panel, marks)
             axes.set_xlabel("clock, GHz" if row == len(rows) - 1 else "")
         grid[row, 0].set_title(panels[0].title)
-    legend_above(figure, *grid.flat)
+    style.legend_above(figure, *grid.flat)
     return figure
 
 
@@ -263,11 +247,11 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
             color=LEVELS[min(series.together, len(LEVELS)) - 1],
             marker=MARKS[place % len(MARKS)],
             linestyle=DASHES[place % len(DASHES)],
-            linewidth=CURVE_LINE / 1.4,
+            linewidth=style.CURVE_LINE / 1.4,
             markersize=4,
             capsize=2,
             elinewidth=0.8,
-            label=lettered(series.label, LONGEST),
+            label=style.lettered(series.label, LONGEST),
         )
     clocks = [mhz / 1000.0 for mhz in measurements.frequencies_mhz]
     if len(clocks) <= FEW_CLOCKS:
@@ -276,20 +260,20 @@ def _draw_lines(axes: Axes, measurements: Measurements, panel: Panel, marks: dic
     if every and min(every) > 0 and max(every) > FAR * min(every):
         axes.set_yscale("log")
     else:
-        write_numbers(axes.yaxis)
+        style.write_numbers(axes.yaxis)
     axes.set_ylabel(panel.unit.name)
-    draw_grid(axes, "y")
+    style.draw_grid(axes, "y")
 
 
 def bars_picture(measurements: Measurements, rows: Sequence[Sequence[Panel]]) -> Figure:
     """Draw a bar for each kind of companions."""
     heights = [AROUND_INCHES + BAR_INCHES * len(panels[0].series) for panels in rows]
-    figure = blank_picture(sum(heights))
+    figure = style.blank_picture(sum(heights))
     grid = figure.subplots(len(rows), len(rows[0]), squeeze=False, height_ratios=heights)
     for row, panels in enumerate(rows):
         for column, (axes, panel) in enumerate(zip(grid[row], panels, strict=True)):
             _draw_bars(axes, measurements, panel)
-            names = [lettered(series.label, LONGEST) for series in panel.series]
+            names = [style.lettered(series.label, LONGEST) for series in panel.series]
             axes.set_yticks(range(len(names)), names if column == 0 else [""] * len(names))
         grid[row, 0].set_title(panels[0].title)
     return figure
@@ -302,13 +286,13 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
         level = min(series.together, len(LEVELS)) - 1
         axes.barh(places[series.label], point.mean / size, height=0.7, color=LEVELS[level])
         whisker = ([(point.mean - point.low) / size], [(point.high - point.mean) / size])
-        axes.errorbar(point.mean / size, places[series.label], xerr=whisker, color=INK, capsize=2, elinewidth=0.8)
+        axes.errorbar(point.mean / size, places[series.label], xerr=whisker, color=style.INK, capsize=2, elinewidth=0.8)
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.set_xlim(left=0.0)
-    axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
+    axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
     axes.set_xlabel(panel.unit.name)
-    write_numbers(axes.xaxis)
-    draw_grid(axes, "x")
+    style.write_numbers(axes.xaxis)
+    style.draw_grid(axes, "x")
 
 
 # Applications alone and together: memory intensity, time and energy, after figures 8.1 to 8.4 of the thesis.
@@ -330,7 +314,7 @@ def measure_picture(measurements: Measurements, application: str | None = None) 
     with drawing_style():
         rows = _rows(measurements, application)
         if not rows:
-            figure = blank_picture(NOTHING_INCHES)
+            figure = style.blank_picture(NOTHING_INCHES)
             figure.text(0.5, 0.5, NOTHING, ha="center", va="center")
             return figure
         draw = lines_picture if has_clocks(measurements) else bars_picture
@@ -348,7 +332,7 @@ def measure_spots(measurements: Measurements, application: str | None = None) ->
             bar = value, float(panel.series.index(series))
             x, y = (panel.across(measurements, series, mhz), value) if clocks else bar
             spots.append(Spot(x, y, point.words, axes))
-    return tuple(spots[:MOST_SPOTS])
+    return tuple(spots[: style.MOST_SPOTS])
 
 
 def drawn_applications(measurements: Measurements, most: int = MOST_APPLICATIONS) -> tuple[MeasuredApplication, ...]:

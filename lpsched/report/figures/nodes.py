@@ -18,21 +18,8 @@ import numpy as np
 
 from lpsched.io.pictures import drawing_style
 from lpsched.model.fields import column_numbers
+from lpsched.report.figures import style
 from lpsched.report.figures.simulation import quarters
-from lpsched.report.figures.style import (
-    INK,
-    MARKS,
-    RED,
-    RULE,
-    SECONDS,
-    blank_picture,
-    draw_grid,
-    fitting,
-    legend_columns,
-    lettered,
-    line_by_line,
-    priority_marks,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -265,7 +252,7 @@ HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx", "||||")
 DARK: Final = 0.5  # of the brightness, below which hatches are white
 LINE: Final = 0.3
 LARGE: Final = 0.004  # of all time, and of all nodes
-MOST_LINES: Final = len(MARKS)
+MOST_LINES: Final = len(style.MARKS)
 DASHES: Final = ("-", "--", "-.", ":")
 
 
@@ -273,20 +260,20 @@ def node_picture(times: NodeTimes, name: str) -> Figure:
     """Draw what the nodes run under a policy."""
     with drawing_style():
         heights = [*_heights(times), BUSY_INCHES]
-        figure = blank_picture(AROUND_INCHES + sum(heights))
+        figure = style.blank_picture(AROUND_INCHES + sum(heights))
         several = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-        unit = fitting(SECONDS, times.end)
+        unit = style.fitting(style.SECONDS, times.end)
         for axes, cluster in zip(several[:-1], times.clusters, strict=True):
             _draw_cluster(axes, times, cluster, unit)
         _draw_busy(several[-1], times, unit)
         for axes in several:
             for edge in times.edges:
-                axes.axvline(edge / unit.size, color=RED, linestyle="--", linewidth=0.9)
+                axes.axvline(edge / unit.size, color=style.RED, linestyle="--", linewidth=0.9)
         end = times.end / unit.size
         several[-1].set_xlim(times.begin / unit.size, end if times.end > times.begin else end + 1.0)
         quarters(several[-1], unit, end)
         dashed = "; dashed: the edges of the period" if times.edges else ""
-        several[-1].set_xlabel(f"{unit.name}, under {lettered(name)}{dashed}")
+        several[-1].set_xlabel(f"{unit.name}, under {style.lettered(name)}{dashed}")
         _legends(figure, several[-1], times)
         return figure
 
@@ -307,7 +294,7 @@ def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Uni
     if times.is_exact:
         _draw_edges(axes, times, cluster, unit)
     nodes = "1 node" if cluster.nodes == 1 else f"{cluster.nodes:,} nodes"
-    axes.set_title(f"{lettered(cluster.name)}, {nodes}", fontweight="normal", fontsize=8, pad=2)
+    axes.set_title(f"{style.lettered(cluster.name)}, {nodes}", fontweight="normal", fontsize=8, pad=2)
     axes.set_ylim(0, cluster.nodes)
     axes.set_yticks([0, cluster.nodes], ["1", f"{cluster.nodes:,}" if cluster.nodes > 1 else ""])
     axes.tick_params(axis="both", length=0)
@@ -315,7 +302,7 @@ def _draw_cluster(axes: Axes, times: NodeTimes, cluster: ClusterTimes, unit: Uni
 
 def _colours(times: NodeTimes) -> list[str]:
     """Return the colour of each look."""
-    colours = [mark.colour for mark in priority_marks(len(times.looks.names))]
+    colours = [mark.colour for mark in style.priority_marks(len(times.looks.names))]
     return colours[::-1] if times.looks.light_first else colours
 
 
@@ -362,7 +349,7 @@ def _hatch_colour(colour: str) -> str:
     from matplotlib.colors import to_rgb  # noqa: PLC0415 - optional
 
     red, green, blue = to_rgb(colour)
-    return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else INK
+    return "white" if 0.3 * red + 0.59 * green + 0.11 * blue < DARK else style.INK
 
 
 def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
@@ -370,37 +357,37 @@ def _draw_busy(axes: Axes, times: NodeTimes, unit: Unit) -> None:
     count = len(times.busy)
     step = (times.end - times.begin) / max(1, count) / unit.size
     edges = [times.begin / unit.size + step * place for place in range(count + 1)]
-    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=RULE, label="all nodes")
+    axes.stairs([100.0 * share for share in times.busy], edges, fill=True, color=style.RULE, label="all nodes")
     if 1 < len(times.clusters) <= MOST_LINES:
         middles = [(a + b) / 2 for a, b in pairwise(edges)]
         for place, cluster in enumerate(times.clusters):
             axes.plot(
                 middles,
                 [100.0 * share for share in cluster.busy],
-                color=MARKS[place][0],
+                color=style.MARKS[place][0],
                 linestyle=DASHES[place % len(DASHES)],
                 linewidth=1.0,
-                label=lettered(cluster.name),
+                label=style.lettered(cluster.name),
             )
     axes.set_ylim(0.0, 100.0)
     axes.set_ylabel("busy nodes, %")
-    draw_grid(axes, "y")
+    style.draw_grid(axes, "y")
 
 
 def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
     """Say what looks tell above, and which line is which below."""
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
-    labels = [lettered(look) for look in times.looks.names]
+    labels = [style.lettered(look) for look in times.looks.names]
     if labels:
         marks = [
             Patch(facecolor=colour, edgecolor=_hatch_colour(colour), linewidth=0.0, hatch=hatch)
             for colour, hatch in zip(_colours(times), HATCHES, strict=False)
         ]
-        columns = legend_columns(labels)
+        columns = style.legend_columns(labels)
         figure.legend(
-            line_by_line(marks, columns),
-            line_by_line(labels, columns),
+            style.line_by_line(marks, columns),
+            style.line_by_line(labels, columns),
             loc="outside upper left",
             ncols=columns,
             title=f"{times.looks.tell}:",
@@ -408,4 +395,4 @@ def _legends(figure: Figure, busy: Axes, times: NodeTimes) -> None:
         )
     handles, names = busy.get_legend_handles_labels()
     if len(names) > 1:
-        figure.legend(handles, names, loc="outside lower left", ncols=legend_columns(names))
+        figure.legend(handles, names, loc="outside lower left", ncols=style.legend_columns(names))

@@ -11,20 +11,7 @@ import numpy as np
 
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import (
-    BLUE,
-    CURVE_LINE,
-    GREY,
-    INK,
-    MOST_SPOTS,
-    SMALL_LETTERS,
-    VERMILION,
-    blank_picture,
-    draw_grid,
-    legend_above,
-    lettered,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.units import number, upper_text
 
@@ -85,9 +72,9 @@ def _write(axes: Axes, words: str, place: float, *, flat: bool) -> None:
         ha="center",
         va="top",
         rotation=0 if flat else 90,
-        fontsize=SMALL_LETTERS,
+        fontsize=style.SMALL_LETTERS,
         style="italic",
-        color=INK,
+        color=style.INK,
         bbox={"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.2", "alpha": 0.85},
         zorder=5,
     )
@@ -130,7 +117,7 @@ class Along:
     @property
     def label(self) -> str:
         """What the axis shows."""
-        return f"price, {lettered(self.currency)}" if self.gamma is None else "profit ratio"
+        return f"price, {style.lettered(self.currency)}" if self.gamma is None else "profit ratio"
 
     def words(self, price: float) -> str:
         """Return a price in words, with its ratio if there is one."""
@@ -156,7 +143,7 @@ def price_picture(curve: PriceCurve) -> Figure:
     changes.
     """
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = style.blank_picture(INCHES)
         draw_price(figure, curve)
         return figure
 
@@ -174,7 +161,7 @@ def draw_price(figure: Figure | SubFigure, curve: PriceCurve) -> None:
         several[0].set_title("The whole curve")
         several[1].set_title("Where it begins to pay")
         several[0].set_ylabel("")
-    legend_above(figure, *reversed(several))
+    style.legend_above(figure, *reversed(several))
 
 
 def price_spots(curve: PriceCurve) -> tuple[Spot, ...]:
@@ -184,7 +171,7 @@ def price_spots(curve: PriceCurve) -> tuple[Spot, ...]:
     found: list[Spot] = []
     for panel, (low, high) in panels:
         inside = [piece for piece in curve.pieces if low <= axis.place(piece.from_price) <= high]
-        for place in along(len(inside), MOST_SPOTS // len(panels)):
+        for place in along(len(inside), style.MOST_SPOTS // len(panels)):
             piece = inside[place]
             label = _words(curve, axis, piece)
             found.append(Spot(axis.place(piece.from_price), piece.bound_at_from, label, panel))
@@ -235,18 +222,18 @@ def _draw(axes: Axes, curve: PriceCurve, axis: Along, ends: tuple[float, float])
     low, high = ends
     pieces = _pieces_between(curve.pieces, axis, low, high)
     bound, value = _bound_line(curve, axis, pieces), _value_line(curve, axis, pieces)
-    axes.plot(*bound, color=BLUE, linewidth=CURVE_LINE, zorder=3, label="no schedule earns more, proved")
+    axes.plot(*bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=3, label="no schedule earns more, proved")
     starts = [pieces[place] for place in along(len(pieces), MOST_DOTS)]
     _dots(axes, axis, [(piece.from_price, piece.bound_at_from) for piece in starts if piece.from_price > 0])
-    axes.plot(*value, color=VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="our schedules")
+    axes.plot(*value, color=style.VERMILION, linewidth=1.0, linestyle=(0, (4, 2)), zorder=4, label="our schedules")
     _set_ends(axes, ends, [bound, value])
     _draw_changes(axes, curve, axis)
     draw_bands(axes, [(piece.regime, axis.place(piece.from_price), _end(axis, piece)) for piece in curve.pieces])
-    write_numbers(axes.xaxis)
-    write_numbers(axes.yaxis)
-    draw_grid(axes, "y")
+    style.write_numbers(axes.xaxis)
+    style.write_numbers(axes.yaxis)
+    style.draw_grid(axes, "y")
     axes.set_xlabel(axis.label)
-    axes.set_ylabel(f"profit, {lettered(curve.unit)}")
+    axes.set_ylabel(f"profit, {style.lettered(curve.unit)}")
     if axis.gamma is not None:
         _add_prices(axes, axis, axis.gamma)
 
@@ -299,7 +286,7 @@ def _dots(axes: Axes, axis: Along, spots: Sequence[tuple[float, float]]) -> None
         linestyle="none",
         marker="o",
         markersize=2.6,
-        color=BLUE,
+        color=style.BLUE,
         zorder=3,
         label="another way to run is best from here",
     )
@@ -313,8 +300,8 @@ def _draw_changes(axes: Axes, curve: PriceCurve, axis: Along) -> None:
     )
     for name, price, line in changes:
         if price is not None:
-            label = f"{name}: {lettered(axis.words(price), 40)}"
-            axes.axvline(axis.place(price), color=INK, linewidth=1.0, linestyle=line, zorder=2, label=label)
+            label = f"{name}: {style.lettered(axis.words(price), 40)}"
+            axes.axvline(axis.place(price), color=style.INK, linewidth=1.0, linestyle=line, zorder=2, label=label)
 
 
 def _set_ends(axes: Axes, ends: tuple[float, float], lines: Sequence[Line]) -> None:
@@ -341,8 +328,8 @@ def _height(line: Line, place: float) -> float | None:
 def _add_prices(axes: Axes, axis: Along, gamma: float) -> None:
     """Write prices along the top, where the bottom has ratios."""
     top = axes.secondary_xaxis("top", functions=(lambda x: np.multiply(x, gamma), lambda x: np.divide(x, gamma)))
-    top.set_xlabel(f"price, {lettered(axis.currency)}", fontsize=SMALL_LETTERS, color=GREY)
-    top.tick_params(labelsize=SMALL_LETTERS, colors=GREY)
-    top.spines["top"].set_color(GREY)
+    top.set_xlabel(f"price, {style.lettered(axis.currency)}", fontsize=style.SMALL_LETTERS, color=style.GREY)
+    top.tick_params(labelsize=style.SMALL_LETTERS, colors=style.GREY)
+    top.spines["top"].set_color(style.GREY)
     top.spines["top"].set_visible(True)
-    write_numbers(top.xaxis)
+    style.write_numbers(top.xaxis)

@@ -7,28 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lpsched.io.pictures import drawing_style
+from lpsched.report.figures import style
 from lpsched.report.figures.cores import draw_core_shares, shares_legend, shown_nodes
-from lpsched.report.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    LIMIT_LINE,
-    ORANGE,
-    PURPLE,
-    RED,
-    RULE,
-    SKY,
-    SMALL_LETTERS,
-    VERMILION,
-    YELLOW,
-    blank_picture,
-    legend_columns,
-    lettered,
-    line_by_line,
-    task_marks,
-    write_numbers,
-)
 from lpsched.units import number
 
 if TYPE_CHECKING:
@@ -46,14 +26,14 @@ if TYPE_CHECKING:
 # Nodes stand in the order of the file, which is often that of the racks; each type has its own mark.
 
 MARKS: Final = (  # of node types in turn: marker and colour; where there are more, the last is for the rest
-    ("o", BLUE),
-    ("s", ORANGE),
-    ("^", GREEN),
-    ("D", PURPLE),
-    ("v", SKY),
-    ("P", YELLOW),
-    ("X", VERMILION),
-    ("*", GREY),
+    ("o", style.BLUE),
+    ("s", style.ORANGE),
+    ("^", style.GREEN),
+    ("D", style.PURPLE),
+    ("v", style.SKY),
+    ("P", style.YELLOW),
+    ("X", style.VERMILION),
+    ("*", style.GREY),
 )
 MOST_DOTS: Final = 1_000  # nodes; more are drawn as pixels, so that no file gets huge
 MOST_NAMED: Final = 4  # CRAC units whose names have room
@@ -83,7 +63,13 @@ def draw_inlets(axes: Axes, facility: Facility, inlets_celsius: Sequence[float],
         )
     limits, starts, ends = zip(*_runs(redlines), strict=True)
     axes.hlines(
-        limits, starts, ends, color=RED, linewidth=LIMIT_LINE, label="redline", rasterized=len(limits) > MOST_DOTS
+        limits,
+        starts,
+        ends,
+        color=style.RED,
+        linewidth=style.LIMIT_LINE,
+        label="redline",
+        rasterized=len(limits) > MOST_DOTS,
     )
     axes.set_xlim(-0.5 - 0.01 * count, count - 0.5 + 0.01 * count)
     if count <= MOST_TICKS:  # where a locator would put fractions of nodes
@@ -102,7 +88,7 @@ def _groups(facility: Facility) -> list[tuple[str, list[int]]]:
     nodes: dict[int, list[int]] = {j: [] for j in sorted(set(facility.nodes))}
     for v, j in enumerate(facility.nodes):
         nodes[j].append(v)
-    groups = [(lettered(facility.node_types[j].name, 16), at) for j, at in nodes.items()]
+    groups = [(style.lettered(facility.node_types[j].name, 16), at) for j, at in nodes.items()]
     if len(groups) <= len(MARKS):
         return groups
     rest = groups[len(MARKS) - 1 :]
@@ -117,13 +103,13 @@ def _hottest(redlines: Sequence[float], inlets_celsius: Sequence[float]) -> str:
 def _draw_legend(axes: Axes, *, markerscale: float) -> int:
     """Draw the legend at the foot, and return how many lines it has."""
     handles, labels = axes.get_legend_handles_labels()
-    columns = legend_columns(labels, LEGEND_INCHES)
+    columns = style.legend_columns(labels, LEGEND_INCHES)
     axes.legend(
-        line_by_line(handles, columns),
-        line_by_line(labels, columns),
+        style.line_by_line(handles, columns),
+        style.line_by_line(labels, columns),
         loc="lower left",
         ncols=columns,
-        fontsize=SMALL_LETTERS,
+        fontsize=style.SMALL_LETTERS,
         markerscale=markerscale,
     )
     return math.ceil(len(labels) / columns)
@@ -142,11 +128,11 @@ def draw_outlets(axes: Axes, facility: Facility, outlets_celsius: Sequence[float
     """Draw what each CRAC unit blows out, and the range that it may be set to."""
     at = range(len(outlets_celsius))
     lows, highs = zip(*(unit.outlet_celsius for unit in facility.crac_units), strict=True)
-    axes.vlines(at, lows, highs, color=RULE, linewidth=min(4.0, 40.0 / len(at)), label="range")
-    axes.plot(at, outlets_celsius, linestyle="none", marker="_", markersize=8, color=INK, label="outlet")
+    axes.vlines(at, lows, highs, color=style.RULE, linewidth=min(4.0, 40.0 / len(at)), label="range")
+    axes.plot(at, outlets_celsius, linestyle="none", marker="_", markersize=8, color=style.INK, label="outlet")
     axes.set_xlim(-0.7, len(at) - 0.3)
     if len(at) <= MOST_NAMED:
-        names = [lettered(unit.name, 12) for unit in facility.crac_units]
+        names = [style.lettered(unit.name, 12) for unit in facility.crac_units]
         axes.set_xticks(list(at), names, rotation=90 if len(at) > 1 else 0)
     else:
         axes.set_xlabel("CRAC unit")
@@ -157,9 +143,9 @@ def draw_outlets(axes: Axes, facility: Facility, outlets_celsius: Sequence[float
 # Where the power of a room goes: to node types, their overhead and their cores, and to the cooling.
 
 PARTS: Final = (  # of a bar: name, colour, hatch
-    ("overhead", SKY, "////"),
-    ("cores", BLUE, ""),
-    ("cooling", RULE, r"\\\\"),
+    ("overhead", style.SKY, "////"),
+    ("cores", style.BLUE, ""),
+    ("cooling", style.RULE, r"\\\\"),
 )
 MOST_TYPES: Final = 8  # node types in rows of their own
 KILO: Final = 1e4  # watts, from which they are told in kilowatts
@@ -182,7 +168,7 @@ def power_rows(facility: Facility, node_watts: Sequence[float], cooling_watts: S
         kind = facility.node_types[j]
         drawn = [watts for at, watts in zip(facility.nodes, node_watts, strict=True) if at == j]
         overhead = len(drawn) * kind.overhead_watts
-        label = f"{lettered(kind.name, 16)} ({len(drawn):,} node{'s' if len(drawn) > 1 else ''})"
+        label = f"{style.lettered(kind.name, 16)} ({len(drawn):,} node{'s' if len(drawn) > 1 else ''})"
         kinds.append(PowerRow(label, overhead, max(0.0, math.fsum(drawn) - overhead)))
     cooling = math.fsum(cooling_watts)
     total = PowerRow("all", sum(each.overhead for each in kinds), sum(each.cores for each in kinds), cooling)
@@ -207,7 +193,7 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
             left=lefts,
             color=colour,
             hatch=hatch,
-            edgecolor=INK,
+            edgecolor=style.INK,
             linewidth=0.5,
             label=name,
         )
@@ -215,16 +201,16 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
     for place, end in enumerate(lefts):
         axes.annotate(number(end, 4), (end, place), (3, 0), textcoords="offset points", va="center")
     cap = scale * cap_watts
-    axes.axvline(cap, color=RED, linewidth=LIMIT_LINE)
-    axes.annotate("cap", (cap, 1.0), (3, -8), ("data", "axes fraction"), "offset points", color=RED)
+    axes.axvline(cap, color=style.RED, linewidth=style.LIMIT_LINE)
+    axes.annotate("cap", (cap, 1.0), (3, -8), ("data", "axes fraction"), "offset points", color=style.RED)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.set_xlim(0.0, 1.12 * max(cap, *lefts))
-    write_numbers(axes.xaxis)
+    style.write_numbers(axes.xaxis)
     axes.set_xlabel(f"power, {unit}")
     axes.set_title(f"Power: {number(lefts[-1], 4)} {unit} of the cap of {number(cap, 4)} {unit}")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=SMALL_LETTERS)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, ncols=3, fontsize=style.SMALL_LETTERS)
 
 
 # The room in one picture: how warm the nodes are, where the power goes, and what the cores run.
@@ -260,11 +246,11 @@ def room_picture(facility: Facility, measured: Measured, cores: CoreAllocation) 
         The allocation core by core; its outlet temperatures are those of the room.
     """
     with drawing_style():
-        marks, nodes = task_marks(facility), shown_nodes(facility, cores)
+        marks, nodes = style.task_marks(facility), shown_nodes(facility, cores)
         legend = shares_legend([cores], nodes, marks)
         rows = power_rows(facility, measured.node_watts, measured.cooling_watts)
         heights = [2.3, 0.6 + 0.22 * len(rows), 2.2]
-        figure = blank_picture(sum(heights) + 0.4 + legend.height_inches)
+        figure = style.blank_picture(sum(heights) + 0.4 + legend.height_inches)
         grid = figure.add_gridspec(3, 2, height_ratios=heights, width_ratios=[5.5, 1.0])
         inlets = figure.add_subplot(grid[0, 0])
         draw_outlets(figure.add_subplot(grid[0, 1], sharey=inlets), facility, cores.outlets_celsius)

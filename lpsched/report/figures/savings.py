@@ -14,22 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.measurements import Setting
-from lpsched.report.figures.style import (
-    BLUE,
-    INK,
-    JOULES,
-    ORANGE,
-    SKY,
-    SMALL_LETTERS,
-    VERMILION,
-    Unit,
-    blank_picture,
-    draw_grid,
-    fitting,
-    legend_above,
-    lettered,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import number
@@ -55,22 +40,23 @@ Static = tuple[float, float]  # joules apart and together
 def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
     """Draw groups of applications, each with its static energy where it is known."""
     with drawing_style():
-        figure = blank_picture(AROUND_INCHES + PAIR_INCHES * len(savings))
+        figure = style.blank_picture(AROUND_INCHES + PAIR_INCHES * len(savings))
         axes = figure.subplots()
-        unit = fitting(JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
+        unit = style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
         for row, saving in enumerate(savings):
             _draw(axes, row, saving, static[row] if static else None, unit)
         names = [
-            f"{lettered(in_counts(each.together), LONGEST)}\n{at_clock(each.mhz).strip()}".strip() for each in savings
+            f"{style.lettered(in_counts(each.together), LONGEST)}\n{at_clock(each.mhz).strip()}".strip()
+            for each in savings
         ]
         axes.set_yticks(range(len(savings)), names)
-        axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
+        axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
         axes.set_ylim(len(savings) - 0.45, -0.55)
         axes.set_xlim(0.0, ROOM * axes.get_xlim()[1])
         axes.set_xlabel(f"energy, {unit.name}; the upper bar one after another, the lower one all at once")
-        write_numbers(axes.xaxis)
-        draw_grid(axes, "x")
-        legend_above(figure, axes)
+        style.write_numbers(axes.xaxis)
+        style.draw_grid(axes, "x")
+        style.legend_above(figure, axes)
         return figure
 
 
@@ -93,7 +79,7 @@ def static_joules(measurements: Measurements, saving: Saving) -> Static | None:
 
 def savings_spots(savings: Sequence[Saving], static: Sequence[Static | None]) -> tuple[Spot, ...]:
     """Return what each pair of bars says when it is pointed at."""
-    unit = fitting(JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
+    unit = style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
     spots = []
     for row, (each, part) in enumerate(zip(savings, static, strict=True)):
         lines = [
@@ -113,17 +99,17 @@ def _joules(joules: float) -> str:
     return f"{number(joules, 5)} J"
 
 
-def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: Unit) -> None:
+def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: style.Unit) -> None:
     """Draw two bars: above apart, below together."""
     apart, together = saving.joules_apart / unit.size, saving.joules_together / unit.size
     for place, (whole, y, colour, word) in enumerate(
-        ((apart, row - BAR / 2, VERMILION, "apart"), (together, row + BAR / 2, BLUE, "together"))
+        ((apart, row - BAR / 2, style.VERMILION, "apart"), (together, row + BAR / 2, style.BLUE, "together"))
     ):
         if static is None:
             axes.barh(y, whole, height=BAR * 0.92, color=colour, label=word)
             continue
         still = static[place] / unit.size
-        light = ORANGE if place == 0 else SKY
+        light = style.ORANGE if place == 0 else style.SKY
         axes.barh(y, still, height=BAR * 0.92, color=colour, label=f"{word}: static")
         axes.barh(
             y,
@@ -141,7 +127,7 @@ def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: Uni
             saving.joules_predicted / unit.size,
             row + BAR / 2,
             "D",
-            color=INK,
+            color=style.INK,
             ms=4,
             mec="white",
             mew=0.6,
@@ -154,7 +140,7 @@ def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: Uni
         (6, 0),
         textcoords="offset points",
         va="center",
-        fontsize=SMALL_LETTERS,
+        fontsize=style.SMALL_LETTERS,
     )
     axes.annotate(
         f"{number(apart, 3)} {unit.name}",
@@ -162,7 +148,7 @@ def _draw(axes: Axes, row: int, saving: Saving, static: Static | None, unit: Uni
         (6, 0),
         textcoords="offset points",
         va="center",
-        fontsize=SMALL_LETTERS,
+        fontsize=style.SMALL_LETTERS,
     )
 
 

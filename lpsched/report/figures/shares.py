@@ -16,18 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.io.pictures import drawing_style
+from lpsched.report.figures import style
 from lpsched.report.figures.loads import bag_loads, draw_loads, loads_inches
-from lpsched.report.figures.style import (
-    FORBIDDEN,
-    GREY,
-    INK,
-    MOST_SPOTS,
-    RULE,
-    STRIPE,
-    WIDTH_INCHES,
-    blank_picture,
-    lettered,
-)
 from lpsched.report.html.picture import Spot
 from lpsched.units import number
 
@@ -50,7 +40,7 @@ LEAST_INCHES, MOST_INCHES = 0.7, 8.0  # of the map
 AROUND_INCHES: Final = 1.45  # names of machine types above, the scale of shades below
 NAME_INCHES: Final = 0.13  # that a name needs at least
 COLUMN_NAME_INCHES: Final = 0.2
-MAP_WIDTH_INCHES: Final = WIDTH_INCHES - 1.6
+MAP_WIDTH_INCHES: Final = style.WIDTH_INCHES - 1.6
 NUMBER_INCHES: Final = 0.12  # that a row needs for numbers in it
 LETTER_INCHES: Final = 0.075
 LONGEST_NAME: Final = 18  # letters of a machine type
@@ -131,7 +121,7 @@ def share_map(bag: Bag, schedule: Schedule) -> Figure:
     """Draw which share of each task type runs on which machine type."""
     with drawing_style():
         shares = shares_of(bag, schedule)
-        figure = blank_picture(map_inches(shares))
+        figure = style.blank_picture(map_inches(shares))
         draw_map(figure, shares)
         return figure
 
@@ -160,7 +150,7 @@ def share_spots(bag: Bag, schedule: Schedule) -> tuple[Spot, ...]:
     """Return what to tell about the cells that run something; of many, those that run the most tasks."""
     shares = shares_of(bag, schedule)
     cells = [(count, i, j) for i, row in enumerate(shares.counts) for j, count in enumerate(row) if count]
-    largest = sorted(cells, key=lambda cell: -cell[0])[:MOST_SPOTS]
+    largest = sorted(cells, key=lambda cell: -cell[0])[: style.MOST_SPOTS]
     return tuple(Spot(j + 0.5, i + 0.5, shares.words(i, j)) for _, i, j in sorted(largest, key=lambda cell: cell[1:]))
 
 
@@ -176,7 +166,7 @@ def _draw_cells(axes: Axes, shares: Shares) -> None:
         cmap=SHADES,
         vmin=0.0,
         vmax=100.0,
-        edgecolors="none" if shares.many else RULE,
+        edgecolors="none" if shares.many else style.RULE,
         linewidth=0.3,
         rasterized=shares.many,
     )
@@ -197,8 +187,8 @@ def _draw_absent(axes: Axes, shares: Shares) -> None:
             codes += [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
     if corners:
         hatch = None if shares.many else HATCH  # in a pixel it would be noise
-        shade = FORBIDDEN if shares.many else STRIPE
-        shape = PathPatch(Path(corners, codes), facecolor=shade, edgecolor=GREY, hatch=hatch, linewidth=0.0)
+        shade = style.FORBIDDEN if shares.many else style.STRIPE
+        shape = PathPatch(Path(corners, codes), facecolor=shade, edgecolor=style.GREY, hatch=hatch, linewidth=0.0)
         shape.set(zorder=2, label="cannot run")
         axes.add_patch(shape)
 
@@ -231,7 +221,7 @@ def _write_shares(axes: Axes, shares: Shares) -> None:
                     ha="center",
                     va="center",
                     fontsize=6,
-                    color="white" if share > DARK else INK,
+                    color="white" if share > DARK else style.INK,
                 )
 
 
@@ -241,9 +231,9 @@ def _name(axes: Axes, shares: Shares, inches: float) -> None:
     every_row = max(1, -(-rows * NAME_INCHES // inches))
     every_column = max(1, -(-columns * COLUMN_NAME_INCHES // MAP_WIDTH_INCHES))
     down, across = range(0, rows, int(every_row)), range(0, columns, int(every_column))
-    axes.set_yticks([i + 0.5 for i in down], [lettered(shares.tasks[i]) for i in down])
+    axes.set_yticks([i + 0.5 for i in down], [style.lettered(shares.tasks[i]) for i in down])
     axes.xaxis.tick_top()
-    names = [lettered(shares.machines[j], LONGEST_NAME) for j in across]
+    names = [style.lettered(shares.machines[j], LONGEST_NAME) for j in across]
     axes.set_xticks([j + 0.5 for j in across], names)
     if max(map(len, names)) * LETTER_INCHES > MAP_WIDTH_INCHES / len(names):
         for label in axes.get_xticklabels():
@@ -255,7 +245,7 @@ def _name(axes: Axes, shares: Shares, inches: float) -> None:
         axes.set_title(f"{shares.machines_left_out:,} machine types that run less are not drawn", pad=12)
     for spine in axes.spines.values():
         spine.set_visible(True)
-        spine.set_color(RULE)
+        spine.set_color(style.RULE)
 
 
 def _add_scale(figure: Figure | SubFigure, axes: Axes) -> None:
@@ -283,7 +273,7 @@ def schedule_picture(bag: Bag, schedule: Schedule) -> Figure:
     with drawing_style():
         loads, shares = bag_loads(bag, schedule), shares_of(bag, schedule)
         heights = loads_inches(loads), map_inches(shares)
-        figure = blank_picture(sum(heights))
+        figure = style.blank_picture(sum(heights))
         above, below = figure.subfigures(2, 1, height_ratios=heights, squeeze=False)[:, 0]
         draw_loads(above, loads)
         draw_map(below, shares)

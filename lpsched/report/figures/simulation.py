@@ -8,26 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.io.pictures import drawing_style
 from lpsched.model.status import estimate_of
 from lpsched.online.result.policy import Judged, shown
-from lpsched.report.figures.style import (
-    CURVE_LINE,
-    INK,
-    JOULES,
-    LIMIT_LINE,
-    MARKS,
-    OURS,
-    RED,
-    RULE,
-    SECONDS,
-    SHAPES,
-    Unit,
-    blank_picture,
-    draw_grid,
-    fitting,
-    legend_above,
-    lettered,
-    priority_marks,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.units import number
 
 if TYPE_CHECKING:
@@ -53,8 +34,8 @@ def lanes_of(result: Simulation) -> list[PolicyEntry]:
 def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
     """Name the lanes, and draw a line between each two."""
     for row in range(1, len(entries)):
-        axes.axhline(row - 0.5, color=RULE, linewidth=0.6, zorder=0)
-    axes.set_yticks(range(len(entries)), [lettered(entry.name) for entry in entries])
+        axes.axhline(row - 0.5, color=style.RULE, linewidth=0.6, zorder=0)
+    axes.set_yticks(range(len(entries)), [style.lettered(entry.name) for entry in entries])
     axes.set_ylim(max(1, len(entries)) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
 
@@ -65,7 +46,7 @@ def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
 # share its tasks earned of the naive figure, that is of what they would earn if each began on arrival where
 # it is quickest. More than all of it can be earned: by tasks of the warm-up that run in the period.
 
-MOST_PRIORITIES: Final = len(SHAPES)
+MOST_PRIORITIES: Final = len(style.SHAPES)
 ROW_INCHES: Final = 0.3
 LANES: Final = 0.62  # of the room of a policy
 AROUND_INCHES: Final = 1.2
@@ -80,7 +61,7 @@ def priorities_of(result: Simulation) -> tuple[str, ...]:
 def priorities_picture(result: Simulation) -> Figure:
     """Draw the share that each policy earned of the naive figure of each priority."""
     with drawing_style():
-        figure = blank_picture(inches(result))
+        figure = style.blank_picture(inches(result))
         draw_priorities(figure, result)
         return figure
 
@@ -95,14 +76,14 @@ def draw_priorities(figure: Figure | SubFigure, result: Simulation) -> None:
     entries = lanes_of(result)
     axes = figure.subplots()
     names = priorities_of(result)
-    for place, (name, mark) in enumerate(zip(names, priority_marks(len(names)), strict=True)):
+    for place, (name, mark) in enumerate(zip(names, style.priority_marks(len(names)), strict=True)):
         lane = LANES * ((place + 0.5) / len(names) - 0.5)  # each a little lower, so that none hides another
         _draw_priority(axes, name, mark, lane, entries)
     draw_lanes(axes, entries)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("utility earned, % of what the tasks of each priority earn if none waits")
-    draw_grid(axes, "x")
-    legend_above(figure, axes)
+    style.draw_grid(axes, "x")
+    style.legend_above(figure, axes)
 
 
 def _draw_priority(axes: Axes, name: str, mark: PriorityMark, lane: float, entries: Sequence[PolicyEntry]) -> None:
@@ -115,9 +96,9 @@ def _draw_priority(axes: Axes, name: str, mark: PriorityMark, lane: float, entri
         marker=mark.shape,
         markersize=5,
         color=mark.colour,
-        markeredgecolor=INK,
+        markeredgecolor=style.INK,
         markeredgewidth=0.4,
-        label=lettered(name),
+        label=style.lettered(name),
         clip_on=False,
     )
 
@@ -161,7 +142,7 @@ TICKS: Final = (
 def waits_picture(result: Simulation) -> Figure:
     """Draw how long tasks waited."""
     with drawing_style():
-        figure = blank_picture(waits_inches(result))
+        figure = style.blank_picture(waits_inches(result))
         draw_waits(figure, result)
         return figure
 
@@ -185,8 +166,8 @@ def draw_waits(figure: Figure | SubFigure, result: Simulation) -> None:
     axes.set_xticks([at for at, _ in ticks], [label for _, label in ticks])
     axes.minorticks_off()
     axes.set_xlabel("wait from arrival to start")
-    draw_grid(axes, "x")
-    legend_above(figure, axes)
+    style.draw_grid(axes, "x")
+    style.legend_above(figure, axes)
 
 
 def _draw_kind(axes: Axes, entries: list[PolicyEntry], place: int, kind: str, label: str) -> float:
@@ -194,7 +175,7 @@ def _draw_kind(axes: Axes, entries: list[PolicyEntry], place: int, kind: str, la
     lane = LANES * ((place + 0.5) / len(KINDS) - 0.5)  # each a little lower, so that none hides another
     means = [(row + lane, entry.mean(f"wait_seconds.{kind}")) for row, entry in enumerate(entries)]
     spots = [(mean.mean, height) for height, mean in means if mean is not None]
-    colour, mark = MARKS[place]
+    colour, mark = style.MARKS[place]
     axes.plot(
         [x for x, _ in spots],
         [y for _, y in spots],
@@ -202,7 +183,7 @@ def _draw_kind(axes: Axes, entries: list[PolicyEntry], place: int, kind: str, la
         marker=mark,
         markersize=5,
         color=colour,
-        markeredgecolor=INK,
+        markeredgecolor=style.INK,
         markeredgewidth=0.4,
         label=label,
         clip_on=False,
@@ -235,7 +216,7 @@ def waits_in_words(result: Simulation) -> str:
 #
 # Source: Friese, thesis of 2015, figures of cumulative utility and energy in chapters 3 and 4.
 
-MOST_LINES: Final = len(MARKS)
+MOST_LINES: Final = len(style.MARKS)
 INCHES: Final = 3.6
 MARKS_ON_A_LINE: Final = 8
 BAND: Final = 0.18  # opacity
@@ -253,7 +234,7 @@ def drawn_policies(result: Simulation, most: int = MOST_LINES) -> tuple[PolicyEn
 def traces_picture(result: Simulation) -> Figure:
     """Draw utility and energy counted by each time of the period."""
     with drawing_style():
-        figure = blank_picture(INCHES)
+        figure = style.blank_picture(INCHES)
         draw_traces(figure, result)
         return figure
 
@@ -262,38 +243,38 @@ def draw_traces(figure: Figure | SubFigure, result: Simulation) -> None:
     """Draw utility on the left and energy on the right, into a picture or a part of one."""
     entries = [entry for entry in drawn_policies(result) if entry.traces is not None]
     every = [trace for entry in entries for trace in _traces(entry)]
-    span = fitting(SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
+    span = style.fitting(style.SECONDS, max((trace.seconds[-1] for trace in every), default=0.0))
     known = any(entry.mean("energy_joules") is not None for entry in entries) or not entries
     panels = figure.subplots(1, 2 if known else 1, squeeze=False)[0]
     _draw_earned(panels[0], result, entries, span)
     if known:
         _draw_energy(panels[1], result, entries, span)
-    legend_above(figure, *panels)
+    style.legend_above(figure, *panels)
 
 
-def _draw_earned(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: Unit) -> None:
+def _draw_earned(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: style.Unit) -> None:
     """Draw the utility earned so far, or the cost."""
     costs = result.judged is Judged.WAITING
-    unit = Unit("", -1.0 if costs else 1.0)
+    unit = style.Unit("", -1.0 if costs else 1.0)
     for place, entry in enumerate(entries):
         _draw(axes, _Line(entry, place, lambda trace: trace.utility), span, unit)
     if result.bound is not None:
         label = "no schedule below, proved" if costs else "bound, proved"
         height = result.bound.mean / unit.size
-        axes.axhline(height, color=OURS, linestyle="--", linewidth=LIMIT_LINE, label=label)
+        axes.axhline(height, color=style.OURS, linestyle="--", linewidth=style.LIMIT_LINE, label=label)
     _name_axes(axes, "cost of the tasks done so far" if costs else "utility earned so far", span)
 
 
-def _draw_energy(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: Unit) -> None:
+def _draw_energy(axes: Axes, result: Simulation, entries: Sequence[PolicyEntry], span: style.Unit) -> None:
     """Draw the energy taken so far."""
     limit = result.energy_constraint_joules
     lasts = [trace.energy_joules[-1] for entry in entries for trace in _traces(entry)]
-    joules = fitting(JOULES, max([*lasts, limit or 0.0]))
+    joules = style.fitting(style.JOULES, max([*lasts, limit or 0.0]))
     for place, entry in enumerate(entries):
         _draw(axes, _Line(entry, place, lambda trace: trace.energy_joules), span, joules)
     if limit is not None:
         height = limit / joules.size
-        axes.axhline(height, color=RED, linestyle="--", linewidth=LIMIT_LINE, label="energy constraint")
+        axes.axhline(height, color=style.RED, linestyle="--", linewidth=style.LIMIT_LINE, label="energy constraint")
     _name_axes(axes, f"energy taken so far, {joules.name}", span)
 
 
@@ -312,44 +293,44 @@ def _traces(entry: PolicyEntry) -> list[Traces]:
     return [trace for trace in known if trace.seconds == known[0].seconds]
 
 
-def _draw(axes: Axes, line: _Line, span: Unit, unit: Unit) -> None:
+def _draw(axes: Axes, line: _Line, span: style.Unit, unit: style.Unit) -> None:
     """Draw the line of one policy, its band, and marks that begin elsewhere on each line."""
     traces = _traces(line.entry)
     estimates = [estimate_of(values) for values in zip(*map(line.number_of, traces), strict=True)]
     times = [seconds / span.size for seconds in traces[0].seconds]
-    colour, mark = MARKS[line.place % len(MARKS)]
+    colour, mark = style.MARKS[line.place % len(style.MARKS)]
     step = max(1, len(times) // MARKS_ON_A_LINE)
     axes.plot(
         times,
         [each.mean / unit.size for each in estimates],
         color=colour,
-        linewidth=CURVE_LINE,
+        linewidth=style.CURVE_LINE,
         marker=mark,
         markersize=4,
         markevery=((line.place * step) // MOST_LINES, step),
-        label=lettered(line.entry.name),
+        label=style.lettered(line.entry.name),
     )
     if len(traces) > 1:
         low, high = zip(*(_interval(each, unit) for each in estimates), strict=True)
         axes.fill_between(times, low, high, color=colour, alpha=BAND, linewidth=0)
 
 
-def _interval(estimate: Estimate, unit: Unit) -> tuple[float, float]:
+def _interval(estimate: Estimate, unit: style.Unit) -> tuple[float, float]:
     half, mean = (estimate.half_width or 0.0) / abs(unit.size), estimate.mean / unit.size
     return mean - half, mean + half
 
 
-def _name_axes(axes: Axes, label: str, span: Unit) -> None:
+def _name_axes(axes: Axes, label: str, span: style.Unit) -> None:
     axes.set_xlabel(f"{span.name} of the period")
     axes.set_ylabel(label)
     axes.margins(x=0.0)
     axes.set_ylim(bottom=0.0)
-    write_numbers(axes.yaxis)
-    draw_grid(axes, "both")
+    style.write_numbers(axes.yaxis)
+    style.draw_grid(axes, "both")
     quarters(axes, span, axes.get_xlim()[1])
 
 
-def quarters(axes: Axes, unit: Unit, end: float) -> None:
+def quarters(axes: Axes, unit: style.Unit, end: float) -> None:
     """Let the hours of a day be marked at 6, 12, 18 and 24, not at 5 and 10."""
     if unit.name == "hours" and end >= HALF_A_DAY:
         axes.locator_params(axis="x", steps=[1, 2, 3, 6, 10])
@@ -365,7 +346,7 @@ def simulation_picture(result: Simulation) -> Figure:
     with drawing_style():
         waits = result.judged is Judged.WAITING
         heights = INCHES, waits_inches(result) if waits else inches(result)
-        figure = blank_picture(sum(heights))
+        figure = style.blank_picture(sum(heights))
         parts = figure.subfigures(2, 1, squeeze=False, height_ratios=heights)
         draw_traces(parts[0, 0], result)
         (draw_waits if waits else draw_priorities)(parts[1, 0], result)

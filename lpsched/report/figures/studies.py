@@ -14,25 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
-from lpsched.report.figures.style import (
-    BLUE,
-    BROWN,
-    CURVE_LINE,
-    GREEN,
-    INK,
-    MOST_SPOTS,
-    ORANGE,
-    PURPLE,
-    RULE,
-    SKY,
-    SMALL_LETTERS,
-    VERMILION,
-    blank_picture,
-    draw_grid,
-    legend_above,
-    lettered,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
 from lpsched.studies.report import GAP
@@ -56,7 +38,16 @@ LONGEST: Final = 80  # letters of a group's name
 LINE_INCHES: Final = 3.6
 ROW_INCHES: Final = 0.32
 AROUND_INCHES: Final = 1.0
-COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BROWN, INK)
+COLOURS: Final = (
+    style.BLUE,
+    style.VERMILION,
+    style.GREEN,
+    style.PURPLE,
+    style.ORANGE,
+    style.SKY,
+    style.BROWN,
+    style.INK,
+)
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", "-.", ":", "-", "--", "-.", ":")
 QUARTERS: Final = 4
@@ -70,7 +61,7 @@ def study_picture(report: StudyReport) -> Figure:
         parameter = swept(report)
         if parameter is None:
             rows = drawn_groups(report)
-            figure = blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(rows)))
+            figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(rows)))
             axes = figure.subplots()
             if rows:
                 _draw_rows(axes, report, rows)
@@ -78,10 +69,10 @@ def study_picture(report: StudyReport) -> Figure:
                 axes.set_axis_off()
                 axes.text(0.5, 0.5, NOTHING, ha="center", va="center", transform=axes.transAxes)
             return figure
-        figure = blank_picture(LINE_INCHES)
+        figure = style.blank_picture(LINE_INCHES)
         axes = figure.subplots()
         _draw_lines(axes, report, parameter)
-        legend_above(figure, axes)
+        style.legend_above(figure, axes)
         return figure
 
 
@@ -114,7 +105,7 @@ def study_spots(report: StudyReport) -> tuple[Spot, ...]:
         at = _scaled(quantity, mean.mean)
         spot = Spot(float(group.by[parameter]), at, "\n".join(lines)) if parameter else None
         spots.append(spot or Spot(at, float(row), "\n".join(lines)))
-    return tuple(spots[:MOST_SPOTS])
+    return tuple(spots[: style.MOST_SPOTS])
 
 
 def described(report: StudyReport) -> str:
@@ -148,12 +139,12 @@ def _draw_lines(axes: Axes, report: StudyReport, parameter: str) -> None:
             axes.fill_between(at, below, above, color=colour, alpha=0.18, linewidth=0)
         mark = MARKS[place] if len(at) <= MOST_ROWS else ""
         dashes = DASHES[place]
-        axes.plot(at, means, dashes, marker=mark, markersize=4, lw=CURVE_LINE, color=colour, label=name)
-    axes.set_xlabel(lettered(plainly(parameter), LONGEST))
+        axes.plot(at, means, dashes, marker=mark, markersize=4, lw=style.CURVE_LINE, color=colour, label=name)
+    axes.set_xlabel(style.lettered(plainly(parameter), LONGEST))
     axes.set_ylabel(f"mean {_label(report)}")
-    draw_grid(axes, "y")
-    write_numbers(axes.xaxis)
-    write_numbers(axes.yaxis)
+    style.draw_grid(axes, "y")
+    style.write_numbers(axes.xaxis)
+    style.write_numbers(axes.yaxis)
 
 
 def lines_of(report: StudyReport) -> list[tuple[str, list[tuple[float, Estimate]]]]:
@@ -163,7 +154,7 @@ def lines_of(report: StudyReport) -> list[tuple[str, list[tuple[float, Estimate]
     found: dict[str, list[tuple[float, Estimate]]] = {}
     for group in _known(report):
         mean = group.mean(report.quantities[0])
-        name = lettered(in_words(group, without=parameter), LONGEST)
+        name = style.lettered(in_words(group, without=parameter), LONGEST)
         if mean is not None:
             found.setdefault(name, []).append((float(group.by[parameter]), mean))
     return [(name, sorted(points, key=lambda point: point[0])) for name, points in found.items()]
@@ -175,45 +166,45 @@ def _draw_rows(axes: Axes, report: StudyReport, rows: Sequence[Group]) -> None:
         numbers = sorted(_scaled(quantity, each) for each in group.numbers[quantity])
         _draw_row(axes, row, numbers)
     axes.set_yticks(range(len(rows)), [_in_two_lines(in_words(group)) for group in rows])
-    axes.tick_params(axis="y", length=0, labelsize=SMALL_LETTERS)
+    axes.tick_params(axis="y", length=0, labelsize=style.SMALL_LETTERS)
     axes.set_ylim(max(1, len(rows)) - 0.4, -0.6)
     axes.set_xlabel(_label(report))
-    axes.set_title(SIGNS, fontsize=SMALL_LETTERS, fontweight="normal")
+    axes.set_title(SIGNS, fontsize=style.SMALL_LETTERS, fontweight="normal")
     every = [_scaled(quantity, each) for group in rows for each in group.numbers[quantity]]
     if every and min(every) > 0 and max(every) > FAR * min(every):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _place: number(value, 3))
     else:
-        write_numbers(axes.xaxis)
-    draw_grid(axes, "x")
+        style.write_numbers(axes.xaxis)
+    style.draw_grid(axes, "x")
 
 
 def _in_two_lines(words: str) -> str:
     lines = textwrap.wrap(words, LONGEST // 2, break_long_words=False) or [words]
-    return "\n".join(lettered(line, LONGEST // 2) for line in (lines[0], " ".join(lines[1:])) if line)
+    return "\n".join(style.lettered(line, LONGEST // 2) for line in (lines[0], " ".join(lines[1:])) if line)
 
 
 def _draw_row(axes: Axes, row: int, numbers: Sequence[float]) -> None:
     """Draw the runs of one group."""
     if len(numbers) == 1:
-        axes.plot(numbers, [row], "D", color=VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
-        axes.axhline(row + 0.5, color=RULE, lw=0.4, zorder=0)
+        axes.plot(numbers, [row], "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
+        axes.axhline(row + 0.5, color=style.RULE, lw=0.4, zorder=0)
         return
     dots = numbers[:: math.ceil(len(numbers) / MOST_DOTS)]
     heights = [row + 0.26 * (2.0 * (place * 0.618034 % 1.0) - 1.0) for place in range(len(dots))]
-    axes.plot(dots, heights, "o", ms=2.2, color=SKY, mec="none", alpha=0.7, zorder=1)
-    axes.plot([numbers[0], numbers[-1]], [row, row], color=INK, lw=0.8, zorder=2)
+    axes.plot(dots, heights, "o", ms=2.2, color=style.SKY, mec="none", alpha=0.7, zorder=1)
+    axes.plot([numbers[0], numbers[-1]], [row, row], color=style.INK, lw=0.8, zorder=2)
     if len(numbers) >= QUARTERS:
         low, _, high = statistics.quantiles(numbers, n=QUARTERS, method="inclusive")
-        axes.plot([low, high], [row, row], color=BLUE, lw=5, alpha=0.55, solid_capstyle="butt", zorder=3)
-    axes.plot(statistics.median(numbers), row, "|", color=INK, ms=11, mew=1.6, zorder=4)
-    axes.plot(statistics.fmean(numbers), row, "D", color=VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
-    axes.axhline(row + 0.5, color=RULE, lw=0.4, zorder=0)
+        axes.plot([low, high], [row, row], color=style.BLUE, lw=5, alpha=0.55, solid_capstyle="butt", zorder=3)
+    axes.plot(statistics.median(numbers), row, "|", color=style.INK, ms=11, mew=1.6, zorder=4)
+    axes.plot(statistics.fmean(numbers), row, "D", color=style.VERMILION, ms=3.6, mec="white", mew=0.5, zorder=5)
+    axes.axhline(row + 0.5, color=style.RULE, lw=0.4, zorder=0)
 
 
 def _label(report: StudyReport) -> str:
     quantity = report.quantities[0]
-    return "gap to the bound, %" if quantity == GAP else lettered(titled(report, quantity), LONGEST)
+    return "gap to the bound, %" if quantity == GAP else style.lettered(titled(report, quantity), LONGEST)
 
 
 def _scaled(quantity: str, value: float) -> float:

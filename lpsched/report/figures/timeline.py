@@ -18,20 +18,9 @@ from lpsched.io.pictures import drawing_style
 from lpsched.online.day import Day
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.online.schedule import DaySchedule
+from lpsched.report.figures import style
 from lpsched.report.figures.nodes import node_picture, node_times
 from lpsched.report.figures.simulation import quarters
-from lpsched.report.figures.style import (
-    INK,
-    RULE,
-    SECONDS,
-    TALLEST,
-    blank_picture,
-    fitting,
-    legend_columns,
-    lettered,
-    line_by_line,
-    priority_marks,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,16 +137,16 @@ def timeline_picture(timeline: Timeline, name: str) -> Figure:
     with drawing_style():
         rows = len(timeline.machines)
         inches = max(LEAST_INCHES, min(ROW_INCHES * rows, MOST_INCHES))
-        figure = blank_picture(AROUND_INCHES + inches)
+        figure = style.blank_picture(AROUND_INCHES + inches)
         axes = figure.subplots()
-        unit = fitting(SECONDS, timeline.span_seconds)
-        marks = priority_marks(len(timeline.kinds))
+        unit = style.fitting(style.SECONDS, timeline.span_seconds)
+        marks = style.priority_marks(len(timeline.kinds))
         for kind, mark in enumerate(marks):
             _draw_kind(axes, timeline, kind, mark, unit)
         axes.set_xlim(0.0, timeline.span_seconds / unit.size or 1.0)
         axes.set_ylim(rows, 0)
         quarters(axes, unit, timeline.span_seconds / unit.size)
-        axes.set_xlabel(f"{unit.name} of the period, under {lettered(name)}")
+        axes.set_xlabel(f"{unit.name} of the period, under {style.lettered(name)}")
         _name_types(axes, timeline.machines, rows * LABEL_INCHES / inches)
         _legend(figure, timeline.kinds, marks)
         return figure
@@ -172,7 +161,7 @@ def _draw_kind(axes: Axes, timeline: Timeline, kind: int, mark: PriorityMark, un
     corners: list[tuple[float, float]] = []
     for bar in timeline.bars:
         if bar.kind == kind:
-            left, right, foot = bar.first * width, bar.end * width, bar.row + TALLEST
+            left, right, foot = bar.first * width, bar.end * width, bar.row + style.TALLEST
             top = foot - mark.height
             corners += [(left, foot), (left, top), (right, top), (right, foot), (left, foot)]
     if corners:
@@ -192,20 +181,22 @@ def _name_types(axes: Axes, machines: Sequence[tuple[str, int]], room: float) ->
     for (name, _), (top, foot) in zip(groups, pairwise(edges), strict=True):
         middle = (top + foot) / 2
         if not ticks or middle - ticks[-1][0] >= room:
-            ticks.append((middle, lettered(name)))
+            ticks.append((middle, style.lettered(name)))
     axes.set_yticks([at for at, _ in ticks], [label for _, label in ticks])
     axes.tick_params(axis="y", length=0)
     for edge in edges[1:-1]:
-        axes.axhline(edge, color=RULE, linewidth=0.5, zorder=0)
+        axes.axhline(edge, color=style.RULE, linewidth=0.5, zorder=0)
 
 
 def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark]) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415 - optional
 
-    labels = [lettered(kind) for kind in kinds]
-    marks = [Patch(facecolor=look.colour, edgecolor=INK, linewidth=0.4) for look in looks]
-    columns = legend_columns(labels)
-    figure.legend(line_by_line(marks, columns), line_by_line(labels, columns), loc="outside upper left", ncols=columns)
+    labels = [style.lettered(kind) for kind in kinds]
+    marks = [Patch(facecolor=look.colour, edgecolor=style.INK, linewidth=0.4) for look in looks]
+    columns = style.legend_columns(labels)
+    figure.legend(
+        style.line_by_line(marks, columns), style.line_by_line(labels, columns), loc="outside upper left", ncols=columns
+    )
 
 
 # What machines ran under a policy, and when (`timeline.py`); or nodes of clusters (`nodes.py`).

@@ -16,20 +16,7 @@ from lpsched.facility.result import UNIT, FacilityValidation
 from lpsched.io.pictures import drawing_style
 from lpsched.online.result.clusters_validation import ClustersValidation
 from lpsched.online.result.day_validation import DayValidation
-from lpsched.report.figures.style import (
-    BLUE,
-    CURVE_LINE,
-    INK,
-    RED,
-    RULE,
-    SMALL_LETTERS,
-    VERMILION,
-    blank_picture,
-    draw_grid,
-    legend_above,
-    lettered,
-    write_numbers,
-)
+from lpsched.report.figures import style
 from lpsched.report.html.picture import Spot
 from lpsched.units import bound_text, gap_text, number
 
@@ -159,18 +146,18 @@ def validation_picture(result: Judged) -> Figure:
     with drawing_style():
         verdicts = verdicts_of(result)
         shown = verdicts.rows[:MOST_ROWS]
-        figure = blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
+        figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
         axes = figure.subplots()
         _set_ends(axes, verdicts.bound, shown)
         _draw_bounds(axes, verdicts.bound, shown)
         for row, verdict in enumerate(shown):
             _draw_row(axes, row, verdict)
-        axes.set_yticks(range(len(shown)), [lettered(each.name) for each in shown])
+        axes.set_yticks(range(len(shown)), [style.lettered(each.name) for each in shown])
         axes.set_ylim(max(1, len(shown)) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         left = len(verdicts.rows) - len(shown)
-        axes.set_xlabel(lettered(verdicts.label, 60) + (f"; {left:,} more are not drawn" if left else ""))
-        legend_above(figure, axes)
+        axes.set_xlabel(style.lettered(verdicts.label, 60) + (f"; {left:,} more are not drawn" if left else ""))
+        style.legend_above(figure, axes)
         return figure
 
 
@@ -197,15 +184,15 @@ def _set_ends(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
         span = high - low or abs(high) or 1.0
         axes.set_xlim(low - ROOM * span, high + span * WORDS_ROOM / (1 - WORDS_ROOM))
         axes.locator_params(axis="x", nbins=MOST_TICKS)
-        write_numbers(axes.xaxis)
-    draw_grid(axes, "x")
+        style.write_numbers(axes.xaxis)
+    style.draw_grid(axes, "x")
 
 
 def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> None:
     """Draw the bound as a line through all rows, or each row's own."""
     label = "bound, proved"
     if bound is not None:
-        axes.axvline(bound, color=BLUE, linewidth=CURVE_LINE, zorder=2, label=label)
+        axes.axvline(bound, color=style.BLUE, linewidth=style.CURVE_LINE, zorder=2, label=label)
         return
     own = [(each.bound, row) for row, each in enumerate(rows) if each.bound is not None and each.value is not None]
     axes.plot(
@@ -214,8 +201,8 @@ def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> No
         linestyle="none",
         marker="|",
         markersize=11,
-        markeredgewidth=CURVE_LINE,
-        color=BLUE,
+        markeredgewidth=style.CURVE_LINE,
+        color=style.BLUE,
         zorder=2,
         label=f"{label}, at the same energy",
     )
@@ -223,32 +210,32 @@ def _draw_bounds(axes: Axes, bound: float | None, rows: Sequence[Verdict]) -> No
 
 def _draw_row(axes: Axes, row: int, verdict: Verdict) -> None:
     """Draw one scheduler: its mark, its distance, and the words."""
-    axes.axhline(row, color=RULE, linewidth=0.4, zorder=0)
+    axes.axhline(row, color=style.RULE, linewidth=0.4, zorder=0)
     if verdict.value is None:
-        place, colour = axes.get_xlim()[0] if verdict.bound is None else verdict.bound, RED
+        place, colour = axes.get_xlim()[0] if verdict.bound is None else verdict.bound, style.RED
     else:
         if verdict.bound is not None:
-            axes.plot([verdict.bound, verdict.value], [row, row], color=VERMILION, linewidth=2.0, zorder=1)
+            axes.plot([verdict.bound, verdict.value], [row, row], color=style.VERMILION, linewidth=2.0, zorder=1)
         axes.plot(
             verdict.value,
             row,
             linestyle="none",
             marker="o",
             markersize=5,
-            color=VERMILION,
-            markeredgecolor=INK,
+            color=style.VERMILION,
+            markeredgecolor=style.INK,
             markeredgewidth=0.5,
             zorder=3,
             label="what a schedule achieves",
         )
-        place, colour = max(verdict.value, verdict.bound or verdict.value), INK
+        place, colour = max(verdict.value, verdict.bound or verdict.value), style.INK
     axes.annotate(
-        lettered(verdict.words, 60),
+        style.lettered(verdict.words, 60),
         (place, row),
         (7, 0),
         textcoords="offset points",
         va="center",
-        fontsize=SMALL_LETTERS,
+        fontsize=style.SMALL_LETTERS,
         color=colour,
         bbox={"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.15"},
         zorder=4,
