@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from lpsched.instances import risk_of
     from lpsched.instances import write_instance as write
     from lpsched.lp.solvers import solver_named
+    from lpsched.model.provenance import Status
     from lpsched.model.risk import Risk, RiskOptions
-    from lpsched.model.status import Status
     from lpsched.model.table import Table
     from lpsched.online.cluster_reading import clusters_from_dict
     from lpsched.online.clusters import Clusters
@@ -152,7 +152,7 @@ _PLACES: Final = {
     "SimulationOptions": "online.simulate.options",
     "Site": "bag.model",
     "SolverError": "errors",
-    "Status": "model.status",
+    "Status": "model.provenance",
     "StudyReport": "studies.report",
     "StudyRun": "studies.lines",
     "StudySummary": "studies.lines",

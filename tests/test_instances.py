@@ -15,8 +15,7 @@ from lpsched.bag.front import MAKESPAN
 from lpsched.bag.questions import relaxed_front
 from lpsched.bag.reading import bag_schema
 from lpsched.bag.solve import solve
-from lpsched.facility.air import heat_map, inlets
-from lpsched.facility.arrays import dense, facility_arrays
+from lpsched.facility.air import dense, facility_arrays, heat_map, inlets
 from lpsched.facility.files import read_facility
 from lpsched.facility.reading import facility_schema
 from lpsched.generate.facility import generate_facility

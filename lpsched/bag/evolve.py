@@ -12,10 +12,8 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.model import Bag, MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.breeding import pairs_of
-from lpsched.evolve.genes import Genes, first_machines
-from lpsched.evolve.problem import GeneSamples
-from lpsched.evolve.sampled import SampledScorer
+from lpsched.evolve.genes import Genes, first_machines, pairs_of
+from lpsched.evolve.problem import GeneSamples, SampledScorer
 from lpsched.jit import compiled
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
@@ -24,8 +22,7 @@ from lpsched.model.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.evolve.breeding import Pairs
-    from lpsched.evolve.genes import Numbers
+    from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.draws import Draws, TaskDraws
     from lpsched.model.risk import RiskOptions

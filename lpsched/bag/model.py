@@ -36,7 +36,7 @@ from lpsched.model.fields import (
     little_endian,
     refusal,
 )
-from lpsched.model.rules import repeats, unnamed, unsound
+from lpsched.model.reading import repeats, unnamed, unsound
 from lpsched.model.table import MOST_ADVISED, Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.status import Status
+from lpsched.model.provenance import Status
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:

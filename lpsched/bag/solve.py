@@ -13,7 +13,6 @@ from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prove
 from lpsched.bag.questions import Makespan, Question, ask
-from lpsched.bag.recovery.balance import balance
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
@@ -25,7 +24,7 @@ from lpsched.bag.recovery.stages import (
     verified_schedule,
     waiting,
 )
-from lpsched.bag.recovery.tighten import fits_patterns, tighten
+from lpsched.bag.recovery.tighten import balance, fits_patterns, tighten
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
@@ -34,8 +33,7 @@ from lpsched.cancellation import Watch, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import provenance_of
-from lpsched.model.status import Status, relative_gap
+from lpsched.model.provenance import Status, provenance_of, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -318,8 +318,6 @@ def front(
     solver: options.SolverName = "highs",
 ) -> None:
     """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
-    # LOOK
-    # LOOK
     from lpsched.facility.model import Facility
     from lpsched.instances import read_instance
     from lpsched.online.clusters import Clusters

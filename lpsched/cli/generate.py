@@ -75,7 +75,7 @@ def tell_growth(growth: Growth) -> None:
 
 def growth_table(growth: Growth) -> Table:
     """Return the moments of the row means, and of the ratios whose density is farthest off."""
-    from lpsched.report.tables import table
+    from lpsched.report.answers import table
 
     rows = []
     for key in ("seconds", "watts"):
@@ -341,7 +341,6 @@ def _grow(
 ) -> None:
     import numpy as np
 
-    # LOOK
     from lpsched.bag.files import read_bag
     from lpsched.cli.console import write_and_tell
     from lpsched.generate.grow import GrowOptions, grow

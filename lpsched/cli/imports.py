@@ -18,7 +18,7 @@ from lpsched.errors import LpschedWarning
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.facility.model import Facility
-    from lpsched.measure.joining import Form, Joined
+    from lpsched.measure.bags import Form, Joined
     from lpsched.measure.measurements import Measurements
 
 
@@ -40,7 +40,7 @@ class Per(StrEnum):
 
 
 class Degradation(StrEnum):
-    """How to write degradation; the words of `lpsched.measure.joining`, without loading it."""
+    """How to write degradation; the words of `lpsched.measure.bags`, without loading it."""
 
     CLASSES = "classes"
     FULL = "full"

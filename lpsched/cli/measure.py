@@ -162,7 +162,6 @@ def measure(
     report: Report = None,
 ) -> None:
     """Measure times, powers and co-location of applications on this machine: alone and together."""
-    # LOOK
     from lpsched.measure.files import read_measurements
 
     made = Made(bag, facility, figure, report)
@@ -184,7 +183,6 @@ def measure(
 def _run(
     talk: Talk, bench: Bench, folder: Path, output: Path, made: Made, *, resume: bool, time_limit: float | None
 ) -> None:
-    # LOOK
     from lpsched.measure.files import write_measurements
     from lpsched.measure.samples import samples_beside
     from lpsched.measure.session import Session

@@ -1,17 +1,23 @@
-"""Chromosomes of tasks: which machine runs each task, how, and in which order."""
+"""Chromosomes of tasks: which machine runs each task, how, and in which order; crossover and mutation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsched.errors import Fault, InstanceError
+from lpsched.jit import compiled, compiled_inside
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.arrays import Floats, Integers, Mask
+
+
+# Chromosomes of tasks: which machine runs each task, how, and in which order.
 
 Numbers: TypeAlias = NDArray[np.int32]
 
@@ -69,3 +75,170 @@ class TaskPopulation:
     reference: tuple[float, float]
     history: tuple[tuple[float, int, float], ...]
     random_state: Mapping[str, Any]
+
+
+# Crossover and mutation of task chromosomes.
+
+# Making chromosomes of tasks: at random, by crossover, by mutation; all of them full assignments.
+#
+#     N tasks, T task types, M machine types, C columns (machine type and P-state)
+#
+# A gene is drawn by choosing a machine, all that can run the task alike likely, and then one of the P-states
+# in which it can, all alike likely. A random chromosome draws every gene, and a random permutation as the
+# order.
+#
+# Crossover: two genes x <= y are drawn, and all genes from x to y change places between two parents; after
+# that, an order may occur twice, which leaves a tie to the task numbers. Mutation: one gene is drawn anew,
+# and changes its order with another gene's.
+#
+# Source: Friese, thesis of 2015, section 5.4.4.
+
+
+class Pairs(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """Which machine can run which task."""
+
+    task_type: Integers  # N
+    first_machine: Integers  # M + 1
+    first_column: Integers  # M + 1
+    can_run: Mask  # T x C
+    able: Integers  # T x M: how many machines of the types 0 to j can run task type i
+
+
+def pairs_of(task_type: Integers, counts: Sequence[int], mode_type: Integers, can_run: Mask) -> Pairs:
+    """Return the pairs; `counts` are the machines of each type, `mode_type` is the type of each column."""
+    kinds = len(counts)
+    first_machine = first_machines(counts, len(task_type))
+    first_column = np.searchsorted(mode_type, np.arange(kinds + 1))
+    some = np.logical_or.reduceat(can_run, first_column[:-1], axis=1)
+    able = np.cumsum(some * np.diff(first_machine), axis=1)
+    own = np.array(task_type), np.array(can_run)  # code is compiled anew for arrays that are read-only
+    return Pairs(own[0], first_machine, first_column, own[1], able)
+
+
+@compiled_inside
+def draw(pairs: Pairs, task: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Return a random machine that can run a task, and a column of its."""
+    i = pairs.task_type[task]
+    place = int(rng.random() * pairs.able[i, -1])
+    j = int(np.searchsorted(pairs.able[i], place, side="right"))
+    before = pairs.able[i, j - 1] if j > 0 else 0
+    first, last = pairs.first_column[j], pairs.first_column[j + 1]
+    count = 0
+    for column in range(first, last):
+        count += pairs.can_run[i, column]
+    nth = int(rng.random() * count)
+    chosen = first
+    for column in range(first, last):
+        if pairs.can_run[i, column]:
+            if nth == 0:
+                chosen = column
+            nth -= 1
+    return pairs.first_machine[j] + place - before, chosen
+
+
+@compiled
+def fill(  # noqa: D103 - the function below says what it does
+    pairs: Pairs, machines: Numbers, columns: Numbers, orders: Numbers, rng: np.random.Generator
+) -> None:
+    tasks = len(pairs.task_type)
+    for s in range(len(machines)):
+        for task in range(tasks):
+            machines[s, task], columns[s, task] = draw(pairs, task, rng)
+            orders[s, task] = task
+        for task in range(tasks - 1, 0, -1):
+            other = int(rng.random() * (task + 1))
+            orders[s, task], orders[s, other] = orders[s, other], orders[s, task]
+
+
+def random_genes(pairs: Pairs, size: int, rng: np.random.Generator) -> Genes:
+    """Return random chromosomes, `size` x N."""
+    machines, columns, orders = (np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3))
+    fill(pairs, machines, columns, orders, rng)
+    return Genes(machines, columns, orders)
+
+
+def parents(size: int, couples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    """Return two different parents of each couple, all alike likely; needs two chromosomes."""
+    first = rng.integers(size, size=couples)
+    return first, (first + rng.integers(1, size, size=couples)) % size
+
+
+def crossover(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
+    """Return two children of each couple: those with the outer genes of `first`, then those of `second`."""
+    couples, tasks = first.machines.shape
+    ends = np.sort(rng.integers(tasks, size=(couples, 2)), axis=1)
+    place = np.arange(tasks)
+    inner = (ends[:, :1] <= place) & (place <= ends[:, 1:])
+
+    def swapped(one: Numbers, two: Numbers) -> Numbers:
+        return np.concatenate((np.where(inner, two, one), np.where(inner, one, two)))
+
+    return Genes(
+        swapped(first.machines, second.machines),
+        swapped(first.columns, second.columns),
+        swapped(first.orders, second.orders),
+    )
+
+
+@compiled
+def mutate(  # noqa: D103, PLR0913, PLR0917 - the function below says what it does
+    pairs: Pairs, machines: Numbers, columns: Numbers, orders: Numbers, chance: float, rng: np.random.Generator
+) -> None:
+    tasks = len(pairs.task_type)
+    for s in range(len(machines)):
+        if rng.random() < chance:
+            task, other = int(rng.random() * tasks), int(rng.random() * tasks)
+            machines[s, task], columns[s, task] = draw(pairs, task, rng)
+            orders[s, task], orders[s, other] = orders[s, other], orders[s, task]
+
+
+def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator) -> Genes:
+    """Return chromosomes of which each is mutated with some probability."""
+    machines, columns, orders = genes.machines.copy(), genes.columns.copy(), genes.orders.copy()
+    mutate(pairs, machines, columns, orders, chance, rng)
+    return Genes(machines, columns, orders)
+
+
+# Going on from a population of task chromosomes: what it says is not believed, but looked at.
+#
+# A chromosome that names a machine which cannot run its task would lead the front for ever.
+
+
+def require_same(population: TaskPopulation, *, content_hash: str, objectives: str, pairs: Pairs) -> None:
+    """Refuse a population of another instance, with another aim, or with genes that cannot be."""
+    if population.instance_hash != content_hash:
+        found = f"the hash {population.instance_hash[:12]}..."
+        raise _refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
+    if population.objectives != objectives:
+        raise _refusal("objectives", repr(population.objectives), repr(objectives))
+    genes, tasks = population.genes, len(pairs.task_type)
+    shapes = {genes.machines.shape, genes.columns.shape, genes.orders.shape}
+    if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
+        raise _refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
+    wrong = ~fits(pairs, genes).all(axis=1)
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise _refusal(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
+
+
+def fits(pairs: Pairs, genes: Genes) -> Mask:
+    """Tell for each gene whether its machine exists, has the column and can run the task. Orders too."""
+    machines, columns, orders = genes.machines, genes.columns, genes.orders
+    last_machine, last_column = pairs.first_machine[-1] - 1, pairs.first_column[-1] - 1
+    kind = np.searchsorted(pairs.first_machine, np.clip(machines, 0, last_machine), side="right") - 1
+    inside = np.clip(columns, 0, last_column)
+    own = np.searchsorted(pairs.first_column, inside, side="right") - 1
+    sound: Mask = (
+        (machines >= 0)
+        & (machines <= last_machine)
+        & (inside == columns)
+        & (kind == own)
+        & pairs.can_run[pairs.task_type, inside]
+        & (orders >= 0)
+        & (orders < machines.shape[-1])
+    )
+    return sound
+
+
+def _refusal(where: str, found: str, needed: str) -> InstanceError:
+    return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))

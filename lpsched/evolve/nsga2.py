@@ -1,28 +1,88 @@
-"""NSGA-II: generations by pymoo, the front of what evolved, and what ends it."""
+"""The state of a random generator, kept with a population, so that it goes on as if it had never stopped."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, MissingExtraError
-from lpsched.evolve.breeding import crossover, mutated, parents, random_genes, require_same
 from lpsched.evolve.fronts import hypervolume, rank_one
-from lpsched.evolve.genes import Genes, TaskPopulation, first_machines
-from lpsched.evolve.random_state import generator_of, state_of
+from lpsched.evolve.genes import (
+    Genes,
+    TaskPopulation,
+    crossover,
+    first_machines,
+    mutated,
+    parents,
+    random_genes,
+    require_same,
+)
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lpsched.evolve.breeding import Pairs
+    from lpsched.evolve.genes import Pairs
     from lpsched.evolve.problem import Problem, Scorer
     from lpsched.model.arrays import Floats, Integers
 
+
+BIT_GENERATORS: Final = {
+    each.__name__: each
+    for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+
+
+class Resumable(Protocol):
+    """A population that can be gone on from."""
+
+    @property
+    def random_state(self) -> Mapping[str, Any]:
+        """The state of its bit generator."""
+
+
+def state_of(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the state of a generator, with lists in place of arrays, so that it can be written as JSON."""
+    return _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+
+
+def generator_of(population: Resumable) -> np.random.Generator:
+    """Return a generator that goes on where the population's was."""
+    state = population.random_state
+    try:
+        bits = BIT_GENERATORS[state["bit_generator"]]()
+        bits.state = _changed(  # type: ignore[assignment]
+            dict(state), list, lambda cells: np.array(cells, dtype=np.uint64)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        there = f"a state of {state.get('bit_generator')!r} that cannot be set"
+        needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
+        raise population_refusal("random_state", there, needed) from error
+    return np.random.Generator(bits)
+
+
+def population_refusal(where: str, found: str, needed: str) -> InstanceError:
+    """Return the error about a population that cannot be resumed."""
+    return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))
+
+
+def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]:  # noqa: ANN401 - a function
+    """Return a nested mapping with all values of one kind changed."""
+    return {
+        key: _changed(value, kind, change)
+        if isinstance(value, dict)
+        else change(value)
+        if isinstance(value, kind)
+        else value
+        for key, value in state.items()
+    }
+
+
+# NSGA-II: generations by pymoo, the front of what evolved, and what ends it.
 
 # How long an evolution runs, how often it tells of itself, and what may end it.
 
@@ -281,7 +341,7 @@ class EvolvedFront:
 
 # Fronts by evolution: energy against makespan of a bag, or against utility of a day, by NSGA-II.
 #
-# The parts: `evolve/genes.py` (what a chromosome is), `breeding.py` (crossover and mutation),
+# The parts: `evolve/genes.py` (what a chromosome is), `genes.py` (crossover and mutation),
 # `evolve.py` and `evolve.py` (what it takes), `nsga2.py` (ranks and crowding, by pymoo).
 # Here they run until generations, time or somebody says stop, and what nothing beats becomes the front.
 #

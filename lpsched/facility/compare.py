@@ -24,8 +24,7 @@ from lpsched.facility.verify import examine
 from lpsched.io.documents import read_document
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import provenance_of
-from lpsched.model.status import Status, relative_gap
+from lpsched.model.provenance import Status, provenance_of, relative_gap
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays
     from lpsched.model.arrays import Floats, Integers
 
 from typing import TYPE_CHECKING, Final
@@ -47,8 +47,7 @@ from lpsched.facility.air import even_outlets
 from lpsched.lp.smooth import SmoothProgram
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.lp.smooth import Expression, SmoothSolution
     from lpsched.model.arrays import Floats, Integers
 

@@ -10,8 +10,7 @@ from lpsched.facility.air import rooms
 from lpsched.jit import compiled, compiled_inside
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap, OutletSteps
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.genes import Genes, States
     from lpsched.model.arrays import Floats, Integers
 

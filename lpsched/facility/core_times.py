@@ -40,8 +40,7 @@ from lpsched.facility.air import cop, crac_inlets, inlets, total_watts
 from lpsched.lp.program import LpBuilder
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.lp.program import Indices, LinearProgram, LpSolution
     from lpsched.model.arrays import Floats, Integers
 

@@ -24,7 +24,7 @@ from lpsched.model.fields import describe
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
     from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers

@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.facility.air import heat_map, no_room, outlet_steps
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map, no_room, outlet_steps
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap, OutletSteps
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap, OutletSteps
     from lpsched.facility.model import Facility
 
 Pair = tuple[int, int, int]  # task type, node type, column of the tables

@@ -10,8 +10,7 @@ import numpy as np
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import Fault, InfeasibleProgramError, InstanceError, NotFoundError
 from lpsched.facility import continuous_states, core_times
-from lpsched.facility.air import even_outlets, heat_map, largest_share
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import even_outlets, facility_arrays, heat_map, largest_share
 from lpsched.facility.continuous_states import ContinuousPoint, CoreStates, core_states, count_variables
 from lpsched.facility.core_times import CoreTimes
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
@@ -21,8 +20,7 @@ from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.lp.program import Solver
     from lpsched.model.arrays import Floats, Integers

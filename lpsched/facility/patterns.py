@@ -16,7 +16,7 @@ from lpsched.lp.program import Columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays
     from lpsched.lp.program import LinearProgram
     from lpsched.model.arrays import Floats, Integers
 

@@ -10,8 +10,7 @@ from lpsched.facility.air import largest_share
 from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.model import Facility
     from lpsched.facility.patterns import FacilityRelaxation, NodePattern
 

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.facility.verify import Measurement
     from lpsched.model.fields import FrozenDict
-    from lpsched.model.provenance import Provenance
-    from lpsched.model.status import Status
+    from lpsched.model.provenance import Provenance, Status
     from lpsched.model.violation import Violation
 
 

@@ -24,8 +24,7 @@ from lpsched.facility.parts import (
     check_speed,
 )
 from lpsched.model.fields import SMALLEST, describe
-from lpsched.model.reading import too_many
-from lpsched.model.rules import repeats, unnamed, unsound
+from lpsched.model.reading import repeats, too_many, unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,36 +1,315 @@
-"""Measurements of several machines as a bag: a machine type per file, a task type per application.
-
-    per node     a machine runs one task at a time, as it was measured alone: seconds e, watts a, idle b
-    per core     each of the c places is a machine: e, watts b/c + (a - b), idle b/c
-
-Per core, c machines that all run draw b + sum (a - b): static power is shared, and paid once. What neighbours
-cost in time is not in these numbers; a facility has it (`facilities.py`).
-"""
+"""From measurements of several machines to one bag."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from statistics import mean
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+from pydantic import ValidationError
 
 from lpsched.bag.model import Bag, MachineType, TaskType
-from lpsched.errors import quote
-from lpsched.measure.joining import (
-    Joined,
-    about_meters,
-    column_table,
-    counts_for,
-    listed,
-    places_of,
-    require_machine_types,
-    sound_part,
-    timed_applications,
-    without_watts,
-)
+from lpsched.errors import Fault, InstanceError, nearest, quote
+from lpsched.measure.measurements import class_rank
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from lpsched.measure.measurements import Measurements
+    from lpsched.measure.measurements import Degradation, MeasuredApplication, Measurements
+
+
+# What joining measurements of several machines has to settle, whether a bag or a facility comes of it.
+#
+# A machine type is a file, and its name must be its own. A task type is an application that has a time
+# somewhere; applications of one name are taken for the same, and it is said where their commands or counts
+# differ. Then the first file that knows it has its word.
+
+Instance = TypeVar("Instance")
+Part = TypeVar("Part")
+MOST_NAMED = 10  # in one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(Generic[Instance]):
+    """An instance made of measurements, and what to know before relying on it, in sentences."""
+
+    instance: Instance
+    remarks: tuple[str, ...]
+
+
+def refused(name: str, key: str, found: str, needed: str, do: str) -> InstanceError:
+    """Return the error of something that joining cannot settle."""
+    return InstanceError(name, (Fault((key,), found, needed, do),))
+
+
+def sound_part(name: str, key: str, make: Callable[[], Part]) -> Part:
+    """Make a part of an instance."""
+    try:
+        return make()
+    except ValidationError as error:
+        faults = [
+            Fault((key, *detail["loc"]), **detail["ctx"])
+            if detail["type"] == "fault"
+            else Fault((key, *detail["loc"]), "something else", detail["msg"], "measure again")
+            for detail in error.errors(include_url=False)
+        ]
+    raise InstanceError(name, tuple(faults))
+
+
+def require_machine_types(name: str, measurements: Sequence[Measurements]) -> None:
+    """Refuse no file at all, and two of the same machine type, since nobody knows whose times count."""
+    if not measurements:
+        raise refused(name, "measurements", "nothing", "at least one file", "measure something first")
+    counts = Counter(each.machine_type for each in measurements)
+    faults = [
+        Fault(
+            ("machine_type",),
+            f"{quote(kind)} in {count} files",
+            "a machine type of its own in each",
+            "measure with 'lpsched measure --machine-type NAME', or correct machine_type in one file",
+        )
+        for kind, count in counts.items()
+        if count > 1
+    ]
+    if faults:
+        raise InstanceError(name, tuple(faults))
+
+
+def counts_for(name: str, given: Mapping[str, int], usual: Mapping[str, int], option: str, kind: str) -> dict[str, int]:
+    """Return how many there are of each, as given or else as usual."""
+    faults = [
+        Fault(
+            (option,), quote(each), f"{kind} that was measured: {listed(usual)}", nearest(each, usual) or "correct it"
+        )
+        for each in given
+        if each not in usual
+    ]
+    if faults:
+        raise InstanceError(name, tuple(faults))
+    return {each: given.get(each, count) for each, count in usual.items()}
+
+
+def timed_applications(
+    name: str, measurements: Sequence[Measurements]
+) -> tuple[dict[str, MeasuredApplication], list[str]]:
+    """Return every application that has a time, as the first file says it; and what to say about them."""
+    known: dict[str, MeasuredApplication] = {}
+    source: dict[str, str] = {}
+    remarks: list[str] = []
+    for each in measurements:
+        for application in each.applications:
+            first = known.setdefault(application.name, application)
+            where = source.setdefault(application.name, each.machine_type)
+            if first.command != application.command:
+                remarks.append(
+                    f"{quote(application.name)} is another command on {quote(each.machine_type)} than on "
+                    f"{quote(where)}: are these times of the same task?"
+                )
+            if first.count != application.count:
+                remarks.append(
+                    f"{quote(application.name)} counts {first.count:,} on {quote(where)} and "
+                    f"{application.count:,} on {quote(each.machine_type)}; the first counts"
+                )
+    timed = {key: value for key, value in known.items() if any(key in each.seconds for each in measurements)}
+    untimed = [key for key in known if key not in timed]
+    if untimed:
+        remarks.append(f"left out, because no file has a time: {listed(untimed)}")
+    if not timed:
+        raise refused(name, "seconds", "no time of any application", "at least one", "measure again")
+    return timed, remarks
+
+
+def column_table(
+    names: Iterable[str], measurements: Sequence[Measurements], columns: Sequence[Mapping[str, Sequence[float]]]
+) -> Table:
+    """Return a table with a row per application and the columns of each file; what is not there is absent."""
+    rows: list[list[float | None]] = []
+    for name in names:
+        row: list[float | None] = []
+        for each, column in zip(measurements, columns, strict=True):
+            row += column.get(name, [None] * modes_of(each))
+        rows.append(row)
+    return Table.of(rows)
+
+
+def modes_of(measurements: Measurements) -> int:
+    """Return how many P-states there are, 1 where no clock was set."""
+    return len(measurements.frequencies_mhz) or 1
+
+
+def places_of(measurements: Measurements) -> int:
+    """Return on how many cores applications ran at once."""
+    return len(measurements.machine.cores) or 1
+
+
+def without_watts(measurements: Measurements) -> list[str]:
+    """Return the applications that have a time and no power there."""
+    return [name for name in measurements.seconds if name not in measurements.watts]
+
+
+def about_meters(measurements: Sequence[Measurements]) -> list[str]:
+    """Say where powers of different machines do not mean the same."""
+    told = {each.machine_type: each.meters.energy_covers or each.meters.energy or "" for each in measurements}
+    if len(set(told.values())) < 2:  # noqa: PLR2004 - two that differ
+        return []
+    seen = ", ".join(f"{text or 'unknown'} ({kind})" for kind, text in told.items())
+    return [f"the meters do not see the same: {seen}; powers can hardly be compared"]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a sentence, the first few of many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    words = [quote(each) for each in names]
+    more = f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
+    return ", ".join(words[:MOST_NAMED]) + more
+
+
+# PD of several machines as one table: by memory class, or in full by application.
+#
+#     PD[x][y] = mean over the files that measured it
+#
+# A facility has one table for all its node types. By class there is one only if every application has a
+# class, the same in all files; else it is in full. Which pairs must be known: those that can meet, because
+# some node type of two cores or more runs both. Of pairs that never meet the table says 0, and nothing
+# depends on it.
+
+Form = Literal["classes", "full"]
+MOST_FAULTS = 100  # pairs that a message names
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedDegradation:
+    """Classes of the table (memory classes or applications; none: no degradation), and that of each task."""
+
+    classes: tuple[str, ...]
+    table: Table | None
+    class_of: Mapping[str, str | None]  # `None`: the application is its own
+    remarks: tuple[str, ...]
+
+
+def joined_degradation(
+    name: str,
+    measurements: Sequence[Measurements],
+    *,
+    applications: Iterable[str],
+    cores: Mapping[str, int],
+    form: Form | None,
+) -> JoinedDegradation:
+    """Return one table for all.
+
+    Parameters
+    ----------
+    applications
+        Those that the facility has.
+    cores
+        Of a node of each machine type.
+    form
+        `None`: by class where that can be, else in full, which is said.
+    """
+    names = tuple(applications)
+    plain = dict.fromkeys(names)
+    if all(cores[each.machine_type] == 1 for each in measurements):
+        told = "one core everywhere, so nothing runs beside anything: no degradation"
+        return JoinedDegradation((), None, plain, (told,))
+    unclear = _unclear_classes(measurements, names)
+    if unclear and form == "classes":
+        do = "choose '--degradation full', or measure with companions"
+        raise InstanceError(name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),))
+    if form == "full" or unclear:
+        own = {each: each for each in names}
+        classes, tables = names, [each.degradation for each in measurements]
+        remarks = [] if form == "full" else [f"degradation is in full, by application: {'; '.join(unclear)}"]
+    else:
+        own = _classes(measurements, names)
+        classes = tuple(sorted(set(own.values()), key=lambda each: (class_rank(each), each)))
+        tables = [each.class_degradation for each in measurements]
+        remarks = []
+    meeting = {
+        (own[a], own[b])
+        for each in measurements
+        if cores[each.machine_type] > 1
+        for a in names
+        for b in names
+        if a in each.seconds and b in each.seconds
+    }
+    table, differ = _mean_table(name, classes, meeting, tables)
+    class_of = {each: None if own[each] == each else own[each] for each in names}
+    return JoinedDegradation(classes, table, class_of, (*remarks, *differ))
+
+
+def _classes(measurements: Sequence[Measurements], names: Sequence[str]) -> dict[str, str]:
+    """Return the class of each application, as the first file says it."""
+    found: dict[str, str] = {}
+    for each in measurements:
+        for application in each.applications:
+            if application.name in names and application.memory_class is not None:
+                found.setdefault(application.name, application.memory_class)
+    return found
+
+
+def _unclear_classes(measurements: Sequence[Measurements], names: Sequence[str]) -> list[str]:
+    """Say which applications have no class, or several."""
+    known = _classes(measurements, names)
+    without = [each for each in names if each not in known]
+    differ = {
+        application.name
+        for each in measurements
+        for application in each.applications
+        if application.memory_class not in {None, known.get(application.name)}
+    }
+    unclear = [f"no memory class of {listed(without)}"] if without else []
+    several = [each for each in names if each in differ]
+    return unclear + ([f"files differ in the memory class of {listed(several)}"] if several else [])
+
+
+def _mean_table(
+    name: str, classes: Sequence[str], meeting: set[tuple[str, str]], tables: Sequence[Degradation]
+) -> tuple[Table, list[str]]:
+    rows, missing, widest = [], [], (0.0, "", "")
+    for a in classes:
+        row = []
+        for b in classes:
+            found = [table[a][b] for table in tables if a in table and b in table[a]]
+            if not found and (a, b) in meeting:
+                missing.append((a, b))
+            elif found:
+                widest = max(widest, (max(found) - min(found), a, b))
+            row.append(mean(found) if found else 0.0)
+        rows.append(row)
+    if missing:
+        faults = [
+            Fault(
+                ("degradation", a, b),
+                "nothing",
+                f"how much longer {quote(a)} takes beside {quote(b)}",
+                "measure that pair: 'pairs: all' in the bench",
+            )
+            for a, b in missing[:MOST_FAULTS]
+        ]
+        raise InstanceError(name, tuple(faults))
+    apart, a, b = widest
+    remarks = []
+    if apart > 0:
+        remarks.append(
+            "degradation is the mean of the files; they differ the most, "
+            f"by {apart:.3g}, in {quote(a)} beside {quote(b)}"
+        )
+    return Table.of(rows), remarks
+
+
+# Measurements of several machines as a bag: a machine type per file, a task type per application.
+#
+#     per node     a machine runs one task at a time, as it was measured alone: seconds e, watts a, idle b
+#     per core     each of the c places is a machine: e, watts b/c + (a - b), idle b/c
+#
+# Per core, c machines that all run draw b + sum (a - b): static power is shared, and paid once. What neighbours
+# cost in time is not in these numbers; a facility has it (`facilities.py`).
 
 
 def bag_of(

@@ -17,7 +17,7 @@ from lpsched.facility.rules import LONGEST_DESCRIPTION, MOST_NODES
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Beside, inline_table, made_of
 from lpsched.measure import plain_room
-from lpsched.measure.joining import (
+from lpsched.measure.bags import (
     Joined,
     about_meters,
     column_table,
@@ -35,7 +35,7 @@ from lpsched.measure.joining import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.measure.joining import Form
+    from lpsched.measure.bags import Form
     from lpsched.measure.measurements import Measurements
     from lpsched.model.table import Table
 
@@ -236,7 +236,7 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 #
 #     cores              the places of the bench        speeds    1 / seconds alone
 #     overhead watts     idle power                     watts     of a core: those measured less idle power
-#     degradation        joining.py
+#     degradation        bags.py
 #
 # With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
 # static power once, dynamic power of each. Room and market are not measured: they come from a room file

@@ -40,8 +40,7 @@ from lpsched.model.fields import (
     refusal,
     shown_number,
 )
-from lpsched.model.reading import Reading, in_file_order, too_many
-from lpsched.model.rules import repeats
+from lpsched.model.reading import Reading, in_file_order, repeats, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

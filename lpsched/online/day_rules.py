@@ -25,8 +25,7 @@ from lpsched.model.fields import (
     refusal,
 )
 from lpsched.model.provenance import broken_note
-from lpsched.model.reading import too_many
-from lpsched.model.rules import repeats, unnamed, unsound
+from lpsched.model.reading import repeats, too_many, unnamed, unsound
 from lpsched.online.parts import WHOLE, Period, broken_period
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import broken_class, broken_function, check_utility

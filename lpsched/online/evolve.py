@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lpsched.errors import Fault
-from lpsched.evolve.breeding import pairs_of
-from lpsched.evolve.genes import Genes, first_machines
-from lpsched.evolve.problem import GeneSamples
-from lpsched.evolve.sampled import SampledScorer
+from lpsched.evolve.genes import Genes, first_machines, pairs_of
+from lpsched.evolve.problem import GeneSamples, SampledScorer
 from lpsched.jit import compiled, compiled_inside
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
@@ -27,8 +25,7 @@ from lpsched.online.utility import Interval, UtilityFunction
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lpsched.evolve.breeding import Pairs
-    from lpsched.evolve.genes import Numbers
+    from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.risk import RiskOptions
     from lpsched.online.arrays import DayArrays

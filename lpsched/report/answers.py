@@ -1,10 +1,17 @@
-"""Answers in tables: value and bound first, then what each part is worth, then what was done."""
+"""The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
+
+Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
+A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
+from rich.table import Table
 from rich.text import Text
 
 from lpsched import auditing as audit
@@ -13,14 +20,13 @@ from lpsched.bag.compare import result as front_comparison
 from lpsched.bag.pricing import what_if_result
 from lpsched.bag.pricing import worth as worths
 from lpsched.online.result import fronts as day_front
-from lpsched.report.tables import FoldingTable, table
 from lpsched.units import bound_text, lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from rich.table import Table
+    from rich.console import Console, ConsoleOptions
 
     from lpsched.auditing import Audit
     from lpsched.bag.certificate.claim import Certificate
@@ -33,6 +39,58 @@ if TYPE_CHECKING:
     from lpsched.model.risk import Risk
     from lpsched.online.result.fronts import DayFront
 
+
+BETWEEN: Final = 2  # empty places between two columns
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> Table:
+    """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line."""
+    made = Table(box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0))
+    for index, header in enumerate(headers):
+        made.add_column(Text(header), justify="right" if index in numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingTable:
+    """A table whose columns but the first are numbers; each of the tables it folds into has the first too."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
+        """Fold for the width there is; rows that say nothing in some columns are left out there."""
+        for place, columns in enumerate(self.columns_within(options.max_width)):
+            if place:
+                yield Text()
+            kept = [row for row in self.rows if not place or any(row[column] for column in columns)]
+            cells = [[row[0], *(row[column] for column in columns)] for row in kept]
+            headers = [self.headers[0], *(self.headers[column] for column in columns)]
+            yield table(headers, cells, numbers=range(1, len(headers)))
+
+    def columns_within(self, width: int) -> list[list[int]]:
+        """Return the columns of each of the tables, as many in each as fit, at least one.
+
+        >>> folding = FoldingTable(("name", "a", "b", "c"), (("four", "1", "22", "3"),))
+        >>> folding.columns_within(14), folding.columns_within(13), folding.columns_within(1)
+        ([[1, 2, 3]], [[1, 2], [3]], [[1], [2], [3]])
+        """
+        widths = [max(map(cell_len, column)) for column in zip(self.headers, *self.rows, strict=True)]
+        pieces: list[list[int]] = [[]]
+        used = widths[0]
+        for column in range(1, len(widths)):
+            wide = BETWEEN + widths[column]
+            if pieces[-1] and used + wide > width:
+                pieces.append([])
+                used = widths[0]
+            pieces[-1].append(column)
+            used += wide
+        return pieces
+
+
+# Answers in tables: value and bound first, then what each part is worth, then what was done.
 
 MOST_ROWS: Final = 40  # of task types; a screen or two
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}

@@ -8,8 +8,7 @@ from rich.text import Text
 
 from lpsched.bag.pricing.worth import UNFINISHED
 from lpsched.facility.result import HEADERS, UNIT, FacilityResult
-from lpsched.report.answers import broken_rules
-from lpsched.report.tables import table
+from lpsched.report.answers import broken_rules, table
 from lpsched.units import number
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import size_of
-from lpsched.report.tables import table
+from lpsched.report.answers import table
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from rich.text import Text
 from lpsched.model.provenance import written_note
 from lpsched.online.parts import PRORATED
 from lpsched.online.utility import BOUNDED, TASK
-from lpsched.report.tables import table
+from lpsched.report.answers import table
 from lpsched.units import number, percent, upper_text
 
 if TYPE_CHECKING:

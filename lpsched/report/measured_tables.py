@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from lpsched.measure.measurements import Setting
+from lpsched.report.answers import FoldingTable, table
 from lpsched.report.html.page import Table
-from lpsched.report.tables import FoldingTable, table
 from lpsched.units import number
 
 if TYPE_CHECKING:

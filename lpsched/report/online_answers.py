@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from lpsched.online.result.day_validation import HEADERS, MEGA
 from lpsched.online.result.policy import OFFLINE, Judged, shown, shown_share
-from lpsched.report.answers import broken_rules, risks_tables
+from lpsched.report.answers import FoldingTable, broken_rules, risks_tables, table
 from lpsched.report.files import period_words
-from lpsched.report.tables import FoldingTable, table
 from lpsched.units import lower_text, number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import io
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.report.tables import table
+from lpsched.report.answers import table
 from lpsched.studies.report import GAP, SECONDS
 from lpsched.units import bound_text, gap_text, number
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from lpsched.studies.lines import StudySummary
     from lpsched.studies.report import Failure, Group, StudyReport
 

@@ -24,7 +24,7 @@ from lpsched.errors import InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS, STARTS, allocate
 from lpsched.facility.solve import METHOD, facility
 from lpsched.model.fields import Amount, check_money, check_power, check_seconds, describe, refusal
-from lpsched.model.status import relative_gap
+from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.clusters import Clusters

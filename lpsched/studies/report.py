@@ -2,7 +2,7 @@
 
 A group has the runs that agree in everything that the report goes by; they differ by their seeds, those of
 generated instances among them. Of each quantity there is the mean with its 95 % confidence interval
-(`model/status.py`), the median, the least and the most, over the runs of the group that have it.
+(`model/provenance.py`), the median, the least and the most, over the runs of the group that have it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
-from lpsched.model.provenance import version_of_lpsched
-from lpsched.model.status import Estimate, estimate_of, relative_gap
+from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
 from lpsched.studies.lines import read_runs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.cancellation import Watch
 from lpsched.errors import LpschedWarning, OutputError
-from lpsched.io.outside import plain_words, reason
+from lpsched.io.rows import plain_words, reason
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import version_of_lpsched

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, quote
 from lpsched.io.content import one_fault, write_files
-from lpsched.traces.lines import line_blocks
+from lpsched.traces.swf import line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from lpsched.bag.compare.fronts import compare_fronts as compared
 from lpsched.bag.evolve import BagProblem, BagScorer, to_schedule
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.evolve.breeding import random_genes
+from lpsched.evolve.genes import random_genes
 from lpsched.evolve.nsga2 import SIZE, warm_up
 from lpsched.evolve.running import SEEDS, Evolving
 from lpsched.generate.cov import CovOptions, cov_bag

@@ -17,11 +17,10 @@ from typing import Final
 import numpy as np
 
 from lpsched.cancellation import Watch
-from lpsched.facility.air import even_outlets, heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import even_outlets, facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
-from lpsched.facility.proofs import proof_of
+from lpsched.facility.solve import proof_of
 from lpsched.generate.facility import generate_facility
 from lpsched.lp.highs import HighsSolver
 

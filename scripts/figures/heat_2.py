@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from lpsched.io.pictures import write_picture
-from lpsched.model.status import Estimate, estimate_of
+from lpsched.model.provenance import Estimate, estimate_of
 from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
 from scripts.figures.shared.heat_runs import FIGURES, TITLES, Runs, lines
 

@@ -24,7 +24,7 @@ from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_pict
 if TYPE_CHECKING:
     import argparse
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
 
 OURS: Final = "prices"
 FEW_LENIENCIES: Final = (0.75, 1.5)

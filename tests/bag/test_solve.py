@@ -25,7 +25,7 @@ from lpsched.bag.schedule import Schedule
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, SolverError
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LinearProgram, LpStatus
-from lpsched.model.status import relative_gap
+from lpsched.model.provenance import relative_gap
 from lpsched.model.table import Table
 from tests.support import bags, half_full, simple_bag
 

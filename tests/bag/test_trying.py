@@ -13,7 +13,7 @@ from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
-from lpsched.model.status import Status
+from lpsched.model.provenance import Status
 from tests.bag.middling import middling
 from tests.bag.recovery.test_tighten import medium
 from tests.support import half_full, simple_bag

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.evolve.genitor import biased_rank, crossover, cut_points, parents
+from lpsched.facility.genetic import biased_rank, crossover, cut_points, parents
 
 
 def test_the_best_rank_is_three_times_as_likely_as_the_worst():

@@ -13,7 +13,7 @@ from lpsched.bag import evolve as sampled_bag
 from lpsched.bag.evolve import BagScorer, SampledBagScorer, to_schedule
 from lpsched.bag.risk import sample_bag
 from lpsched.errors import InstanceError
-from lpsched.evolve.breeding import random_genes
+from lpsched.evolve.genes import random_genes
 from lpsched.model.draws import Spread, task_draws
 from lpsched.model.risk import RiskOptions
 from lpsched.online import evolve_sampled as sampled_day

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lpsched.evolve.breeding import crossover, fill, fits, mutate, mutated, pairs_of, parents, random_genes
-from lpsched.evolve.genes import Genes
+from lpsched.evolve.genes import Genes, crossover, fill, fits, mutate, mutated, pairs_of, parents, random_genes
 
 PLAIN: Any = fill, mutate
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.air import crac_inlets, heat_map, inlets, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, inlets, total_watts
 from lpsched.facility.continuous_states import compile_program, core_states, count_variables, read_solution, reward_rate
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
 from lpsched.facility.verify import measure

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.genes import from_allocation, genes_of, set_at_random, to_allocation
 from lpsched.facility.model import NodeType
 from lpsched.facility.schedule import CoreAllocation, CoreFraction

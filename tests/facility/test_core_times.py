@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.core_times import CoreTimes, compile_lp, read_solution
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpSolution, LpStatus, require_optimal

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.recovery import core_by_core
 from lpsched.facility.schedule import CoreFraction, CoreRun, GangAllocation, PatternShare

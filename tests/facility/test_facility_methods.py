@@ -18,7 +18,7 @@ from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS
 from lpsched.facility.reading import facility_from_dict
 from lpsched.facility.verify import measure
-from lpsched.model.status import Status
+from lpsched.model.provenance import Status
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility

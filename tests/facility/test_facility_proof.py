@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.air import heat_map, hottest_common_outlet, inlet_mix
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map, hottest_common_outlet, inlet_mix
 from lpsched.facility.certificate.facility import Prices, Proof, Ranges
 from lpsched.facility.model import Mixing, SparseMatrix
 from lpsched.facility.patterns import FacilityRelaxation, NodePattern

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.air import heat_map, inlets, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map, inlets, total_watts
 from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation, NodePattern
 from lpsched.facility.recovery import gang
 from lpsched.facility.schedule import CoreRun

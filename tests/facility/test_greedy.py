@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.greedy import greedy, pairs_by_efficiency
 from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
 from lpsched.facility.schedule import CoreFraction

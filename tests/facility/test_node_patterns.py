@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.patterns import NodeKind, alike, upper_lines
 from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 

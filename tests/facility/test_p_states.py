@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.continuous_states import core_states
 from lpsched.facility.nlp import one_state_each
 from lpsched.model.table import Table

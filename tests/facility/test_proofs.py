@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from lpsched.cancellation import Watch
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.certificate.boxes import HEAT, Cut, check
 from lpsched.facility.outlets.ascent import RecordedBox, Tightening
 from lpsched.facility.outlets.search import best_outlets
-from lpsched.facility.proofs import proof_of
+from lpsched.facility.solve import proof_of
 from lpsched.lp.highs import HighsSolver
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility

@@ -8,14 +8,14 @@ import pytest
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError
 from lpsched.facility import solve as stages
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.certificate.boxes import check
 from lpsched.facility.outlets.ascent import Tightening
 from lpsched.facility.schedule import GangAllocation
 from lpsched.facility.solve import facility
 from lpsched.facility.verify import examine
 from lpsched.generate.facility import generate_facility
-from lpsched.model.status import Status
+from lpsched.model.provenance import Status
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.continuous_states import core_states, corners
 from tests.facility.small_facility import SMALL
 

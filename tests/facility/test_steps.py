@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.air import cooling_watts, crac_inlets, heat_map, heat_removed, inlets, outlet_steps
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import (
+    cooling_watts,
+    crac_inlets,
+    facility_arrays,
+    heat_map,
+    heat_removed,
+    inlets,
+    outlet_steps,
+)
 from lpsched.facility.reading import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.facility.arrays import dense
+from lpsched.facility.air import dense
 from lpsched.generate.air_mixing import air_mixing, balanced, layout
 
 

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.facility.air import crac_inlets, heat_map, hottest_common_outlet, inlets, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, hottest_common_outlet, inlets, total_watts
 from lpsched.facility.files import read_facility, write_facility
 from lpsched.generate.facility import (
     BENCHMARKS,

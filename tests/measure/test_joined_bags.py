@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.measure.bags import bag_of
-from lpsched.measure.joining import Joined
+from lpsched.measure.bags import Joined, bag_of
 from lpsched.measure.measurements import MeasuredApplication, Meters
 from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old

@@ -5,8 +5,8 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.facility.solve import facility as solve_facility
 from lpsched.instances import read_instance, write_instance
+from lpsched.measure.bags import Joined
 from lpsched.measure.facilities import facility_of
-from lpsched.measure.joining import Joined
 from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine
 from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old, table

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from lpsched.model.status import FREEDOM, STUDENT, Estimate, estimate_of
+from lpsched.model.provenance import FREEDOM, STUDENT, Estimate, estimate_of
 
 
 @pytest.mark.parametrize(("freedom", "t"), list(zip(FREEDOM, STUDENT, strict=True)))

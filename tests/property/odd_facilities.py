@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.facility.air import crac_inlets, heat_map, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, total_watts
 from lpsched.model.table import Table
 from tests.property.tiny_facilities import COOL, tiny_facility
 

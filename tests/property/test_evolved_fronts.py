@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lpsched.bag import verify as verify_bag
 from lpsched.bag.evolve import BagProblem, BagScorer, genes_of, to_schedule
 from lpsched.bag.exact_front import front
-from lpsched.evolve.breeding import crossover, fits, mutated, random_genes
+from lpsched.evolve.genes import crossover, fits, mutated, random_genes
 from lpsched.evolve.nsga2 import evolve_front
 from lpsched.online.evolve import DayScorer, genes_of_day, to_day_schedule
 from lpsched.online.verify import day as verify_day

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.recovery import core_by_core
 from lpsched.facility.schedule import CoreAllocation, CoreFraction

@@ -7,8 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lpsched.facility.air import cooling_watts, crac_inlets, heat_map, heat_removed, inlets, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import (
+    cooling_watts,
+    crac_inlets,
+    facility_arrays,
+    heat_map,
+    heat_removed,
+    inlets,
+    total_watts,
+)
 from lpsched.facility.schedule import GangAllocation
 from lpsched.facility.verify import measure
 from tests.property.tiny_facilities import FORMS, patterns, share_of, tiny_facility

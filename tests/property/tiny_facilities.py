@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lpsched.facility.air import heat_map, hottest_common_outlet, inlets, total_watts
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map, hottest_common_outlet, inlets, total_watts
 from lpsched.facility.model import ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
 from lpsched.facility.schedule import CoreRun, GangAllocation, PatternShare
 from lpsched.model.table import Table

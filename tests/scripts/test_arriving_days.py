@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from lpsched.generate.day import EsscOptions
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.simulate.options import SimulationOptions
 from scripts.benches import online as bench_online

@@ -6,7 +6,7 @@ import pytest
 
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
 
 ONE = Curve("one", (Estimate(1.0, 0.5), Estimate(3.0, 0.25)))

@@ -6,7 +6,7 @@ import pytest
 
 from lpsched.errors import MissingExtraError
 from lpsched.io.pictures import picture_bytes
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from scripts.figures.shared.policy_rows import LANES, Marks, RowPanel, policy_rows_picture
 
 NAMES = ("min-min", "$ours$ <script>")

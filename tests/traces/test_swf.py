@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.traces import lines as line_blocks
 from lpsched.traces import swf
+from lpsched.traces import swf as line_blocks
 from lpsched.traces.swf import FIELDS, WHOLE, read_lines, read_swf, write_swf
 
 SMALL = Path(__file__).parent.parent / "data" / "small.swf"

@@ -27,7 +27,7 @@ from lpsched.errors import InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
 from lpsched.evolve.nsga2 import evolve_front
 from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving
-from lpsched.io.outside import NOT_RUN, files_at, is_path
+from lpsched.io.rows import NOT_RUN, files_at, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

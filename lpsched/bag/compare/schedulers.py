@@ -18,7 +18,7 @@ from lpsched.bag.recovery.plans import ended
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, task_counts
 from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError, MissingExtraError
-from lpsched.io.outside import FAILED, plain_words, reason, unreadable
+from lpsched.io.rows import FAILED, plain_words, reason, unreadable
 from lpsched.model.violation import Violation
 
 if TYPE_CHECKING:

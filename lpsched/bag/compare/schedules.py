@@ -18,10 +18,9 @@ from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.verify import Examined, examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
-from lpsched.io.outside import NOT_RUN, reason
+from lpsched.io.rows import NOT_RUN, reason
 from lpsched.lp.solvers import default_solver
-from lpsched.model.provenance import provenance_of
-from lpsched.model.status import relative_gap
+from lpsched.model.provenance import provenance_of, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

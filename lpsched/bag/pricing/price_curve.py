@@ -15,8 +15,8 @@ from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.questions import Profit, ask, energy_cost, missing_data, price_at_ratio
-from lpsched.bag.recovery.balance import balance
 from lpsched.bag.recovery.stages import Recovered, choices
+from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
 from lpsched.bag.schedule import NOTHING, Schedule

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.recovery.balance import better_ending
 from lpsched.bag.recovery.levelling import levelled
 from lpsched.bag.recovery.plans import plan_of_schedule
 from lpsched.bag.recovery.rounding import place
+from lpsched.bag.recovery.tighten import better_ending
 from lpsched.bag.search.packing_proofs import scoring_of
 from lpsched.lp.highs import whole_point
 from lpsched.lp.program import LpBuilder

@@ -12,8 +12,7 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.profit import JOULES_PER_KWH
 from lpsched.bag.relaxation import scales_of
-from lpsched.bag.search.corners import FAR, FINE, FLAT, Corner, corners
-from lpsched.bag.search.objectives import best_rate
+from lpsched.bag.search.objectives import FAR, FINE, FLAT, Corner, best_rate, corners
 from lpsched.lp.master import CheckedSweep
 
 if TYPE_CHECKING:

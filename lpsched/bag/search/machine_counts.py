@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsched.bag import profit
 from lpsched.bag.relaxation import SLACK, scales_of
-from lpsched.bag.search.corners import Corner, corners
+from lpsched.bag.search.objectives import Corner, corners
 from lpsched.errors import InfeasibleProgramError
 from lpsched.lp.master import CheckedSweep, with_columns, with_limits, with_rows
 from lpsched.lp.program import Columns, Rows, require_optimal
@@ -120,7 +120,7 @@ def longest_task(bag: Bag) -> float:
 #
 # Let R(v) be the best rate with v more machines of a type (`bag/search/machine_counts.py`): concave and
 # piecewise linear. Its breakpoints are the corners of the chain of (v, -R): where a further machine would
-# cost s more a second than it does, v machines are best for which R has the slope s. So `corners.py` finds
+# cost s more a second than it does, v machines are best for which R has the slope s. So `objectives.py` finds
 # them all, from v = 0 to the best number, where R has no slope left; all s share one set of rows. The prices
 # at the edge from one breakpoint to the next prove the line between them.
 

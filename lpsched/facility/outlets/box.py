@@ -28,8 +28,7 @@ from lpsched.lp.columns import Priced
 from lpsched.lp.program import LpBuilder, Rows
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
     from lpsched.lp.program import LinearProgram, LpSolution
     from lpsched.model.arrays import Floats, Integers

@@ -28,7 +28,7 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError
 
 if TYPE_CHECKING:
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays
     from lpsched.model.arrays import Floats
 
 STEPS: Final = 12

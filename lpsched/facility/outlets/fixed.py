@@ -15,7 +15,7 @@ from lpsched.lp.program import LpBuilder, LpStatus, Rows, require_optimal
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays
     from lpsched.facility.patterns import FacilityPrices, NodePattern, Run
     from lpsched.lp.columns import Generated
     from lpsched.lp.program import LinearProgram, LpSolution, Master, Solver

@@ -18,8 +18,7 @@ from lpsched.facility.outlets.fixed import ROUNDED, Pool
 from lpsched.facility.patterns import NodeMarket
 
 if TYPE_CHECKING:
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.arrays import FacilityArrays
+    from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.patterns import FacilityRelaxation
     from lpsched.lp.program import LpSolution, Solver
     from lpsched.model.arrays import Floats

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import InstanceError, InvalidScheduleError
-from lpsched.io.outside import unreadable
+from lpsched.io.rows import unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation

@@ -13,7 +13,7 @@ from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
 from lpsched.evolve.nsga2 import evolve_front
 from lpsched.evolve.running import NO_SEEDS, NSGA2, STOPPED, Evolving
-from lpsched.io.outside import NOT_RUN, files_at, is_path, unreadable
+from lpsched.io.rows import NOT_RUN, files_at, is_path, unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.model.risk import told
 from lpsched.model.violation import Violation

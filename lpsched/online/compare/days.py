@@ -14,7 +14,7 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, InvalidScheduleError
-from lpsched.io.outside import FAILED, NOT_RUN, unreadable
+from lpsched.io.rows import FAILED, NOT_RUN, unreadable
 from lpsched.model.fields import column_numbers
 from lpsched.model.provenance import provenance_of
 from lpsched.model.violation import Violation

@@ -11,7 +11,7 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InvalidScheduleError, PolicyError, StalledError
-from lpsched.io.outside import plain_words, reason
+from lpsched.io.rows import plain_words, reason
 from lpsched.jit import require_compiler
 from lpsched.model.provenance import provenance_of
 from lpsched.online.compare.cluster_stage import ClusterStage, no_offline_schedule, usual_options
@@ -21,7 +21,7 @@ from lpsched.online.day import Day
 from lpsched.online.nodes.options import ClusterOptions
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
-from lpsched.online.simulate.happened import Fate
+from lpsched.online.simulate.machines import Fate
 from lpsched.online.simulate.options import SimulationOptions
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ class FoundBound:
 
 
 class Happened(Protocol):
-    """What came of one run: as `online/simulate/happened.py` says."""
+    """What came of one run: as `online/simulate/machines.py` says."""
 
     @property
     def schedule(self) -> DaySchedule | ClustersSchedule:

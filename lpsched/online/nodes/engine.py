@@ -17,7 +17,7 @@ from lpsched.online.nodes.filters import filter_of
 from lpsched.online.nodes.state import Checker, ClusterState, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.filters import earned_at, steps_to
-from lpsched.online.simulate.happened import Fate, Record
+from lpsched.online.simulate.machines import Fate, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,14 +8,14 @@ from enum import StrEnum
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.model.status import estimate_of
+from lpsched.model.provenance import estimate_of
 from lpsched.online.verify.clusters import ClustersMeasurement
 from lpsched.units import bound_text, gap_text, number, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from lpsched.online.parts import Cluster
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.verify.day import DayMeasurement
@@ -289,7 +289,7 @@ def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6, uppe
 
     With `upper` it is the mean of bounds, upper or lower ones, and rounded to the side that stays true.
 
-    >>> from lpsched.model.status import Estimate
+    >>> from lpsched.model.provenance import Estimate
     >>> shown(Estimate(12345.678, 9.87)), shown(Estimate(3.0)), shown(Estimate(3.0, 0.0)), shown(None)
     ('12,345.7 ± 9.9', '3', '3', '-')
     """
@@ -306,7 +306,7 @@ def shown(estimate: Estimate | None, *, unit: float = 1.0, digits: int = 6, uppe
 def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
     """Write a mean share in percent, likewise.
 
-    >>> from lpsched.model.status import Estimate
+    >>> from lpsched.model.provenance import Estimate
     >>> shown_share(Estimate(0.5313, 0.0021)), shown_share(Estimate(0.5))
     ('53.13 ± 0.21 %', '50 %')
     """
@@ -318,7 +318,7 @@ def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
 # One policy and its trials: means, how sure we are of them, and what tasks of each priority earned.
 #
 # Of several trials every number is a mean, with the half width of its 95 % confidence interval
-# (`model/status.py`). Shares are means of the trials' shares, not shares of means; but the share of a
+# (`model/provenance.py`). Shares are means of the trials' shares, not shares of means; but the share of a
 # priority is what its tasks earned in all trials, divided by what they would have earned if none had waited.
 
 OFFLINE: Final = "offline"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fixed_point import rounded_up
-from lpsched.model.status import estimate_of
+from lpsched.model.provenance import estimate_of
 from lpsched.online.result.policy import COLUMNS, OFFLINE, Judged, headers_of, shown
 from lpsched.online.tasks import Levels
 from lpsched.units import html_table
@@ -16,8 +16,7 @@ from lpsched.units import html_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lpsched.model.provenance import Provenance
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate, Provenance
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.result.policy import PolicyEntry

@@ -12,8 +12,7 @@ from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, StalledError
 from lpsched.online.arrays import day_arrays
 from lpsched.online.simulate.filters import Triggers, filter_of, most_utility, permuted
-from lpsched.online.simulate.happened import Fate, Happened, SimulatedDay
-from lpsched.online.simulate.machines import NO_NUMBERS, NOTHING, Machines, accounts_of
+from lpsched.online.simulate.machines import NO_NUMBERS, NOTHING, Fate, Happened, Machines, SimulatedDay, accounts_of
 from lpsched.online.simulate.options import POLLED
 from lpsched.online.simulate.state import State, System, answer_of
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.model.violation import UNIT, rounded_up
-from lpsched.online.verify.times import seconds_of, whole
+from lpsched.online.verify.counting import seconds_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.schedule import written_nodes
 from lpsched.online.verify.accounts import TaskAccount, Waits, if_none_waits, task_accounts, utility_by_told, waits_of
-from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
-from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
+from lpsched.online.verify.counting import (
+    MOST,
+    Counting,
+    broken_start,
+    clearly_before,
+    seconds_of,
+    too_much_energy,
+    traces_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +103,7 @@ class HeldNodes:
 # Is this a schedule of those clusters, and when does each task really run? By plain loops, by rising start.
 #
 # Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
-# for someone rounded them (`times.py`). That earns nothing: a task runs from when it really could, that is
+# for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could, that is
 # when all its nodes are free and it has arrived.
 #
 # Tasks of a cluster are looked at by their starts; who had each node before, `clusters.py` knows by ranges.
@@ -262,7 +270,7 @@ def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
 # What does a schedule of clusters earn, and what does it take? By plain loops and exact sums.
 #
 # Whether it is one, and when each task really runs, `clusters.py` says; what counts of it,
-# `counting.py`; how long tasks waited, `times.py`; how much by which time, `counting.py`.
+# `counting.py`; how long tasks waited, `counting.py`; how much by which time, `counting.py`.
 #
 #   utility      the sum of what counts of each task's; or, where tasks are judged by their waiting, minus the
 #                sum of their costs (`online/utility.py`), each exact and rounded up

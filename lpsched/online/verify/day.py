@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lpsched.model.violation import UNIT, Violation, rounded_up
 from lpsched.online.verify.accounts import TaskAccount, ToldUtility, if_none_waits, task_accounts, utility_by_told
-from lpsched.online.verify.counting import Counting, too_much_energy, traces_of
-from lpsched.online.verify.times import MOST, broken_start, clearly_before, seconds_of, whole
+from lpsched.online.verify.counting import (
+    MOST,
+    Counting,
+    broken_start,
+    clearly_before,
+    seconds_of,
+    too_much_energy,
+    traces_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
 # Is this a schedule of that day, and when does each task really run? By plain loops, machine by machine.
 #
 # Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
-# for someone rounded them (`times.py`). That earns nothing: a task runs from when it really could.
+# for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could.
 
 
 class Run(NamedTuple):

@@ -18,6 +18,7 @@ from rich.text import Text
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.online.result.fronts import spread_out
+from lpsched.report.answers import table
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -42,8 +43,7 @@ from lpsched.report.figures.style import (
     lettered,
     room_about,
 )
-from lpsched.report.html.picture import Spot
-from lpsched.report.tables import table
+from lpsched.report.html.page import Spot
 from lpsched.units import number
 
 if TYPE_CHECKING:

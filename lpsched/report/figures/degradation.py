@@ -16,7 +16,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.measure.measurements import class_rank
 from lpsched.report.figures.measured import titled
 from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, RULE, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import share_text
 from lpsched.units import number
 

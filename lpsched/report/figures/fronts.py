@@ -16,7 +16,7 @@ from lpsched.bag.compare.result import OURS as OUR_NAME
 from lpsched.bag.compare.result import FrontComparison, along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import lower_text, number
 
 if TYPE_CHECKING:

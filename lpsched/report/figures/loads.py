@@ -20,7 +20,7 @@ from lpsched.bag.compare.result import machine_loads
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.machine_bars import MachineRow
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import number
 
 if TYPE_CHECKING:

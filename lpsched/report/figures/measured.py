@@ -19,7 +19,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.measure.bench import COMPANIONS
 from lpsched.measure.measurements import class_rank
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_words, with_half
 from lpsched.units import number
 

@@ -12,7 +12,7 @@ import numpy as np
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import number, upper_text
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from lpsched.report.figures.style import (
     lettered,
     write_numbers,
 )
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import number, upper_text
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
 
 BAR: Final = 0.36  # of the room of a method
 COLOCATED: Final = SKY

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.io.pictures import drawing_style
 from lpsched.measure.measurements import Setting
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.report.measured_tables import at_clock, in_counts, prediction_error, share_text
 from lpsched.units import number
 

@@ -18,7 +18,7 @@ import numpy as np
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.loads import bag_loads, draw_loads, loads_inches
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import number
 
 if TYPE_CHECKING:

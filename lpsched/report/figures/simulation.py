@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
-from lpsched.model.status import estimate_of
+from lpsched.model.provenance import estimate_of
 from lpsched.online.result.policy import Judged, shown
 from lpsched.report.figures import style
 from lpsched.units import number
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from lpsched.online.result.policy import PolicyEntry, Traces
     from lpsched.online.result.simulation import Simulation
     from lpsched.report.figures.style import PriorityMark

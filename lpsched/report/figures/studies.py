@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.report.studies import in_words, plainly, shown, shown_half, titled, word
 from lpsched.studies.report import GAP
 from lpsched.units import number
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from lpsched.studies.report import Group, StudyReport
 
 FEWEST: Final = 3  # numbers of a parameter that make a line

@@ -17,7 +17,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.online.result.clusters_validation import ClustersValidation
 from lpsched.online.result.day_validation import DayValidation
 from lpsched.report.figures import style
-from lpsched.report.html.picture import Spot
+from lpsched.report.html.page import Spot
 from lpsched.units import bound_text, gap_text, number
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.facility.result import HEADERS, NOT_CERTIFIED, UNIT, FacilityResult
 from lpsched.facility.schedule import CoreAllocation
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from lpsched.report.figures.cores import core_shares_picture
 from lpsched.report.figures.rewards import MethodReward, reward_bars_picture
 from lpsched.report.figures.room import room_picture

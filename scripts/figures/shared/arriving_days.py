@@ -25,7 +25,7 @@ from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.generate.trials import another_day
-from lpsched.model.status import Estimate, estimate_of
+from lpsched.model.provenance import Estimate, estimate_of
 from lpsched.online.bound.no_waiting import naive_utility
 from lpsched.online.bound.solve import arrival_bound, cluster_bound
 from lpsched.online.compare.simulations import simulate

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
 
 INCHES: Final = 3.2
 BAND: Final = 0.18  # opacity

@@ -20,12 +20,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.model.status import estimate_of
+from lpsched.model.provenance import estimate_of
 from lpsched.online.nodes.options import PER_RESOURCE, PER_TASK, ClusterOptions
 from scripts.figures.shared.arriving_days import BOUND, GIGA, OF_ENERGY, Case, of, scaled, tell
 
 if TYPE_CHECKING:
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from scripts.figures.shared.arriving_days import Runs
 
 DROP_BELOW: Final = 0.5

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
     from scripts.figures.shared.arriving_days import Case
     from scripts.figures.shared.parallel_days import Filter, Kind
 

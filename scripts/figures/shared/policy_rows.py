@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.model.status import Estimate
+    from lpsched.model.provenance import Estimate
 
 ROW_INCHES: Final = 0.18
 CASE_INCHES: Final = 0.07

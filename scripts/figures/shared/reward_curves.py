@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import drawing_style
-from lpsched.model.status import Estimate
+from lpsched.model.provenance import Estimate
 from lpsched.report.figures.rewards import draw_bound
 from lpsched.report.figures.style import (
     GREEN,

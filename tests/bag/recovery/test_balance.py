@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.questions import ask
-from lpsched.bag.recovery import balance as balancing
 from lpsched.bag.recovery import stages as recovering
+from lpsched.bag.recovery import tighten as balancing
 from lpsched.bag.recovery.stages import Recovered
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort

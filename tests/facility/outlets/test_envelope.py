@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays
 from lpsched.facility.outlets.envelope import CoolingCurve, Ranges, planes
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.program import LpBuilder

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import FixedOutlets, best_at, coarsened
 from lpsched.facility.patterns import KILO, NodeMarket, Run
 from lpsched.lp.columns import ColumnGeneration

@@ -9,8 +9,7 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
-from lpsched.facility.air import heat_map
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.model import CracUnit, Mixing, SparseMatrix
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
 from lpsched.facility.patterns import NodeMarket

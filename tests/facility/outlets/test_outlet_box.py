@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InfeasibleError
-from lpsched.facility.air import heat_map, heat_removed
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import facility_arrays, heat_map, heat_removed
 from lpsched.facility.outlets.box import BoxSolver, Goal
 from lpsched.facility.outlets.envelope import Ranges
 from lpsched.facility.outlets.fixed import best_at, node_watts

@@ -10,8 +10,7 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError
-from lpsched.facility.air import even_outlets, heat_map, heat_removed
-from lpsched.facility.arrays import facility_arrays
+from lpsched.facility.air import even_outlets, facility_arrays, heat_map, heat_removed
 from lpsched.facility.outlets.ascent import Ascent, RecordedBox, Tightening
 from lpsched.facility.outlets.box import BoxSolver
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts

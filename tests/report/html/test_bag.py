@@ -19,7 +19,7 @@ from lpsched.bag.solve import solve
 from lpsched.model.risk import RiskOptions
 from lpsched.model.table import Table
 from lpsched.report.answers import front_tables
-from lpsched.report.html.bag import front_page, price_page, solve_page
+from lpsched.report.html.bag import front_page, price_page, price_sections, solve_page
 from lpsched.report.html.bag_sections import (
     APART,
     answer_section,
@@ -30,7 +30,6 @@ from lpsched.report.html.bag_sections import (
     schedule_sections,
 )
 from lpsched.report.html.page import Paragraph
-from lpsched.report.html.prices import price_sections
 from lpsched.units import lower_text, number
 from tests.report.html_reader import Reader
 from tests.support import half_full, simple_bag

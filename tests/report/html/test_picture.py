@@ -7,8 +7,7 @@ import pytest
 
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures.style import blank_picture
-from lpsched.report.html.page import Picture, Section, Spot, page
-from lpsched.report.html.picture import place_of
+from lpsched.report.html.page import Picture, Section, Spot, page, place_of
 from tests.report.html_reader import Reader
 
 
