@@ -148,7 +148,7 @@ def test_the_table_forbids_what_it_should(source, target):
     assert not is_allowed(source, target)
 
 
-@pytest.mark.parametrize("target", ["bag.relaxation", "bag.arrays", "lp.program", "bag.questions", "units"])
+@pytest.mark.parametrize("target", ["bag.relaxation", "bag.arrays", "lp.program", "bag.problem", "units"])
 def test_checkers_use_nothing_of_what_they_check(target):
     assert not may_check_with("bag.verify", target)
     assert not may_check_with("bag.certificate.bounds", target)

@@ -12,7 +12,7 @@ import pytest
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.front import MAKESPAN
-from lpsched.bag.questions import relaxed_front
+from lpsched.bag.problem import relaxed_front
 from lpsched.bag.reading import bag_schema
 from lpsched.bag.solve import solve
 from lpsched.facility.air import dense, facility_arrays, heat_map, inlets

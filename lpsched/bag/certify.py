@@ -20,8 +20,8 @@ from lpsched.bag.certificate.patterns import (
     Line,
     TooManyStepsError,
 )
+from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.proving import prove, screen_of
-from lpsched.bag.questions import Makespan, ask
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.cancellation import Watch
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from lpsched.bag.certificate.bounds import Multipliers, Number
     from lpsched.bag.model import Bag
+    from lpsched.bag.problem import Question
     from lpsched.bag.proving import Proved
-    from lpsched.bag.questions import Question
     from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.lp.program import LinearProgram, Solver
 

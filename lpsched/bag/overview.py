@@ -10,9 +10,9 @@ from lpsched.bag.arrays import arrays_of
 from lpsched.bag.compare.result import Overview
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.price_curve import price_curve
-from lpsched.bag.pricing.stretches import price_stretches
+from lpsched.bag.pricing.segments import price_stretches
+from lpsched.bag.problem import price_at_ratio
 from lpsched.bag.profit import revenue_of
-from lpsched.bag.questions import price_at_ratio
 from lpsched.bag.result import Heterogeneity, Spread
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.bag.arrays import usable_arrays, usable_bag
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.bag.questions import Makespan, Relaxed
+from lpsched.bag.problem import Makespan, Relaxed
 from lpsched.bag.relaxation import least_makespan
 from lpsched.cancellation import timed
 from lpsched.errors import InfeasibleError, InfeasibleProgramError, NotFoundError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import BagArrays
     from lpsched.bag.model import Bag
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.cancellation import Watch
     from lpsched.lp.program import Solver
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from lpsched.bag.column_generation import is_huge
 from lpsched.bag.pricing.marginals import marginal_values
+from lpsched.bag.problem import Makespan, Question, ask
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import Makespan, Question, ask
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
 from lpsched.bag.recovery.stages import (
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lpsched.bag.model import Bag
+    from lpsched.bag.problem import Objective, Relaxed
     from lpsched.bag.proving import Proved
-    from lpsched.bag.questions import Objective, Relaxed
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.search.makespan_intervals import IntervalSearch
     from lpsched.lp.program import Solver

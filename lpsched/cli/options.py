@@ -40,7 +40,7 @@ class Tables(StrEnum):
 
 
 class Objective(StrEnum):
-    """What to optimise; the names of `lpsched.bag.questions.OBJECTIVES`, without loading it."""
+    """What to optimise; the names of `lpsched.bag.problem.OBJECTIVES`, without loading it."""
 
     PROFIT = "profit"
     MAKESPAN = "makespan"

@@ -160,7 +160,7 @@ def _of_day(asked: Asked) -> SimulationOptions:
 
 def _of_clusters(clusters: Clusters, asked: Asked) -> ClusterOptions:
     """Return the options of clusters."""
-    from lpsched.online.compare.cluster_stage import usual_options
+    from lpsched.online.compare.cluster_backend import usual_options
     from lpsched.online.nodes.options import ClusterOptions
 
     refuse(

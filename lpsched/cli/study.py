@@ -12,7 +12,7 @@ from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
 from lpsched.cli.options import PICTURES, Figure, Report, require_output, require_pictures, words_of
 
 if TYPE_CHECKING:
-    from lpsched.studies.crews import Crew
+    from lpsched.studies.executors import Crew
     from lpsched.studies.lines import StudySummary
 
 STUDY_ENDINGS = (".yaml", ".yml", ".json")
@@ -51,7 +51,7 @@ def study_run(
     ] = None,
 ) -> None:
     """Make every run of a study, and write each as one line of JSON as soon as it has ended."""
-    from lpsched.studies.crews import use_one_thread
+    from lpsched.studies.executors import use_one_thread
 
     use_one_thread()  # before NumPy is loaded by one of these
     from lpsched.report.studies import run_tables
@@ -78,13 +78,13 @@ def _crew(jobs: int | None, scheduler: str | None) -> Crew:
     from lpsched.studies.running import SerialCrew
 
     if scheduler is not None:
-        from lpsched.studies.dask_crew import DaskCrew
+        from lpsched.studies.dask_executor import DaskCrew
 
         return DaskCrew(scheduler)
     wanted = _cores() if jobs is None else jobs
     if wanted == 1:
         return SerialCrew()
-    from lpsched.studies.local_crew import LocalCrew
+    from lpsched.studies.local_executor import LocalCrew
 
     try:
         return LocalCrew(wanted)

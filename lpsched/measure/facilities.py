@@ -16,7 +16,7 @@ from lpsched.facility.reading import facility_from_dict
 from lpsched.facility.rules import LONGEST_DESCRIPTION, MOST_NODES
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Beside, inline_table, made_of
-from lpsched.measure import plain_room
+from lpsched.measure import default_room as plain_room
 from lpsched.measure.bags import (
     Joined,
     about_meters,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 #     of a node type      cores, overhead_watts, p_states; node types are called as the machine types
 #     of a task type      memory_class; task types are called as the applications, and only those named count
 #     tables              speeds, watts, degradation
-#     nodes, task_types   then there are as many nodes as asked for, and the plain market of `plain_room.py`
+#     nodes, task_types   then there are as many nodes as asked for, and the plain market of `default_room.py`
 #
 # It may say them all the same: 16 cores, of which the bench ran on 2. Everything else must be there.
 
@@ -240,7 +240,7 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 #
 # With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
 # static power once, dynamic power of each. Room and market are not measured: they come from a room file
-# (`facilities.py`), or are plain (`plain_room.py`), which is said.
+# (`facilities.py`), or are plain (`default_room.py`), which is said.
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from lpsched.errors import Fault, MeasureError
-from lpsched.measure import corun as companions
+from lpsched.measure import companions
 from lpsched.measure.bench import COMPANIONS, MEMORY_COMPANION
 from lpsched.measure.corun import Program, corun, why_not_startable
 from lpsched.measure.measurements import MeasuredMachine, Sample

@@ -16,7 +16,7 @@ from lpsched.bag.compare.schedules import validate
 from lpsched.bag.exact_front import MOST_SAMPLED, feasible_region, front
 from lpsched.bag.heuristics import names
 from lpsched.bag.pricing.price_curve import MOST_POINTS, price_curve
-from lpsched.bag.questions import OBJECTIVES
+from lpsched.bag.problem import OBJECTIVES
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import check_ratio
@@ -28,7 +28,7 @@ from lpsched.model.provenance import relative_gap
 from lpsched.online.cluster_policies import POLICIES as CLUSTER_POLICIES
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.clusters import Clusters
-from lpsched.online.compare.cluster_stage import usual_options
+from lpsched.online.compare.cluster_backend import usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.options import PER_TASK, ClusterOptions
 from lpsched.online.policies import POLICIES, policy

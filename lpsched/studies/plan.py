@@ -18,7 +18,7 @@ from lpsched.instances import read_instance
 from lpsched.model.fields import FrozenDict
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
-from lpsched.studies.crews import Task
+from lpsched.studies.executors import Task
 from lpsched.studies.generators import FROM, GENERATORS
 from lpsched.studies.methods import KINDS, find_method, method_names
 from lpsched.studies.study import MOST_RUNS

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from lpsched.errors import Fault
-    from lpsched.studies.crews import Crew, Task
+    from lpsched.studies.executors import Crew, Task
     from lpsched.studies.generators import Instance
     from lpsched.studies.methods import Answer
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.questions import Makespan
+from lpsched.bag.problem import Makespan
 from lpsched.bag.recovery.makespan import shorten
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.verify import examine

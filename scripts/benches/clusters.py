@@ -24,7 +24,7 @@ import numpy as np
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
 from lpsched.online.cluster_policies import cluster_policy
-from lpsched.online.compare.cluster_stage import rehearse
+from lpsched.online.compare.cluster_backend import rehearse
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.engine import simulate_clusters
 from lpsched.online.nodes.options import ClusterOptions

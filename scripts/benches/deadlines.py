@@ -34,7 +34,7 @@ import numpy as np
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
-from lpsched.bag.questions import Makespan, ask
+from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.solve import solve
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.solvers import default_solver

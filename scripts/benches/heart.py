@@ -23,7 +23,7 @@ import numpy as np
 from lpsched.bag import front, profit
 from lpsched.bag.exact_front import front as whole_front
 from lpsched.bag.files import read_bag
-from lpsched.bag.questions import price_at_ratio
+from lpsched.bag.problem import price_at_ratio
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve

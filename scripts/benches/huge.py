@@ -19,8 +19,8 @@ import numpy as np
 
 from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.problem import OBJECTIVES
 from lpsched.bag.proving import screen_of
-from lpsched.bag.questions import OBJECTIVES
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.solve import solve
 from lpsched.generate.cov import CovOptions, cov_bag

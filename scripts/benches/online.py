@@ -22,7 +22,7 @@ import numpy as np
 
 from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.online.bound.solve import arrival_bound
-from lpsched.online.compare.day_stage import offline_schedule, rehearse
+from lpsched.online.compare.day_backend import offline_schedule, rehearse
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import policy
 from lpsched.online.simulate.engine import simulate_day

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.bag.questions import Makespan
+from lpsched.bag.problem import Makespan
 from lpsched.bag.recovery.makespan import Fleet, fleet_of
 from lpsched.lp.highs import HighsSolver
 from tests.support import simple_bag

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag import solve as trying
-from lpsched.bag.questions import ask
+from lpsched.bag.problem import ask
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
 from lpsched.cancellation import Watch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.questions import OBJECTIVES
+from lpsched.bag.problem import OBJECTIVES
 from lpsched.bag.reading import bag_from_dict
 from lpsched.cli.imports import FirstColumn
 from lpsched.cli.options import Objective, Tables

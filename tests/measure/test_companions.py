@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lpsched.measure import corun as companions
-from lpsched.measure.corun import PIECE_BYTES, SHARES, command, compute, last_level_cache_bytes, main, memory
+from lpsched.measure import companions
+from lpsched.measure.companions import PIECE_BYTES, SHARES, command, compute, last_level_cache_bytes, main, memory
 from lpsched.measure.meters.machine import physical_cores
 from tests.measure.hostile import wait_until
 

@@ -14,9 +14,10 @@ from lpsched.generate.trials import another_day
 from lpsched.online.bound.solve import ArrivalBound
 from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.cluster_policies import cluster_policy_names, forget, register
-from lpsched.online.compare import cluster_stage, simulations
-from lpsched.online.compare import cluster_stage as cluster_rehearsals
-from lpsched.online.compare.cluster_stage import ClusterStage, rehearse_bound, usual_options
+from lpsched.online.compare import cluster_backend as cluster_rehearsals
+from lpsched.online.compare import cluster_backend as cluster_stage
+from lpsched.online.compare import simulations
+from lpsched.online.compare.cluster_backend import ClusterStage, rehearse_bound, usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.engine import simulate_clusters
 from lpsched.online.nodes.options import ClusterOptions

@@ -11,7 +11,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.generate.day import EsscOptions, essc_day
 from lpsched.online.arrays import day_arrays
-from lpsched.online.compare.day_stage import find_policy, planned, policy_names
+from lpsched.online.compare.day_backend import find_policy, planned, policy_names
 from lpsched.online.day import ArrivingTasks
 from lpsched.online.parts import Period
 from lpsched.online.price_policy import prices_policy

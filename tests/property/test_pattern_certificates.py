@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lpsched.bag.certificate.claim import check
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan, proved_by
 from lpsched.bag.certify import certificate_of
+from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import ask
 from lpsched.bag.search.makespan_intervals import IntervalSearch
 from lpsched.bag.search.packing_proofs import scoring_of
 from lpsched.cancellation import Watch
@@ -25,8 +25,8 @@ from tests.property.tiny import Case, Ledger, cases
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
+    from lpsched.bag.problem import Question
     from lpsched.bag.proving import Proved
-    from lpsched.bag.questions import Question
     from lpsched.bag.search.makespan_intervals import Leaf
 
 OBJECTIVES = ("makespan", "energy", "profit")

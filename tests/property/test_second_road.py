@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.packing import PackingOracle
-from lpsched.bag.questions import ask
+from lpsched.bag.problem import ask
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.search.packing_proofs import scoring_of
 from lpsched.errors import InfeasibleError, NotFoundError

@@ -21,10 +21,10 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError, WorkersError
-from lpsched.studies import dask_crew
-from lpsched.studies import dask_crew as dask_client
-from lpsched.studies.crews import installed, require_same
-from lpsched.studies.dask_crew import DaskCrew, _do, _given_up
+from lpsched.studies import dask_executor as dask_client
+from lpsched.studies import dask_executor as dask_crew
+from lpsched.studies.dask_executor import DaskCrew, _do, _given_up
+from lpsched.studies.executors import installed, require_same
 from lpsched.studies.lines import read_runs
 from lpsched.studies.running import run_study
 from tests.online.compare.test_workers import eventually

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lpsched.model.fields import FrozenDict
-from lpsched.studies.crews import ONE_THREAD, Task, lost_run
+from lpsched.studies.executors import ONE_THREAD, Task, lost_run
 
 
 def tasks(count, instance=None, **parameters):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.compare.schedulers import LP, NSGA2, Ran, checked, failed, read_and_checked, run, spelled_out
 from lpsched.bag.heuristics import Heuristic, heuristic, names
+from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import Question, ask
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
 from lpsched.bag.verify import Examined, examine

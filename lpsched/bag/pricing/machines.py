@@ -34,7 +34,7 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag, MachineType
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
     from lpsched.bag.search.machine_counts import CountPrices
     from lpsched.lp.program import Solver

@@ -20,8 +20,8 @@ from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
+    from lpsched.bag.problem import Relaxed
     from lpsched.bag.profit import Money
-    from lpsched.bag.questions import Relaxed
     from lpsched.bag.relaxation import Relaxation, Scales
     from lpsched.lp.program import LinearProgram, Solver
     from lpsched.model.arrays import Floats

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
 from lpsched.bag.pricing.worth import Between, OneMore, changes_between
+from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import ask
 from lpsched.bag.result import Effort
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.solve import DEFAULT_GAP, answer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lpsched.bag.model import Bag, TaskType
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 

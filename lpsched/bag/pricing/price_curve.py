@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
+from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, price_at_ratio
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prover_of, require_power, require_time
-from lpsched.bag.questions import Profit, ask, energy_cost, missing_data, price_at_ratio
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
 from lpsched.bag.relaxation import Regime
@@ -34,7 +34,7 @@ from lpsched.model.provenance import provenance_of
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.search.curves import Piece
     from lpsched.bag.search.packing_proofs import PackingProver
     from lpsched.lp.program import Solver

@@ -17,9 +17,9 @@ from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
+from lpsched.bag.problem import Profit, ask, energy_cost
 from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prove, prover_of, require_power, require_time
-from lpsched.bag.questions import Profit, ask, energy_cost
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
 from lpsched.bag.schedule import NOTHING
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.one_more import Marginals
     from lpsched.bag.pricing.result import MachineNeed
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.relaxation import Relaxation
     from lpsched.bag.result import Effort, Result
     from lpsched.bag.schedule import Schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpsched.bag.pricing.what_if_result import WhatIf
-from lpsched.bag.questions import price_at_ratio
+from lpsched.bag.problem import price_at_ratio
 from lpsched.bag.solve import DEFAULT_GAP, solve
 from lpsched.bag.terms import with_machines
 from lpsched.errors import InfeasibleError, NotFoundError

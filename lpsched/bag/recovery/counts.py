@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.plans import plan_of_schedule
 from lpsched.bag.recovery.rounding import place
 from lpsched.bag.recovery.tighten import better_ending
@@ -18,7 +18,7 @@ from lpsched.lp.program import LpBuilder
 if TYPE_CHECKING:
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.recovery.plans import Plan
     from lpsched.bag.recovery.stages import Recovered
     from lpsched.cancellation import Watch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Whole counts: how many tasks of each type every machine type runs, by a small integer program.
 #
-# Machines that run many tasks can be levelled (`levelling.py`) until all of a type work nearly equally long.
+# Machines that run many tasks can be levelled (`load_balancing.py`) until all of a type work nearly equally long.
 # What is lost then is lost in the counts: rounded ones leave a machine type with a task too many or too few,
 # and with a deadline all types have to fit at once.
 #

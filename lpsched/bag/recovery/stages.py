@@ -3,7 +3,7 @@
 A deadline may be met by the relaxation and missed by the whole tasks it is rounded to. In order, until one
 schedule is found that meets it:
 
-    relaxation   rounded and placed; if that is too late, its loads evened out (`bag/recovery/levelling.py`),
+    relaxation   rounded and placed; if that is too late, its loads evened out (`bag/recovery/load_balancing.py`),
                  then single tasks exchanged between machines of all types (`bag/recovery/exchange.py`)
     ladder       the same for relaxations that give a machine type which is too late so much less time
                  (`bag/recovery/deadline.py`), again and again; once a schedule is in time, the times between
@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import items_of
+from lpsched.bag.problem import Energy, Makespan
 from lpsched.bag.profit import energy_price
 from lpsched.bag.proving import prover_of
-from lpsched.bag.questions import Energy, Makespan
 from lpsched.bag.recovery.deadline import search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange
-from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.plans import ended, plan_of_schedule
 from lpsched.bag.recovery.rounding import Takes, ease, moves_of, place, round_shares
 from lpsched.bag.schedule import NOTHING, Schedule, task_counts
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.questions import Objective
+    from lpsched.bag.problem import Objective
     from lpsched.bag.recovery.deadline import Shortened, ShorterDeadlines
     from lpsched.bag.recovery.plans import Plan
     from lpsched.bag.recovery.rounding import Known

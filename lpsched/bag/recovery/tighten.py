@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.problem import Makespan
 from lpsched.bag.proving import prover_of
-from lpsched.bag.questions import Makespan
 from lpsched.bag.recovery.exchange import OVERLOAD, polish
-from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.patterns import FIRST_ROUNDS, Cover, choose, dive
 from lpsched.bag.recovery.plans import Plan, ended, plan_of_schedule
 from lpsched.bag.recovery.stages import Recovered, best_of, examined_schedule, fits_exchanges, repaired
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.arrays import Items
     from lpsched.bag.model import Bag
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.search.makespan_intervals import Leaf
     from lpsched.cancellation import Watch
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # each runs few, the longest machine works for longer than the others, and everything waits for it. In order,
 # each starting from the best so far:
 #
-#     level      tasks change places between machines of a type, at no cost (`bag/recovery/levelling.py`)
+#     level      tasks change places between machines of a type, at no cost (`bag/recovery/load_balancing.py`)
 #     exchange   single tasks change places between machines of all types, until none is longer than the mean
 #                of the fullest type and a little (`bag/recovery/exchange.py`); then level again
 #

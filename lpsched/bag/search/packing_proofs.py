@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lpsched.bag.model import Bag
     from lpsched.bag.packing import Prices
-    from lpsched.bag.questions import Question
+    from lpsched.bag.problem import Question
     from lpsched.model.arrays import Floats, Integers
 
 

@@ -14,9 +14,9 @@ from lpsched.errors import InvalidScheduleError, PolicyError, StalledError
 from lpsched.io.rows import plain_words, reason
 from lpsched.jit import require_compiler
 from lpsched.model.provenance import provenance_of
-from lpsched.online.compare.cluster_stage import ClusterStage, no_offline_schedule, usual_options
-from lpsched.online.compare.day_stage import DayStage
-from lpsched.online.compare.stage import Given, refusal, work_off
+from lpsched.online.compare.backend import Given, refusal, work_off
+from lpsched.online.compare.cluster_backend import ClusterStage, no_offline_schedule, usual_options
+from lpsched.online.compare.day_backend import DayStage
 from lpsched.online.day import Day
 from lpsched.online.nodes.options import ClusterOptions
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpsched.online.clusters import Clusters
-    from lpsched.online.compare.stage import Happened, Stage
+    from lpsched.online.compare.backend import Happened, Stage
     from lpsched.online.nodes.state import ClusterPolicy, Place
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.simulate.state import Choose, Policy

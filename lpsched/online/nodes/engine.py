@@ -12,8 +12,8 @@ import numpy as np
 from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError, StalledError
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.nodes.book import Book
 from lpsched.online.nodes.filters import filter_of
+from lpsched.online.nodes.reservations import Book
 from lpsched.online.nodes.state import Checker, ClusterState, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.filters import earned_at, steps_to
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.book import Run
     from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.nodes.reservations import Run
     from lpsched.online.nodes.state import ClusterPolicy, Placement
 
 
@@ -326,7 +326,7 @@ class Running:
 # Of equal times: tasks end; then reservations that are due start; then tasks arrive; then comes the mapping
 # event, which sees all of that. The clock stands still while a policy thinks. A mapping event:
 #
-#   1. place-holders are forgotten; those that were due have started                  (`book.py`)
+#   1. place-holders are forgotten; those that were due have started                  (`reservations.py`)
 #   2. tasks that can no longer earn enough are dropped                               (`dropping.py`)
 #   3. choices that take too much energy are filtered out                             (`filters.py`)
 #   4. the policy is asked, and each of its placements checked                        (`answers.py`)

@@ -28,8 +28,8 @@ from lpsched.online.simulate.filters import require_an_end
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Mask
     from lpsched.online.arrays import ClusterArrays
-    from lpsched.online.nodes.book import Book
     from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.nodes.reservations import Book
     from lpsched.online.parts import Period
 
 

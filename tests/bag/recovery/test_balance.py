@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.files import read_bag
-from lpsched.bag.questions import ask
+from lpsched.bag.problem import ask
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.recovery import tighten as balancing
 from lpsched.bag.recovery.stages import Recovered

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.model import Prices, Site
-from lpsched.bag.questions import ask
+from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.stages import examined_schedule, recover
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from lpsched.bag.model import Bag, MachineType, TaskType
-from lpsched.bag.recovery import levelling
-from lpsched.bag.recovery.levelling import levelled
+from lpsched.bag.recovery import load_balancing as levelling
+from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.plans import largest_load
 from lpsched.bag.recovery.rounding import place
 from lpsched.bag.schedule import MachineGroup, Run, Schedule

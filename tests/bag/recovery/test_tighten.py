@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import ask
 from lpsched.bag.recovery.stages import recover, waiting
 from lpsched.bag.recovery.tighten import tighten
 from lpsched.bag.verify import examine

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.model import Site
-from lpsched.bag.questions import ask
+from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import WholeCounts
 from lpsched.bag.search.packing_proofs import scoring_of
 from lpsched.cancellation import Watch

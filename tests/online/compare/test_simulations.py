@@ -13,8 +13,9 @@ from lpsched.errors import InstanceError, InvalidScheduleError, MissingExtraErro
 from lpsched.generate.trials import another_day
 from lpsched.online.bound.solve import ArrivalBound
 from lpsched.online.bound.tables import ArrivalPrices
-from lpsched.online.compare import day_stage, simulations
-from lpsched.online.compare.day_stage import DayStage, policy_names
+from lpsched.online.compare import day_backend as day_stage
+from lpsched.online.compare import simulations
+from lpsched.online.compare.day_backend import DayStage, policy_names
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import forget, register
 from lpsched.online.schedule import DaySchedule, PlacedTask

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import LpschedError, MissingExtraError, WorkersError
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.studies.crews import LOOK_SECONDS, installed, lost_run, require_same
+from lpsched.studies.executors import LOOK_SECONDS, installed, lost_run, require_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from lpsched.cancellation import Watch
-    from lpsched.studies.crews import Packages, Task
+    from lpsched.studies.executors import Packages, Task
     from lpsched.studies.lines import StudyRun
 
 

@@ -114,7 +114,7 @@ def use_one_thread() -> None:
 
 # What decides a run besides its task: the versions of Python and of the packages that compute.
 #
-# Two machines that have the same and compute with one thread (`crews.py`) make the same run, bit for bit.
+# Two machines that have the same and compute with one thread (`executors.py`) make the same run, bit for bit.
 
 COMPUTING: Final = ("lpsched", "numpy", "highspy", "numba", "pymoo", "casadi")  # each in some run
 THREADS: Final = "OMP_NUM_THREADS"  # every BLAS heeds it

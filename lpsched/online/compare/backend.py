@@ -102,7 +102,7 @@ def naive_utility(found: Sequence[ToldUtility]) -> float:
 
 # A stage: an instance whose tasks arrive, how policies are run on it, and how what they do is judged.
 #
-# Days of machines (`day_stage.py`) and clusters (`cluster_stage.py`) are simulated, shared among processes,
+# Days of machines (`day_backend.py`) and clusters (`cluster_backend.py`) are simulated, shared among processes,
 # held against the bound and told alike (`simulations.py`, `simulations.py`); what differs between them is
 # here.
 

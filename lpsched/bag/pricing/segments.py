@@ -29,8 +29,8 @@ from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line
 from lpsched.bag.pricing.result import PriceStretch
 from lpsched.bag.pricing.worth import Worth
+from lpsched.bag.problem import Profit, Relaxed, ask
 from lpsched.bag.proving import prove
-from lpsched.bag.questions import Profit, Relaxed, ask
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
 from lpsched.bag.schedule import NOTHING, Schedule

@@ -22,7 +22,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import MissingExtraError, WorkersError
-from lpsched.studies.crews import LOOK_SECONDS, ONE_THREAD, lost_run
+from lpsched.studies.executors import LOOK_SECONDS, ONE_THREAD, lost_run
 
 try:
     from joblib.externals.loky import process_executor
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from lpsched.cancellation import Watch
-    from lpsched.studies.crews import Task
+    from lpsched.studies.executors import Task
     from lpsched.studies.lines import StudyRun
 
 DEATHS: Final = 3  # of its process, before a task is given up

@@ -16,7 +16,7 @@ from lpsched.online.arrays import day_arrays
 from lpsched.online.bound.flows import Flows, flow_prices
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.bound.tables import ArrivalPrices
-from lpsched.online.compare.stage import (
+from lpsched.online.compare.backend import (
     FoundBound,
     Given,
     busy_shares,

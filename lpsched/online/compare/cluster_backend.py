@@ -13,7 +13,7 @@ from lpsched.errors import InvalidScheduleError, LpschedError
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.online.compare.stage import FoundBound, Given, drawn_again, earned_by_kind, length_of, refusal, traces_of
+from lpsched.online.compare.backend import FoundBound, Given, drawn_again, earned_by_kind, length_of, refusal, traces_of
 from lpsched.online.nodes.engine import simulate_clusters
 from lpsched.online.nodes.options import ClusterOptions
 from lpsched.online.nodes.state import ClusterPolicy
