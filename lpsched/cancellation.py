@@ -1,12 +1,4 @@
-"""A watch over long work: how much time is left, whether somebody said stop, and who wants to hear of it.
-
-Work that may take long looks at the watch between its steps and, when it is over, hands back the best it has.
-Nothing is thrown halfway through a step.
-
-Searches divide their effort by *counted* work, not by the clock: each step adds about the seconds that it
-takes on an ordinary core, by a formula of its size alone. So a search that no clock has cut gives the same
-answer under any load; `is_cut` says whether the clock, or a stop signal, has.
-"""
+"""Time limits, stopping and progress of long computations; and how long each stage takes."""
 
 from __future__ import annotations
 
@@ -18,6 +10,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+# A watch over long work: how much time is left, whether somebody said stop, and who wants to hear of it.
+#
+# Work that may take long looks at the watch between its steps and, when it is over, hands back the best it has.
+# Nothing is thrown halfway through a step.
+#
+# Searches divide their effort by *counted* work, not by the clock: each step adds about the seconds that it
+# takes on an ordinary core, by a formula of its size alone. So a search that no clock has cut gives the same
+# answer under any load; `is_cut` says whether the clock, or a stop signal, has.
 
 
 @dataclass(frozen=True, slots=True)

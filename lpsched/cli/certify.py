@@ -1,4 +1,4 @@
-"""`lpsched certify`: a proof that travels; of a bag, a day, or clusters."""
+"""`lpsched certify` and `lpsched verify`: write a certificate, and check files without a solver."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from lpsched.cli.console import Talk, leave, talk_of, watched
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+
+
+# `lpsched certify`: a proof that travels; of a bag, a day, or clusters.
 
 
 def certify(

@@ -1,4 +1,4 @@
-"""How commands speak: the answer on stdout, everything else on stderr, JSON where it was asked for."""
+"""Console output: results on stdout, diagnostics and progress on stderr, JSON on request; and interrupts."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 
+
+# How commands speak: the answer on stdout, everything else on stderr, JSON where it was asked for.
 
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
 

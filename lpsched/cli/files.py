@@ -1,4 +1,4 @@
-"""`lpsched new`: a commented file to start from."""
+"""`lpsched new`, `schema`, `show`, `convert` and `expand`: commands about files."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+
+
+# `lpsched new`: a commented file to start from.
 
 
 def new(

@@ -1,4 +1,4 @@
-"""What `lpsched front` is asked for, of a bag or a day."""
+"""`lpsched front`: the energy/makespan front of a bag, utility over energy of a day, and other methods."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from lpsched.model.risk import RiskOptions
     from lpsched.online.day import Day
     from lpsched.online.result.fronts import FuzzyFront
+
+
+# What `lpsched front` is asked for, of a bag or a day.
 
 
 @dataclass(frozen=True, slots=True)

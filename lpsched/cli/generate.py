@@ -1,4 +1,4 @@
-"""How well a grown bag keeps the shape of the small one: a table for people, keys for programs."""
+"""`lpsched generate`: random bags, facilities, days and clusters."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lpsched.io.instance_files import TableForm
     from lpsched.online.day import Day
 
+
+# How well a grown bag keeps the shape of the small one: a table for people, keys for programs.
 
 HEADERS = ("moments of", "", "mean", "variation", "skewness", "kurtosis")
 

@@ -1,4 +1,4 @@
-"""What `lpsched measure` makes of measurements: a bag, a facility, a picture, a page, and its answer."""
+"""`lpsched measure`: run a bench on this machine, and use what it measured."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measurements
 
+
+# What `lpsched measure` makes of measurements: a bag, a facility, a picture, a page, and its answer.
 
 OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and their defaults in help texts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from lpsched.io.instance_files import TableForm
     from lpsched.model.risk import RiskOptions
+
+
+# Options that several commands share.
 
 
 class Kind(StrEnum):

@@ -1,4 +1,4 @@
-"""Options of `lpsched simulate`: which policies on which days or clusters, and how these are run."""
+"""`lpsched simulate`: policies on days and clusters as their tasks arrive."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.simulate.options import SimulationOptions
+
+
+# Options of `lpsched simulate`: which policies on which days or clusters, and how these are run.
 
 
 class Machines(StrEnum):

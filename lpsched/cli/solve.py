@@ -1,4 +1,4 @@
-"""`lpsched solve`: a verified schedule and a proved bound."""
+"""`lpsched solve`, `whatif` and `export`, and the figures and pages of a bag."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.result import Result
     from lpsched.bag.schedule import Schedule
+
+
+# `lpsched solve`: a verified schedule and a proved bound.
 
 
 def solve(

@@ -1,4 +1,4 @@
-"""What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went."""
+"""`lpsched validate`: schedules and schedulers of others against the bound."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
     from lpsched.report.html.validation import Judged
 
+
+# What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went.
 
 NSGA2 = "nsga2"
 

@@ -77,8 +77,6 @@ class TaskPopulation:
     random_state: Mapping[str, Any]
 
 
-# Crossover and mutation of task chromosomes.
-
 # Making chromosomes of tasks: at random, by crossover, by mutation; all of them full assignments.
 #
 #     N tasks, T task types, M machine types, C columns (machine type and P-state)

@@ -1,4 +1,4 @@
-"""The state of a random generator, kept with a population, so that it goes on as if it had never stopped."""
+"""NSGA-II: generations by pymoo, the front of what evolved, what ends it, and how to resume it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from lpsched.evolve.genes import Pairs
     from lpsched.evolve.problem import Problem, Scorer
     from lpsched.model.arrays import Floats, Integers
+
+
+# The state of a random generator, kept with a population, so that it goes on as if it had never stopped.
 
 
 BIT_GENERATORS: Final = {
@@ -81,8 +84,6 @@ def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]: 
         for key, value in state.items()
     }
 
-
-# NSGA-II: generations by pymoo, the front of what evolved, and what ends it.
 
 # How long an evolution runs, how often it tells of itself, and what may end it.
 

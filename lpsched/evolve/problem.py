@@ -1,4 +1,4 @@
-"""What NSGA-II needs to know of an instance, and what chromosomes are ranked by."""
+"""What NSGA-II needs to know of an instance, and what chromosomes are ranked by, expected or sampled."""
 
 from __future__ import annotations
 

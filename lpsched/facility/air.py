@@ -1,7 +1,4 @@
-"""Array views of a facility for the numerics: read-only; a pair that cannot run in time has speed 0.
-
-Shapes: N nodes, U CRAC units, I task types, J node types, C columns (node type and P-state), L classes.
-"""
+"""Air and cooling: what node powers and outlet temperatures do to inlets and to the power cap; array views."""
 
 from __future__ import annotations
 
@@ -16,6 +13,11 @@ if TYPE_CHECKING:
     from lpsched.facility.model import Facility, SparseMatrix
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.table import Table
+
+
+# Array views of a facility for the numerics: read-only; a pair that cannot run in time has speed 0.
+#
+# Shapes: N nodes, U CRAC units, I task types, J node types, C columns (node type and P-state), L classes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,6 @@ def _cells(table: Table | None) -> Floats:
     assert table is not None
     return np.frombuffer(table.packed).reshape(table.rows, table.columns)
 
-
-# Air and cooling: what the powers of nodes and the outlet temperatures do to inlets and to the power cap.
 
 # Where the heat goes: inlets as a linear function of node powers and outlet temperatures.
 #

@@ -1,14 +1,4 @@
-"""Genitor's operators: parents by rank with a linear bias, and a crossover of two points over cores.
-
-With ranks from 0 (the best) to S - 1 and a uniform number u, the rank drawn is
-
-    S (b - sqrt(b^2 - 4 (b - 1) u)) / (2 (b - 1)),        so that the best is b times as likely as the median
-
-The bias b is 1.5, Whitley's own example; the paper does not say. A crossover swaps all genes of the cores
-from x to y - 1, with 0 <= x < y <= K. Mutation is in `genes.py`, because it has to know the pairs.
-
-Source: Whitley 1989, "The GENITOR algorithm and selective pressure"; Oxley and others, section IV-B.
-"""
+"""The genetic algorithm of allocations: GENITOR, its ranking, its generations, and resuming."""
 
 from __future__ import annotations
 
@@ -40,6 +30,18 @@ if TYPE_CHECKING:
     from lpsched.facility.genes import States
     from lpsched.facility.schedule import CoreAllocation
     from lpsched.model.arrays import Floats
+
+
+# Genitor's operators: parents by rank with a linear bias, and a crossover of two points over cores.
+#
+# With ranks from 0 (the best) to S - 1 and a uniform number u, the rank drawn is
+#
+#     S (b - sqrt(b^2 - 4 (b - 1) u)) / (2 (b - 1)),        so that the best is b times as likely as the median
+#
+# The bias b is 1.5, Whitley's own example; the paper does not say. A crossover swaps all genes of the cores
+# from x to y - 1, with 0 <= x < y <= K. Mutation is in `genes.py`, because it has to know the pairs.
+#
+# Source: Whitley 1989, "The GENITOR algorithm and selective pressure"; Oxley and others, section IV-B.
 
 
 BIAS: Final = 1.5
@@ -84,8 +86,6 @@ def crossover(first: NDArray[Kind], second: NDArray[Kind], x: int, y: int) -> tu
     one[x:y], two[x:y] = second[x:y], first[x:y]
     return one, two
 
-
-# The genetic algorithm of allocations: GENITOR, its ranking, its generations, and resuming.
 
 # Chromosomes, the best first: insertion by score, and the worst trimmed.
 #

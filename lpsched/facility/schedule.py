@@ -50,7 +50,3 @@ class CoreAllocation:
 
     outlets_celsius: tuple[float, ...]
     nodes: tuple[tuple[tuple[CoreFraction, ...], ...], ...]
-
-
-#
-# S chromosomes, the best first; K cores in the order of the nodes, I task types, U CRAC units.

@@ -1,8 +1,4 @@
-"""When tasks arrive.
-
-Evenly at random: each task's arrival is drawn from the whole span by itself, so that the number of tasks in
-any minute varies as chance will have it.
-"""
+"""Arriving tasks: arrival rates over a day, arrival times, and utility functions."""
 
 from __future__ import annotations
 
@@ -18,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.model.arrays import Floats, Integers
+
+
+# When tasks arrive.
+#
+# Evenly at random: each task's arrival is drawn from the whole span by itself, so that the number of tasks in
+# any minute varies as chance will have it.
 
 
 def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) -> Floats:

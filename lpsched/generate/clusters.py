@@ -1,20 +1,4 @@
-"""How much faster a program runs on n cores than on one: Downey's model.
-
-    A      average parallelism of the program: what it could keep busy on average, at least 1
-    sigma  how much its parallelism varies: 0 does not at all; above 1, the program is largely sequential with
-           bursts of much parallelism
-    n      cores
-
-    sigma <= 1   S(n)  =  A n / (A + sigma (n - 1) / 2)                    for 1 <= n <= A
-                 S(n)  =  A n / (sigma (A - 1/2) + n (1 - sigma / 2))      for A <= n <= 2 A - 1
-                 S(n)  =  A                                                for n >= 2 A - 1
-    sigma >= 1   S(n)  =  n A (sigma + 1) / (sigma (n + A - 1) + A)        for 1 <= n <= A + A sigma - sigma
-                 S(n)  =  A                                                from there on
-
-Both agree at sigma = 1. S(1) is 1, and S never falls.
-
-Source: Downey, A model for speedup of parallel programs, technical report UCB/CSD-97-933 (1997).
-"""
+"""Clusters with parallel tasks: speed-ups by the model of Downey, task types, tables of seconds and watts."""
 
 from __future__ import annotations
 
@@ -46,6 +30,24 @@ if TYPE_CHECKING:
     from lpsched.generate.arrivals import Rates
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.parts import Cluster
+
+
+# How much faster a program runs on n cores than on one: Downey's model.
+#
+#     A      average parallelism of the program: what it could keep busy on average, at least 1
+#     sigma  how much its parallelism varies: 0 does not at all; above 1, the program is largely sequential with
+#            bursts of much parallelism
+#     n      cores
+#
+#     sigma <= 1   S(n)  =  A n / (A + sigma (n - 1) / 2)                    for 1 <= n <= A
+#                  S(n)  =  A n / (sigma (A - 1/2) + n (1 - sigma / 2))      for A <= n <= 2 A - 1
+#                  S(n)  =  A                                                for n >= 2 A - 1
+#     sigma >= 1   S(n)  =  n A (sigma + 1) / (sigma (n + A - 1) + A)        for 1 <= n <= A + A sigma - sigma
+#                  S(n)  =  A                                                from there on
+#
+# Both agree at sigma = 1. S(1) is 1, and S never falls.
+#
+# Source: Downey, A model for speedup of parallel programs, technical report UCB/CSD-97-933 (1997).
 
 
 def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:

@@ -1,9 +1,4 @@
-"""Days of a bag: its machines, task types and tables, with tasks that arrive and lose utility.
-
-Of every task the type is drawn by the bag's counts, the arrival evenly from the span, and the levels of
-utility as in the thesis; see `arrivals.py` and `arrivals.py`. The watts are those of the bag while it runs a
-task; idle power, prices and site have no place in a day.
-"""
+"""Workloads of arriving tasks: from a bag, or as the ESSC of the thesis, with a chosen task-machine affinity."""
 
 from __future__ import annotations
 
@@ -44,6 +39,12 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.model.table import Table
 
+
+# Days of a bag: its machines, task types and tables, with tasks that arrive and lose utility.
+#
+# Of every task the type is drawn by the bag's counts, the arrival evenly from the span, and the levels of
+# utility as in the thesis; see `arrivals.py` and `arrivals.py`. The watts are those of the bag while it runs a
+# task; idle power, prices and site have no place in a day.
 
 SECONDS_PER_MINUTE: Final = 60
 MOST_MINUTES: Final = 1e9

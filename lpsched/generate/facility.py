@@ -1,12 +1,4 @@
-"""The servers and benchmarks of the Heat paper, and how they are thought to behave.
-
-Names, overheads, cores, P-states and watts are those of its table II, the degradation is its table I; lbm and
-povray scale with the clock as it says. The other shares, and which benchmark is in which memory class, are
-ours, after the order of memory intensity that is known of SPEC CPU2006.
-
-Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
-resource allocation in heterogeneous high performance computing systems, 2014.
-"""
+"""Random facilities: the servers and benchmarks of the Heat paper, arrivals, air and power caps."""
 
 from __future__ import annotations
 
@@ -25,6 +17,16 @@ from lpsched.model.table import Table
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.table import SparseMatrix
+
+
+# The servers and benchmarks of the Heat paper, and how they are thought to behave.
+#
+# Names, overheads, cores, P-states and watts are those of its table II, the degradation is its table I; lbm and
+# povray scale with the clock as it says. The other shares, and which benchmark is in which memory class, are
+# ours, after the order of memory intensity that is known of SPEC CPU2006.
+#
+# Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
+# resource allocation in heterogeneous high performance computing systems, 2014.
 
 
 class Server(NamedTuple):

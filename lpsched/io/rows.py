@@ -1,4 +1,4 @@
-"""Tables with one row for each task: read piece by piece."""
+"""Tables with one row for each task, read piece by piece; and files of schedules by other programs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #
 # Columns come in any order, with a header. Every file of rows is read here: tasks of a day, schedules task by
 # task. What the columns mean is for others to say.
+
 
 SUFFIXES: Final = (".csv", ".parquet")
 PIECE: Final = 4_096  # rows; more cost Python's garbage collector more than they save

@@ -1,9 +1,4 @@
-"""A bench: which applications to measure on this machine, alone and together, how often, with which meters.
-
-This is what a bench file says; `bench_reading.py` reads it, and `measure/` runs it. The two companions are
-applications that come with lpsched, one bound by memory, one by computing: beside them an application shows
-how memory-intensive it is on a machine that does not let us count cache misses.
-"""
+"""A bench: which applications to measure on this machine, alone and together, how often, with which meters."""
 
 from __future__ import annotations
 
@@ -11,6 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from lpsched.model.fields import FrozenDict, plain_hash
+
+# A bench: which applications to measure on this machine, alone and together, how often, with which meters.
+#
+# This is what a bench file says; `bench_reading.py` reads it, and `measure/` runs it. The two companions are
+# applications that come with lpsched, one bound by memory, one by computing: beside them an application shows
+# how memory-intensive it is on a machine that does not let us count cache misses.
 
 FORMAT: Final = "lpsched-bench/1"
 MEMORY_COMPANION: Final = "memory-companion"

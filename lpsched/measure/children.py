@@ -1,17 +1,4 @@
-"""End every process below this one, whatever it does to get away.
-
-Linux hands an orphan to the nearest ancestor that asked for orphans (`adopt_orphans`). So a daemon that forks
-twice and starts a session of its own becomes our child when its parents are gone, and
-
-    we have no child  <=>  nothing that was started below us is left.
-
-Each round signals our children with their process groups. Children that are not yet waited for keep their
-numbers, and so do their groups: no number can have passed to a stranger. A group is signalled as one, between
-two forks, so a loop of forks in one group ends in one round; one that also starts a session in each fork has
-to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
-
-Only a process that starts nothing else may use this (`supervisor.py`): all its children are ended.
-"""
+"""Child processes: started on their processors, and ended whatever they do."""
 
 from __future__ import annotations
 
@@ -27,6 +14,20 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypedDict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
+# End every process below this one, whatever it does to get away.
+#
+# Linux hands an orphan to the nearest ancestor that asked for orphans (`adopt_orphans`). So a daemon that forks
+# twice and starts a session of its own becomes our child when its parents are gone, and
+#
+#     we have no child  <=>  nothing that was started below us is left.
+#
+# Each round signals our children with their process groups. Children that are not yet waited for keep their
+# numbers, and so do their groups: no number can have passed to a stranger. A group is signalled as one, between
+# two forks, so a loop of forks in one group ends in one round; one that also starts a session in each fork has
+# to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
+#
+# Only a process that starts nothing else may use this (`supervisor.py`): all its children are ended.
 
 PR_SET_PDEATHSIG: Final = 1  # these two are from <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER: Final = 36

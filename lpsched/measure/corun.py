@@ -1,8 +1,4 @@
-"""Programs that a bench runs, and how they end, in words.
-
-A program is started without a shell, in its folder, with our environment and what is added to it. It reads
-nothing, what it prints is thrown away, and of what it prints as errors the last bit is kept.
-"""
+"""Running programs together on pinned processors until the measured one has ended."""
 
 from __future__ import annotations
 
@@ -27,6 +23,11 @@ if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.measure.supervisor import Job
 
+
+# Programs that a bench runs, and how they end, in words.
+#
+# A program is started without a shell, in its folder, with our environment and what is added to it. It reads
+# nothing, what it prints is thrown away, and of what it prints as errors the last bit is kept.
 
 LONGEST_LINE: Final = 200  # characters of a program's last words in a message
 GRACE_SECONDS: Final = 1.0  # between the polite signal and the other

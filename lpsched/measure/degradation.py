@@ -1,14 +1,4 @@
-"""PD: how much longer an application takes for each core that runs another one.
-
-    d(a|b) = t(a|b) / t(a) - 1        at one clock, t the mean times beside b and alone
-    PD[a][b] = max(0, mean of d(a|b) over the clocks measured)
-
-Nothing runs faster because something else runs beside it: a mean below 0 is noise, and 0 in the table; the
-times that say so stay in the evidence. Classes x and y of memory intensity have the mean of the table over
-the pairs measured,
-
-    PD[x][y] = mean of PD[a][b] over a of class x, b of class y
-"""
+"""Slowdown by programs on other cores, of pairs and of sums of them."""
 
 from __future__ import annotations
 
@@ -24,6 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from lpsched.measure.measurements import Degradation, Measured, Setting
+
+
+# PD: how much longer an application takes for each core that runs another one.
+#
+#     d(a|b) = t(a|b) / t(a) - 1        at one clock, t the mean times beside b and alone
+#     PD[a][b] = max(0, mean of d(a|b) over the clocks measured)
+#
+# Nothing runs faster because something else runs beside it: a mean below 0 is noise, and 0 in the table; the
+# times that say so stay in the evidence. Classes x and y of memory intensity have the mean of the table over
+# the pairs measured,
+#
+#     PD[x][y] = mean of PD[a][b] over a of class x, b of class y
 
 
 class Range(NamedTuple):

@@ -1,4 +1,4 @@
-"""Bench files: what to measure, and how."""
+"""Files of benches and of measurements."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from lpsched.io.documents import Document
     from lpsched.measure.bench import Bench
     from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Setting, Spread
+
+
+# Bench files: what to measure, and how.
 
 
 def read_bench(path: Path | str) -> Bench:

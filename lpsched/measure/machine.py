@@ -1,8 +1,4 @@
-"""Where applications run: the logical processors of each place.
-
-A bench names them, or says how many it wants. Then each place is one logical processor: the first of each
-core, in the order of the cores; only when there are more places than cores the second of each, and so on.
-"""
+"""The machine as a test bed: places for applications, and one run of a setting there."""
 
 from __future__ import annotations
 
@@ -38,6 +34,11 @@ if TYPE_CHECKING:
     from lpsched.measure.corun import Ended
     from lpsched.measure.measurements import Meters, Setting
 
+
+# Where applications run: the logical processors of each place.
+#
+# A bench names them, or says how many it wants. Then each place is one logical processor: the first of each
+# core, in the order of the cores; only when there are more places than cores the second of each, and so on.
 
 Places = tuple[tuple[int, ...], ...]
 

@@ -1,4 +1,4 @@
-"""What a bench measures: an application, what runs beside it and at which clock; and one run of that."""
+"""Measurements: settings, runs, and memory classes of applications."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from lpsched.model.fields import FrozenDict, plain_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+# What a bench measures: an application, what runs beside it and at which clock; and one run of that.
 
 
 @dataclass(frozen=True, slots=True)

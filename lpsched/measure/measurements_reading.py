@@ -1,4 +1,4 @@
-"""Single values of a file of measurements: numbers of any sign, texts as programs say them, names."""
+"""From a mapping, as files hold it, to measurements: values, entries, tables, and the rules between them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from lpsched.errors import Place
     from lpsched.measure.measurements import Degradation
 
+
+# Single values of a file of measurements: numbers of any sign, texts as programs say them, names.
 
 LONGEST_SAYING: Final = 100_000  # characters
 

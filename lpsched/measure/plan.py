@@ -1,16 +1,4 @@
-"""Which settings a bench asks for.
-
-    for each clock      every application alone
-                        of every pair: a beside b, and b beside a
-                        of every group: each of its applications beside the others
-                        batches of pairs and groups, where energy is measured
-    at the fastest      M beside M, M beside C
-                        of every application: a beside M, a beside C, M beside a
-
-M and C are the memory-bound and the compute-bound companion. They run where cache misses are not counted, or
-are always asked for, and only as much as the classes need (`classes.py`); at the fastest clock, where memory
-is the most in the way. Whatever needs more places than the bench has is left out.
-"""
+"""The settings of a bench, and running them all in random order, resumable."""
 
 from __future__ import annotations
 
@@ -30,6 +18,20 @@ if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.measure.bench import Bench, Repeats
     from lpsched.measure.measurements import MeasuredMachine, Meters
+
+
+# Which settings a bench asks for.
+#
+#     for each clock      every application alone
+#                         of every pair: a beside b, and b beside a
+#                         of every group: each of its applications beside the others
+#                         batches of pairs and groups, where energy is measured
+#     at the fastest      M beside M, M beside C
+#                         of every application: a beside M, a beside C, M beside a
+#
+# M and C are the memory-bound and the compute-bound companion. They run where cache misses are not counted, or
+# are always asked for, and only as much as the classes need (`classes.py`); at the fastest clock, where memory
+# is the most in the way. Whatever needs more places than the bench has is left out.
 
 
 def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:

@@ -1,16 +1,4 @@
-"""What samples of a bench rest on: they may be gone on with where nothing of this has changed.
-
-A sample is one run of a setting (application, what is beside it, clock), so what else a bench asks for may
-change between two sessions: more applications, pairs, clocks or repeats, other bounds, another seed. What
-must not change is what would make the same setting another thing to measure:
-
-    applications   the command, folder and environment of each that both sessions know
-    energy         where it is read, and what that covers
-    counters       whether misses are counted
-    lpsched        the version: the companions are programs of its own
-    machine        processor, system, and the places where applications run
-    meters         those that were found; not the clocks, which are part of a setting
-"""
+"""Lines of samples: what they rest on, and resuming where nothing of this has changed."""
 
 from __future__ import annotations
 
@@ -30,6 +18,19 @@ if TYPE_CHECKING:
 
     from lpsched.measure.bench import Application, Bench
 
+
+# What samples of a bench rest on: they may be gone on with where nothing of this has changed.
+#
+# A sample is one run of a setting (application, what is beside it, clock), so what else a bench asks for may
+# change between two sessions: more applications, pairs, clocks or repeats, other bounds, another seed. What
+# must not change is what would make the same setting another thing to measure:
+#
+#     applications   the command, folder and environment of each that both sessions know
+#     energy         where it is read, and what that covers
+#     counters       whether misses are counted
+#     lpsched        the version: the companions are programs of its own
+#     machine        processor, system, and the places where applications run
+#     meters         those that were found; not the clocks, which are part of a setting
 
 FORMAT: Final = "lpsched-bench-run/1"
 SHOWN: Final = 100  # characters of what differs

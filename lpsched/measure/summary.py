@@ -1,18 +1,4 @@
-"""Repeated measurements of one number: how well their mean is known, and whether there are enough.
-
-    m = (x_1 + ... + x_n) / n             the mean
-    s = sqrt(sum_k (x_k - m)^2 / (n - 1)) the deviation of the sample, for n >= 2
-    h = t s / sqrt(n)                     half the width of the interval [m - h, m + h]
-
-t is Student's: with n - 1 degrees of freedom |T| <= t has the probability asked for (the confidence). Enough
-is measured when h <= within * m and there are at least `least` runs, or when there are `most`.
-
-Mean and deviation are worked out in fractions and rounded once: the order of the runs does not matter, and
-equal ones have a width of exactly 0.
-
-Source: the probability of Student's distribution for whole degrees of freedom as a finite sum is formulas
-26.7.3 and 26.7.4 of Abramowitz and Stegun.
-"""
+"""From samples to a summary: means and their intervals, memory classes, static power."""
 
 from __future__ import annotations
 
@@ -44,6 +30,22 @@ if TYPE_CHECKING:
 
     from lpsched.measure.bench import Bench, Repeats
     from lpsched.measure.measurements import MeasuredMachine, Meters, Sample
+
+
+# Repeated measurements of one number: how well their mean is known, and whether there are enough.
+#
+#     m = (x_1 + ... + x_n) / n             the mean
+#     s = sqrt(sum_k (x_k - m)^2 / (n - 1)) the deviation of the sample, for n >= 2
+#     h = t s / sqrt(n)                     half the width of the interval [m - h, m + h]
+#
+# t is Student's: with n - 1 degrees of freedom |T| <= t has the probability asked for (the confidence). Enough
+# is measured when h <= within * m and there are at least `least` runs, or when there are `most`.
+#
+# Mean and deviation are worked out in fractions and rounded once: the order of the runs does not matter, and
+# equal ones have a width of exactly 0.
+#
+# Source: the probability of Student's distribution for whole degrees of freedom as a finite sum is formulas
+# 26.7.3 and 26.7.4 of Abramowitz and Stegun.
 
 
 def spread_of(values: Sequence[float], confidence: float) -> Spread:

@@ -1,4 +1,4 @@
-"""Where things come from: how an instance was made, and which version, solver and instance gave an answer."""
+"""Provenance and status of answers: how an instance was made, what gave an answer, and how good it is."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #
 # A flat mapping of names to numbers, texts, yes or no, or lists of numbers. It is kept word by word, so that
 # a generator can make the same again, or another draw of the same kind. It is no part of what the day says.
+
 
 MOST_ENTRIES: Final = 100
 MOST_NUMBERS: Final = 1_000  # of one list
@@ -140,8 +141,6 @@ def version_of_lpsched() -> str:
     """Return the version that is installed; finding it reads a file."""
     return version("lpsched")
 
-
-# How good an answer is known to be: its status and gap; intervals of means over trials.
 
 # How good an answer is known to be.
 

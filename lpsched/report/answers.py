@@ -1,8 +1,4 @@
-"""The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
-
-Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
-A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
-"""
+"""Results in tables: value and bound first, then marginal values, then what was done; and the style of tables."""
 
 from __future__ import annotations
 
@@ -39,6 +35,11 @@ if TYPE_CHECKING:
     from lpsched.model.risk import Risk
     from lpsched.online.result.fronts import DayFront
 
+
+# The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
+#
+# Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
+# A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
 
 BETWEEN: Final = 2  # empty places between two columns
 

@@ -1,4 +1,4 @@
-"""What is in a facility, for `lpsched show`."""
+"""What `lpsched show` prints of facilities and benches."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from lpsched.facility.model import CracUnit, Facility
     from lpsched.measure.bench import Bench, BenchSize
 
+
+# What is in a facility, for `lpsched show`.
 
 WIDTH = 100  # characters of a line of the description
 

@@ -1,4 +1,4 @@
-"""What is in a bag, for `lpsched show`."""
+"""What `lpsched show` prints of bags, days and clusters."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
     from lpsched.online.parts import Cluster, Period
     from lpsched.online.utility import WaitingCost
+
+
+# What is in a bag, for `lpsched show`.
 
 
 def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:

@@ -1,4 +1,4 @@
-"""How measured numbers, settings and groups are written, in tables and pictures."""
+"""Measurements in tables: words, rows and tables of them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from lpsched.measure.measurements import Degradation, Measurements, Saving, Spread
 
+
+# How measured numbers, settings and groups are written, in tables and pictures.
 
 NOTHING: Final = "-"
 DIGITS: Final = 5

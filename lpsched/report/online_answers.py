@@ -1,4 +1,4 @@
-"""The answer for schedules of clusters in tables."""
+"""Results about days and clusters in tables: validation, simulation."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.simulation import Simulation
+
+
+# The answer for schedules of clusters in tables.
 
 
 def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]:

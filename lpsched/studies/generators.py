@@ -1,7 +1,4 @@
-"""Whether values that a study gives fit the fields of a dataclass of options: names and types, not ranges.
-
-Ranges are the dataclass's own to refuse, when it is made.
-"""
+"""Generators in studies, and checking that values fit the options of one."""
 
 from __future__ import annotations
 
@@ -27,6 +24,10 @@ from lpsched.online.day import Day
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+
+# Whether values that a study gives fit the fields of a dataclass of options: names and types, not ranges.
+#
+# Ranges are the dataclass's own to refuse, when it is made.
 
 WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false", type(None): "null"}
 

@@ -1,10 +1,4 @@
-"""One run of a study: what was asked, what came out, and where it came from; one line of JSON.
-
-`key` names the run: a digest of everything that decides its outcome (instance, method, parameters, seed,
-limits), so that a study which goes on knows what it has. `outcome` is a plain object of numbers and words
-that is the same, bit for bit, wherever and whenever the run is made again; what is not (seconds, the machine)
-is in `timings` and `where`. A run that failed has a reason and no outcome.
-"""
+"""Lines of a study: one run each, its summary, and their files."""
 
 from __future__ import annotations
 
@@ -19,6 +13,13 @@ from lpsched.model.provenance import frozen_note
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+
+# One run of a study: what was asked, what came out, and where it came from; one line of JSON.
+#
+# `key` names the run: a digest of everything that decides its outcome (instance, method, parameters, seed,
+# limits), so that a study which goes on knows what it has. `outcome` is a plain object of numbers and words
+# that is the same, bit for bit, wherever and whenever the run is made again; what is not (seconds, the machine)
+# is in `timings` and `where`. A run that failed has a reason and no outcome.
 
 FORMAT: Final = "lpsched-run/1"
 

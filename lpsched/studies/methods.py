@@ -1,8 +1,4 @@
-"""What a method of a study is: a name, what it takes, and a function from an instance to plain numbers.
-
-An outcome has the keys of the command's own JSON, and always `value`, `bound` and `gap` where there are such
-numbers; times and where it was made are not part of it, so that it is the same wherever it is made.
-"""
+"""Methods in studies: of bags, of facilities, and policies for arriving tasks."""
 
 from __future__ import annotations
 
@@ -39,6 +35,11 @@ if TYPE_CHECKING:
     from lpsched.facility.model import Facility
     from lpsched.online.day import Day
 
+
+# What a method of a study is: a name, what it takes, and a function from an instance to plain numbers.
+#
+# An outcome has the keys of the command's own JSON, and always `value`, `bound` and `gap` where there are such
+# numbers; times and where it was made are not part of it, so that it is the same wherever it is made.
 
 Check: TypeAlias = Callable[[object], object]  # raises a `refusal`
 HEADER: Final = ("format", "lpsched", "solver", "instance", "timings")

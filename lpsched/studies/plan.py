@@ -1,4 +1,4 @@
-"""The files that a study names, read once: workers elsewhere are sent what they say, and need no disk."""
+"""The plan of a study: its files, read once, and every combination of instance, method, parameters and seed."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from lpsched.studies.generators import Instance
     from lpsched.studies.methods import Method
     from lpsched.studies.study import InstanceSource, MethodChoice, Study
+
+
+# The files that a study names, read once: workers elsewhere are sent what they say, and need no disk.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,4 @@
-"""What the lines of a study say together: groups of runs that differ only by chance, and their numbers.
-
-A group has the runs that agree in everything that the report goes by; they differ by their seeds, those of
-generated instances among them. Of each quantity there is the mean with its 95 % confidence interval
-(`model/provenance.py`), the median, the least and the most, over the runs of the group that have it.
-"""
+"""The report of a study: groups of runs that differ only by seed, and their numbers."""
 
 from __future__ import annotations
 
@@ -26,6 +21,12 @@ if TYPE_CHECKING:
 
     from lpsched.studies.lines import StudyRun
 
+
+# What the lines of a study say together: groups of runs that differ only by chance, and their numbers.
+#
+# A group has the runs that agree in everything that the report goes by; they differ by their seeds, those of
+# generated instances among them. Of each quantity there is the mean with its 95 % confidence interval
+# (`model/provenance.py`), the median, the least and the most, over the runs of the group that have it.
 
 FORMAT: Final = "lpsched-study-report/1"
 GAP, SECONDS = "gap", "seconds"

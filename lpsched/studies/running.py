@@ -1,4 +1,4 @@
-"""One run: make the instance, run the method, write down what came out, or why nothing did."""
+"""Running a study: one run, all runs, and the executor that makes one after the other."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from lpsched.studies.generators import Instance
     from lpsched.studies.methods import Answer
 
+
+# One run: make the instance, run the method, write down what came out, or why nothing did.
 
 _LAST: Final[dict[tuple[object, int], Instance]] = {}  # made last in this process: its runs follow each other
 

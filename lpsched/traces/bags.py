@@ -1,16 +1,4 @@
-"""How long jobs of one task type took on one machine type, and at which power: means, samples and spread.
-
-A machine is a node (a processor, in logs that count those) and runs one task at a time. A job of width w that
-took t seconds is w tasks of t seconds each, and its joules J are shared among them. Per cell, over its jobs:
-
-    seconds  mean        sum w t / sum w                             node-seconds stay what they were
-             deviation   square root of  sum w (t - mean)^2 / sum w  times  N / (N - 1),  N jobs
-    watts    mean        sum J / sum w t                             joules stay what they were
-             deviation   the same with J / (w t) in place of t and w t in place of w
-    variation            deviation / mean
-
-Watts are of those jobs whose joules are known; a deviation needs two jobs.
-"""
+"""From jobs of a log to a bag: means of cells, a fit for cells without samples, and the table of both."""
 
 from __future__ import annotations
 
@@ -34,6 +22,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.traces.jobs import Jobs
+
+
+# How long jobs of one task type took on one machine type, and at which power: means, samples and spread.
+#
+# A machine is a node (a processor, in logs that count those) and runs one task at a time. A job of width w that
+# took t seconds is w tasks of t seconds each, and its joules J are shared among them. Per cell, over its jobs:
+#
+#     seconds  mean        sum w t / sum w                             node-seconds stay what they were
+#              deviation   square root of  sum w (t - mean)^2 / sum w  times  N / (N - 1),  N jobs
+#     watts    mean        sum J / sum w t                             joules stay what they were
+#              deviation   the same with J / (w t) in place of t and w t in place of w
+#     variation            deviation / mean
+#
+# Watts are of those jobs whose joules are known; a deviation needs two jobs.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,4 @@
-"""A schedule of a day or of clusters, task by task, as the verifier finds that it ran.
-
-Tasks come by their numbers, that is by arrival; dropped ones too.
-"""
+"""Schedules out: one row per task, the Standard Workload Format, and the files of Batsim."""
 
 from __future__ import annotations
 
@@ -28,6 +25,10 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.schedule import Nodes
 
+
+# A schedule of a day or of clusters, task by task, as the verifier finds that it ran.
+#
+# Tasks come by their numbers, that is by arrival; dropped ones too.
 
 MOST_TOLD: Final = 20  # broken rules in a message
 

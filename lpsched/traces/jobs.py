@@ -1,15 +1,4 @@
-"""Jobs of a log that count, whatever format it was in, and an account of those that do not.
-
-    width      processors of a job in a Standard Workload Format log, nodes of a Slurm job
-    run        seconds that it really took, or shall take; 0 means less than half a second
-    start      when it started; NaN where nobody knows
-    requested  seconds that its owner asked for; NaN where nobody knows
-    joules     what it consumed; NaN where nobody knows
-    machine    on which of the system's parts it ran: a partition, or the whole
-    group      which of the task types it belongs to
-
-Jobs stand in the order of their submit times, equal ones in that of the log.
-"""
+"""Jobs of a log in any format, classes of them, and an account of those that do not count."""
 
 from __future__ import annotations
 
@@ -29,6 +18,18 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Place
 
+
+# Jobs of a log that count, whatever format it was in, and an account of those that do not.
+#
+#     width      processors of a job in a Standard Workload Format log, nodes of a Slurm job
+#     run        seconds that it really took, or shall take; 0 means less than half a second
+#     start      when it started; NaN where nobody knows
+#     requested  seconds that its owner asked for; NaN where nobody knows
+#     joules     what it consumed; NaN where nobody knows
+#     machine    on which of the system's parts it ran: a partition, or the whole
+#     group      which of the task types it belongs to
+#
+# Jobs stand in the order of their submit times, equal ones in that of the log.
 
 ONLY_TYPE: Final = "job"  # where jobs are not told apart
 LEAST_SECONDS: Final = 0.5  # what rounds to 0

@@ -1,19 +1,4 @@
-"""The cells of Slurm's accounting: how `sacct` writes times, energy, nodes and states.
-
-    elapsed, limits   [days-]hours:minutes:seconds, or minutes:seconds; `ElapsedRaw` in seconds,
-                      `TimelimitRaw` in minutes; UNLIMITED and Partition_Limit say nothing
-    moments           2024-02-29T14:28:30, or seconds since 1970 (`SLURM_TIME_FORMAT=%s`); Unknown and None
-                      say nothing
-    energy            joules, with K, M, G, T or P for powers of 1,000; 0, and 2^53 or more (2^64 - 2 is how
-                      Slurm says that it does not know), mean that it was not measured
-    nodes             with K or M for powers of 1,024 (`--noconvert` avoids them)
-    state             COMPLETED, FAILED, `CANCELLED by 1000` ...; the first word counts
-
-An empty cell says nothing either. Each function returns `None` for nothing, and raises a `ValueError` for
-what it cannot read.
-
-Sources: the manual page sacct(1); Slurm's `src/sacct/print.c`.
-"""
+"""Reading the accounting of Slurm as `sacct` prints it: times, energy, nodes, states."""
 
 from __future__ import annotations
 
@@ -31,6 +16,22 @@ from lpsched.traces.swf import line_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+
+# The cells of Slurm's accounting: how `sacct` writes times, energy, nodes and states.
+#
+#     elapsed, limits   [days-]hours:minutes:seconds, or minutes:seconds; `ElapsedRaw` in seconds,
+#                       `TimelimitRaw` in minutes; UNLIMITED and Partition_Limit say nothing
+#     moments           2024-02-29T14:28:30, or seconds since 1970 (`SLURM_TIME_FORMAT=%s`); Unknown and None
+#                       say nothing
+#     energy            joules, with K, M, G, T or P for powers of 1,000; 0, and 2^53 or more (2^64 - 2 is how
+#                       Slurm says that it does not know), mean that it was not measured
+#     nodes             with K or M for powers of 1,024 (`--noconvert` avoids them)
+#     state             COMPLETED, FAILED, `CANCELLED by 1000` ...; the first word counts
+#
+# An empty cell says nothing either. Each function returns `None` for nothing, and raises a `ValueError` for
+# what it cannot read.
+#
+# Sources: the manual page sacct(1); Slurm's `src/sacct/print.c`.
 
 NOTHING: Final = frozenset(("", "unknown", "none", "unlimited", "partition_limit", "infinite", "n/a"))
 LARGEST: Final = 2.0**53

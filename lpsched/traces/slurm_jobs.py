@@ -1,4 +1,4 @@
-"""How many nodes were in use at once: the least that a system must have had."""
+"""From the accounting of Slurm to clusters: jobs, their energy, and nodes in use at once."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.traces.bags import LoggedBag
     from lpsched.traces.sacct import SacctLine, SacctLog
+
+
+# How many nodes were in use at once: the least that a system must have had.
 
 
 def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:

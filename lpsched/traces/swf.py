@@ -1,4 +1,4 @@
-"""Long text files, plain or gzip, as blocks of whole lines: memory stays bounded, whatever the file is."""
+"""Reading logs in the Standard Workload Format, plain or gzip, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from lpsched.io.content import one_fault, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+
+# Long text files, plain or gzip, as blocks of whole lines: memory stays bounded, whatever the file is.
 
 BLOCK_BYTES: Final = 2**20
 GZIP: Final = b"\x1f\x8b"

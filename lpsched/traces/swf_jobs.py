@@ -1,18 +1,4 @@
-"""Which jobs of a Standard Workload Format log count, and how.
-
-*Left out*, each with its count: lines that repeat a part of a job (status 2 to 4: the whole job has a line of
-its own), jobs that never ran (no run time; cancelled with none), jobs of unknown size, and on request those
-that failed or were cancelled while running (status 0 and 5).
-
-*Changed*, each with its count, when they are used (`jobs.py`): a run time of 0 means less than half a second,
-and half a second stands for it; a request below the run time is raised to it (systems let jobs run on); where
-there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
-are sorted.
-
-The size is the processors a job got, or if that is not known those it asked for.
-
-Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
-"""
+"""From a log in the Standard Workload Format to clusters: which jobs count, and how."""
 
 from __future__ import annotations
 
@@ -39,6 +25,21 @@ if TYPE_CHECKING:
     from lpsched.traces.bags import LoggedBag
     from lpsched.traces.swf import SwfTrace
 
+
+# Which jobs of a Standard Workload Format log count, and how.
+#
+# *Left out*, each with its count: lines that repeat a part of a job (status 2 to 4: the whole job has a line of
+# its own), jobs that never ran (no run time; cancelled with none), jobs of unknown size, and on request those
+# that failed or were cancelled while running (status 0 and 5).
+#
+# *Changed*, each with its count, when they are used (`jobs.py`): a run time of 0 means less than half a second,
+# and half a second stands for it; a request below the run time is raised to it (systems let jobs run on); where
+# there is no request, the run time stands for it, as if owners knew it. Jobs that are not sorted by submit time
+# are sorted.
+#
+# The size is the processors a job got, or if that is not known those it asked for.
+#
+# Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
 
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
 SIZE: Final = "size"

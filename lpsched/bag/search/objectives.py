@@ -1,4 +1,4 @@
-"""The best of one objective: profit per time, or a weighted sum of energy and makespan."""
+"""The best of one objective (profit per time, or weighted energy and makespan), and vertices of a front."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # slow as the answer.
 #
 # The row r <= 1 / L is added where the answer without it breaks it (see `objectives.py`).
+
 
 SLOW: Final = 1e-3  # as a share of 1 / T
 MOST_RESCALED: Final = 3

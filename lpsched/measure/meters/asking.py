@@ -1,8 +1,4 @@
-"""Ask a small program something: it is started, told nothing, listened to for a while, and gone afterwards.
-
-Whatever the program does, the answer comes within the time limit and in bounded memory: it has a session of
-its own, and all of that is killed when it has ended, has talked too much, or has taken too long.
-"""
+"""Asking a small program for numbers, and reading watts from what it prints."""
 
 from __future__ import annotations
 
@@ -22,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+
+# Ask a small program something: it is started, told nothing, listened to for a while, and gone afterwards.
+#
+# Whatever the program does, the answer comes within the time limit and in bounded memory: it has a session of
+# its own, and all of that is killed when it has ended, has talked too much, or has taken too long.
 
 MOST_BYTES: Final = 65_536
 CHUNK_BYTES: Final = 4096

@@ -1,8 +1,4 @@
-"""An energy meter, and the power of a machine that does nothing.
-
-A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
-everything that it sees; times are those of `time.monotonic`.
-"""
+"""An energy meter, its thread, and the power of an idle machine."""
 
 from __future__ import annotations
 
@@ -16,6 +12,11 @@ if TYPE_CHECKING:
 
     from lpsched.cancellation import Watch
 
+
+# An energy meter, and the power of a machine that does nothing.
+#
+# A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
+# everything that it sees; times are those of `time.monotonic`.
 
 LOOK_SECONDS: Final = 0.05  # between two looks at the watch
 MOST_TROUBLES: Final = 20  # a meter that fails in ever new words does not fill memory

@@ -1,4 +1,4 @@
-"""What machine this is: its processor, its system, and which logical processors share a core."""
+"""Facts about this machine: processor, system, cores, and clocks by cpufreq."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from types import TracebackType
 
+
+# What machine this is: its processor, its system, and which logical processors share a core.
 
 PROCESSORS: Final = Path("/sys/devices/system/cpu")
 CPUINFO: Final = Path("/proc/cpuinfo")

@@ -1,14 +1,4 @@
-"""Energy from samples of power.
-
-Samples (t_k, p_k), watts p_k at time t_k. Of an interval [b, e] only those inside count, t_1 < ... < t_n:
-one before or after it saw the machine do something else. Between them power is taken as linear, before the
-first and after the last as constant:
-
-    joules = p_1 (t_1 - b)  +  sum_k (p_k + p_{k+1}) / 2 * (t_{k+1} - t_k)  +  p_n (e - t_n)
-
-So an application of constant power is measured without error, wherever the samples lie. Absent where there
-is no sample inside, or where the meter was silent for longer than it may be: then any number is a guess.
-"""
+"""Energy from samples of power: of a command that is called again and again, or of one that streams."""
 
 from __future__ import annotations
 
@@ -37,6 +27,18 @@ from lpsched.measure.meters.energy import OwnThread, Troubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+# Energy from samples of power.
+#
+# Samples (t_k, p_k), watts p_k at time t_k. Of an interval [b, e] only those inside count, t_1 < ... < t_n:
+# one before or after it saw the machine do something else. Between them power is taken as linear, before the
+# first and after the last as constant:
+#
+#     joules = p_1 (t_1 - b)  +  sum_k (p_k + p_{k+1}) / 2 * (t_{k+1} - t_k)  +  p_n (e - t_n)
+#
+# So an application of constant power is measured without error, wherever the samples lie. Absent where there
+# is no sample inside, or where the meter was silent for longer than it may be: then any number is a guess.
 
 
 class PowerSamples:

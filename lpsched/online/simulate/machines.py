@@ -1,4 +1,4 @@
-"""Machines of a simulated day: what they run, what that takes, and what is charged when."""
+"""Machines of a simulated day: what they run and are charged for; and the trace of the day."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # period nothing starts at all.
 #
 # Source: Friese, thesis of 2015, 3.2.2, 3.3.1 and 3.5.1 (two days), 2.6.4 and 4.4.1 (26 hours).
+
 
 MOST_DAYS: Final = 100_000  # before the period that counts; each has an account of its own
 

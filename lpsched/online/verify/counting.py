@@ -1,4 +1,4 @@
-"""Exact times, and what verifiers count of each task."""
+"""Exact times, and what counts within a period: utility, energy, traces over time."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #
 # Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
 # end of the one before it, by a billionth of that time.
+
+
 
 ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
 MOST: Final = 1000  # violations of one schedule; more would not help anybody
@@ -56,8 +58,6 @@ def broken_start(task: int, start: float, arrival: float, ends_at: float) -> tup
         return "starts-after-the-day", f"task {task} starts at {start!r} s, but {over}"
     return None
 
-
-# What counts within a period: utility, energy, traces over time.
 
 # What counts of the runs of a day or of clusters, exactly.
 #

@@ -1,11 +1,4 @@
-"""Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.
-
-Above the envelope is shaded: no schedule earns as much with as little. Nothing is solved here: the numbers
-are given.
-
-Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after so many
-generations) and 5.5 (utility per energy over utility and over energy, and its peak in all three).
-"""
+"""Figures of utility over energy: fronts of methods, the envelope above them, and sampled fronts."""
 
 from __future__ import annotations
 
@@ -56,6 +49,14 @@ if TYPE_CHECKING:
     from lpsched.online.result.fronts import DayFront, FuzzyFront, FuzzyPoint, UtilityPoint
     from lpsched.report.figures.style import Unit
 
+
+# Utility over energy of a day: fronts of methods, the envelope above them, and where a joule brings most.
+#
+# Above the envelope is shaded: no schedule earns as much with as little. Nothing is solved here: the numbers
+# are given.
+#
+# Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after so many
+# generations) and 5.5 (utility per energy over utility and over energy, and its peak in all three).
 
 ENVELOPE: Final = "no schedule is above, proved"
 PEAK: Final = "most utility per energy"

@@ -1,11 +1,4 @@
-"""What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
-
-Companions are told apart by their memory classes, as in "beside 2 x I, III", so that what an application
-suffers from shows; where not all have a class, by their names, and where that makes too many kinds, by how
-many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
-the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
-highest.
-"""
+"""Figures of measurements: series, panels, and all of them."""
 
 from __future__ import annotations
 
@@ -31,6 +24,14 @@ if TYPE_CHECKING:
 
     from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Spread
 
+
+# What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
+#
+# Companions are told apart by their memory classes, as in "beside 2 x I, III", so that what an application
+# suffers from shows; where not all have a class, by their names, and where that makes too many kinds, by how
+# many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
+# the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
+# highest.
 
 Quantity = Literal["intensity", "seconds", "joules"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("intensity", "seconds", "joules")

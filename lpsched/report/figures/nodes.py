@@ -1,9 +1,4 @@
-"""What the look of a run on nodes tells: its P-state, its task type, or how long it had waited.
-
-The P-state where clusters have some; else the task type, where there are a few; else the wait. Whatever it
-is, there is an order, so that colours go from dark to light (the longer a wait, the darker), and each has a
-hatch of its own besides.
-"""
+"""Figures of what the nodes of clusters run when."""
 
 from __future__ import annotations
 
@@ -33,6 +28,12 @@ if TYPE_CHECKING:
     from lpsched.online.schedule import ClustersSchedule
     from lpsched.report.figures.style import Unit
 
+
+# What the look of a run on nodes tells: its P-state, its task type, or how long it had waited.
+#
+# The P-state where clusters have some; else the task type, where there are a few; else the wait. Whatever it
+# is, there is an order, so that colours go from dark to light (the longer a wait, the darker), and each has a
+# hatch of its own besides.
 
 MOST_LOOKS: Final = 6  # the rest are drawn as one
 MOST_TYPES: Final = 24  # more are not told apart at all

@@ -1,11 +1,4 @@
-"""Which tasks run where: a map of task types by machine types, shaded by how many of a type run there.
-
-    share of (i, j)  =  tasks of type i that machine type j runs, in any P-state, of all tasks of type i
-
-The darker a cell, the larger its share; numbers are percentages, where there is room. A pair that cannot run
-is hatched, or grey where a cell is too small for that. Names are thinned where they would touch, and of very
-many types those with the most tasks, or that run the most, are drawn.
-"""
+"""Figures of which tasks run where."""
 
 from __future__ import annotations
 
@@ -30,6 +23,14 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
 
+
+# Which tasks run where: a map of task types by machine types, shaded by how many of a type run there.
+#
+#     share of (i, j)  =  tasks of type i that machine type j runs, in any P-state, of all tasks of type i
+#
+# The darker a cell, the larger its share; numbers are percentages, where there is room. A pair that cannot run
+# is hatched, or grey where a cell is too small for that. Names are thinned where they would touch, and of very
+# many types those with the most tasks, or that run the most, are drawn.
 
 MOST_ROWS: Final = 240
 MOST_COLUMNS: Final = 120

@@ -1,4 +1,4 @@
-"""A lane for each policy, one below the other: what pictures of priorities and of waits have in common."""
+"""Figures of a simulation: priorities, waits, and utility and energy over time."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lpsched.online.result.simulation import Simulation
     from lpsched.report.figures.style import PriorityMark
 
+
+# A lane for each policy, one below the other: what pictures of priorities and of waits have in common.
 
 MOST_LANES: Final = 40
 

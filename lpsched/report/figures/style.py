@@ -1,14 +1,4 @@
-"""What all pictures share: their width, their colours, and how numbers and names get into them.
-
-A picture is a Matplotlib `Figure` that belongs to nobody else: no window, no current figure, no settings that
-stay. It is as wide as a page of paper between its margins. Letters, lines and spines are in `STYLE` of
-`io/pictures.py`. The colours are those of Okabe and Ito, which everybody can tell apart; but colour never
-carries a meaning alone: there is a number, a shape, a hatch or a word beside it, so that a picture can be
-read in grey.
-
-What a colour means, in every picture: blue is ours (bounds that are proved, and our schedules), red a limit
-that somebody set (a cap, a deadline, a redline), light grey where no schedule can be.
-"""
+"""What all figures share: width, colours, markers, and how numbers and names are written."""
 
 from __future__ import annotations
 
@@ -32,6 +22,17 @@ if TYPE_CHECKING:
 
     from lpsched.facility.model import Facility
 
+
+# What all pictures share: their width, their colours, and how numbers and names get into them.
+#
+# A picture is a Matplotlib `Figure` that belongs to nobody else: no window, no current figure, no settings that
+# stay. It is as wide as a page of paper between its margins. Letters, lines and spines are in `STYLE` of
+# `io/pictures.py`. The colours are those of Okabe and Ito, which everybody can tell apart; but colour never
+# carries a meaning alone: there is a number, a shape, a hatch or a word beside it, so that a picture can be
+# read in grey.
+#
+# What a colour means, in every picture: blue is ours (bounds that are proved, and our schedules), red a limit
+# that somebody set (a cap, a deadline, a redline), light grey where no schedule can be.
 
 WIDTH_INCHES: Final = 7.0
 BLUE: Final = "#0072b2"

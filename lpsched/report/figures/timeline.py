@@ -1,10 +1,4 @@
-"""What each machine runs when: a row for each machine, bars for tasks, by priority.
-
-The higher the priority, the darker the bar and the taller: colour does not carry the meaning alone. The
-period is cut into a thousand columns; each shows the priority that takes most of it, or nothing where the
-machine is idle for most of it. So a day of a hundred machines stays a small file, and nothing is drawn that
-is too thin to be seen. Of more machines than there is room for, some of each type are drawn.
-"""
+"""The figure of what each machine runs when."""
 
 from __future__ import annotations
 
@@ -32,6 +26,13 @@ if TYPE_CHECKING:
     from lpsched.online.result.policy import PolicyEntry
     from lpsched.report.figures.style import PriorityMark, Unit
 
+
+# What each machine runs when: a row for each machine, bars for tasks, by priority.
+#
+# The higher the priority, the darker the bar and the taller: colour does not carry the meaning alone. The
+# period is cut into a thousand columns; each shows the priority that takes most of it, or nothing where the
+# machine is idle for most of it. So a day of a hundred machines stays a small file, and nothing is drawn that
+# is too thin to be seen. Of more machines than there is room for, some of each type are drawn.
 
 COLUMNS: Final = 1000
 MOST_MACHINES: Final = 120

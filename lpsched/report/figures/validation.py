@@ -1,10 +1,4 @@
-"""What a validation says of each scheduler: its number, the bound on it, and the distance in words.
-
-bag        makespan, energy or profit; one bound for all
-day        utility; the bound is that of the energy which the schedule takes
-clusters   utility, or the cost of waiting; one bound for all
-facility   co-located reward rate; one bound for all
-"""
+"""The figure of a validation: the number of each scheduler, and the bound."""
 
 from __future__ import annotations
 
@@ -26,6 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
+# What a validation says of each scheduler: its number, the bound on it, and the distance in words.
+#
+# bag        makespan, energy or profit; one bound for all
+# day        utility; the bound is that of the energy which the schedule takes
+# clusters   utility, or the cost of waiting; one bound for all
+# facility   co-located reward rate; one bound for all
 
 Judged: TypeAlias = Validation | DayValidation | ClustersValidation | FacilityValidation
 

@@ -1,4 +1,4 @@
-"""The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran."""
+"""Pages of a simulation, and of utility over energy."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lpsched.online.result.policy import PolicyEntry, Traces
     from lpsched.online.result.simulation import Simulation
 
+
+# The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran.
 
 WORTHS: Final = (
     "The prices that prove the bound: an hour of one more machine, on average over the period, or a kWh more "

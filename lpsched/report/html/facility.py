@@ -1,4 +1,4 @@
-"""Pages of a facility: one allocation with its room, or several methods side by side."""
+"""Pages of a facility: one allocation with its machine room, or several methods side by side."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
     from lpsched.report.figures.room import Measured
 
+
+# Pages of a facility: one allocation with its room, or several methods side by side.
 
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
 BARS: Final = "What each method earns with co-location (CRR) and would earn without (RR), below the bound."

@@ -1,9 +1,4 @@
-"""Measurements in a few sentences: what was measured, who suffers most, what saves most, what is absent.
-
-A slowdown is clear of noise where, at some clock, the confidence interval of the time beside the other lies
-above that of the time alone; a saving, where that of the energy together lies below the sum of the lower ends
-alone. Only what is clear is put first. Of a file without settings nothing tells noise, and its numbers count.
-"""
+"""The page of measurements: a summary in sentences, figures and tables."""
 
 from __future__ import annotations
 
@@ -33,6 +28,13 @@ from lpsched.units import number
 
 if TYPE_CHECKING:
     from lpsched.measure.measurements import Measured, Measurements, Saving
+
+
+# Measurements in a few sentences: what was measured, who suffers most, what saves most, what is absent.
+#
+# A slowdown is clear of noise where, at some clock, the confidence interval of the time beside the other lies
+# above that of the time alone; a saving, where that of the energy together lies below the sum of the lower ends
+# alone. Only what is clear is put first. Of a file without settings nothing tells noise, and its numbers count.
 
 
 def lead_of(measurements: Measurements) -> str:

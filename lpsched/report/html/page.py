@@ -1,10 +1,4 @@
-"""A picture on a page, with spots that tell more about a point, and room for marks that move with a slider.
-
-A spot stands at data coordinates of the figure's axes; the page knows it as shares of the picture's width and
-height, from the left and from the top, which hold at every size. They are read from the axes once the picture
-is drawn, because only then is its layout known. What all spots say stands below the picture, folded, as
-a list: it is there for those who do not see the picture, and the browser takes it from there.
-"""
+"""A page: one HTML file that needs nothing else. Its pictures, tables and slider."""
 
 from __future__ import annotations
 
@@ -27,6 +21,14 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# A picture on a page, with spots that tell more about a point, and room for marks that move with a slider.
+#
+# A spot stands at data coordinates of the figure's axes; the page knows it as shares of the picture's width and
+# height, from the left and from the top, which hold at every size. They are read from the axes once the picture
+# is drawn, because only then is its layout known. What all spots say stands below the picture, folded, as
+# a list: it is there for those who do not see the picture, and the browser takes it from there.
 
 
 WHOLE: Final = 100.0  # percent
@@ -113,8 +115,6 @@ def _place(picture: Picture, spot: Spot) -> str:
     inside = all(0.0 <= percent <= WHOLE for percent in (left, top))  # false for what is no number, too
     return f' data-left="{left:.2f}" data-top="{top:.2f}"' if inside else ""
 
-
-# A page: one HTML file that needs nothing else. Its tables, and its slider.
 
 # A table on a page; the browser lets it be sorted and copied.
 
