@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 #            one allocation file of a facility
 #
 # There is no solver anywhere near.
-
-
 def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
     """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
 
@@ -165,7 +163,6 @@ def _certificate(bag: Bag, name: str, document: Document) -> Checked:
 
 
 # What an audit returns: each certificate and schedule accepted or refused, its numbers derived again.
-
 FORMAT: Final = "lpsched-verify/1"
 MOST_DIGITS: Final = 17  # tell any two doubles apart
 TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 # Searches divide their effort by *counted* work, not by the clock: each step adds about the seconds that it
 # takes on an ordinary core, by a formula of its size alone. So a search that no clock has cut gives the same
 # answer under any load; `is_cut` says whether the clock, or a stop signal, has.
-
-
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far the work is.
@@ -130,8 +128,6 @@ class Watch:
 
 
 # How long each stage took.
-
-
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
     """Note the seconds that the block takes."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # Array views of a bag for the numerics: read-only, absent pairs masked and 0.
 #
 # Shapes: T task types, M machine types, C columns (machine type and P-state).
-
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -102,7 +101,6 @@ def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
 #
 # The first is the profit rate less its constant, the second minus a weighted sum of energy and makespan: of a
 # cost of 0 and 1 a second, minus the makespan. More is always better.
-
 SECONDS_PER_HOUR: Final = 3600
 LITTLE: Final = 1e-6
 DEAR: Final = 30.0  # times what a task costs where it is cheapest

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 # What is written is what the checker proves (`bag/certificate/patterns.py`). Its knapsacks are finer than
 # those of the search, so this is no less than the bound of the search; if it should be, the certificate
 # claims less.
-
 CELLS: Final = (MOST_CELLS, 100_000, 20_000, 4_000)  # tried in turn, while knapsacks take too many steps
 NEAREST: Final = 6  # leaves below a makespan whose patterns are tried for it
 FURTHER: Final = 40  # leaves below and above whose plain proofs are tried for it
@@ -328,7 +327,6 @@ def _named(names: Sequence[str], numbers: Sequence[Number]) -> FrozenDict[str, F
 # The linear program behind a question, for other solvers: its optimum is the objective in its own unit.
 #
 # Minimised, as the program is: the optimum of a profit program is the negative of the money per hour.
-
 KINDS: Final = ("lp", "mps")
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # type, however many task types there are: `lp/soft_prices.py` finds good ones, `lp/columns.py` finishes on
 # the few pairs that are nearly cheapest there. Both see the T x C pairs in passes over blocks of rows, so
 # memory stays bounded; the passes are written against the array interface that NumPy and CuPy share.
-
 NAME: Final = "choices"
 CACHED: Final = 131_072  # pairs in a block of rows on a CPU: what its cache holds
 ON_DEVICE: Final = 1 << 27  # the same on a GPU
@@ -296,7 +295,6 @@ class ChoiceOracle:
 # For profit, the program has the tasks' costs and a price L of T seconds; its optimum G(L) rises with L, with
 # slope t, and the rate at which G(L) is what the bag brings is the best: L + (N - G(L)) / t is a better L,
 # and only the cost of one variable changes from one L to the next.
-
 MANY: Final = 30_000  # pairs: from here on, prices and columns are faster than the whole program
 FEW_PRICES: Final = 2  # task types for each machine type, at least: with fewer, prices are not the short way
 MOST_EXACT: Final = 50_000_000  # pairs: beyond, soft prices are the answer, to some 1e-4

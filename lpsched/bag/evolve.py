@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 #
 # A schedule does not tell tasks of a type apart, nor machines; a chromosome numbers both. So the way there
 # gives the numbers out in turn, and the way back joins machines that do the same.
-
-
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
     """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
 
@@ -133,8 +131,6 @@ def to_schedule(bag: Bag, genes: Genes) -> Schedule:
 # The sums are those of `bag/verify.py`, up to rounding; no term is below 0, so nothing cancels.
 #
 # Source: Friese, thesis of 2015, section 6.3.
-
-
 class BagTables(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """What the loops need to know of a bag: T task types x C columns, N tasks."""
 
@@ -205,8 +201,6 @@ class BagScorer:
 #     energy  =  sum of seconds x watts  +  sum over machines of idle watts x (t - load)
 #
 # Source: Friese, thesis of 2015, section 7.2.2.2, for makespan in place of utility.
-
-
 class SampledBag(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """What the loops need to know of a bag."""
 
@@ -275,8 +269,6 @@ def sampled_bag(bag: Bag, draws: TaskDraws) -> SampledBag:
 
 
 # A bag as NSGA-II sees it: energy against makespan.
-
-
 class BagProblem:
     """A bag whose schedules evolve; its deadline and its power cap are not looked at."""
 

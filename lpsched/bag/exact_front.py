@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 # The exact front of energy and makespan: every vertex, a schedule at each, a proof for each edge.
-
 MOST_SAMPLED: Final = 100_000
 
 
@@ -184,8 +183,6 @@ def _measured(recovered: Recovered) -> Point:
 
 
 # The feasible region in the plane of energy and makespan: every corner, exactly.
-
-
 def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion:
     """Find every energy and makespan that a bag can take, if tasks could be split; limits play no part.
 

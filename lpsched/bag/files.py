@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 
 # Bag files: YAML and JSON, with tables inside or beside them.
-
-
 def read_bag(path: Path | str) -> Bag:
     """Read a bag from a YAML or JSON file, and the tables that it names.
 
@@ -101,7 +99,6 @@ def _said(part: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the Pydantic pa
 
 
 # Schedule files: compact, as JSON or YAML; groups of machines and what each of them runs.
-
 SCHEDULE_FORMAT: Final = "lpsched-schedule/1"
 _TOP: Final = ("format", "lpsched", "instance", "makespan_seconds", "groups")
 _GROUP: Final = ("machine_type", "machines", "runs")
@@ -215,7 +212,6 @@ def _is_number(value: object) -> bool:
 #
 # Columns: task_type, machine_type, machine (numbered from 1 within its type); optional: p_state,
 # start_seconds. In any order, with a header. An empty P-state or start is none.
-
 __all__ = ["SUFFIXES", "read_rows", "write_rows"]
 
 NEEDED: Final = COLUMNS[:3]

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 # those that are fastest, and there each to the machine that is ready first. So the rule works on counts.
 #
 # Source: Armstrong, Hensgen and Kidd, 1998; Braun and others, 2001.
-
-
 def minimum_execution_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine type that runs it fastest."""
     times, machines = PairTimes.of(bag), ReadyMachines(bag)
@@ -49,8 +47,6 @@ def minimum_execution_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
 #
 # Source: Armstrong, Hensgen and Kidd, "The relative performance of various mapping algorithms is independent
 # of sizable variances in run-time predictions", 1998; Braun and others, 2001.
-
-
 def minimum_completion_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine that ends it first."""
     times, machines = PairTimes.of(bag), ReadyMachines(bag)
@@ -67,8 +63,6 @@ def minimum_completion_time(bag: Bag, _rng: np.random.Generator) -> Schedule:
 #
 # Source: Armstrong, Hensgen and Kidd, 1998; Freund and others, "Scheduling resources in multi-user,
 # heterogeneous, computing environments with SmartNet", 1998; Braun and others, 2001.
-
-
 def opportunistic(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine that starts it first."""
     times, machines = PairTimes.of(bag), ReadyMachines(bag)
@@ -86,7 +80,6 @@ def opportunistic(bag: Bag, _rng: np.random.Generator) -> Schedule:
 #
 # Source: Maheswaran, Ali, Siegel, Hensgen and Freund, "Dynamic mapping of a class of independent tasks onto
 # heterogeneous computing systems", 1999, where 20 % did well on inconsistent times.
-
 PERCENT: Final = 20.0
 
 
@@ -115,7 +108,6 @@ def _best(bag: Bag, ways: list[Way], percent: float) -> list[Way]:
 #
 # A rule that has handed out x of n tasks in s steps is expected to take s n / x. Now and then that is looked
 # at, so that hopeless work ends within a second or two; work that is not hopeless may go on to the limit.
-
 MOST_STEPS: Final = 500_000  # half a minute
 BETWEEN_LOOKS: Final = 20_000
 HOPELESS: Final = 2 * MOST_STEPS  # an expectation may be wrong
@@ -181,8 +173,6 @@ class Steps:
 # Source: Ibarra and Kim, "Heuristic algorithms for scheduling independent tasks on nonidentical processors",
 # 1977; Braun and others, "A comparison of eleven static heuristics for mapping a class of independent tasks
 # onto heterogeneous distributed computing systems", 2001. The form on counts is ours.
-
-
 def min_min(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand out the task that would end first, until none is left."""
     phases = _Phases(bag)
@@ -272,8 +262,6 @@ class _Phases:
 # comparing doubles.
 #
 # Source: Ibarra and Kim, 1977; Braun and others, 2001.
-
-
 def max_min(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand out the task whose earliest end is the latest, until none is left."""
     state, steps = _State(bag), Steps(bag, "max-min")
@@ -348,8 +336,6 @@ class _State:
 #
 # Source: Maheswaran, Ali, Siegel, Hensgen and Freund, 1999; theirs hands out a task to each machine in a
 # step. The variant with one task a step is the one that is tabled for the instances of Braun and others.
-
-
 def sufferage(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand out the task that would suffer most, until none is left."""
     times, machines, steps = PairTimes.of(bag), ReadyMachines(bag), Steps(bag, "sufferage")
@@ -393,8 +379,6 @@ def _change(ends: Floats, times: PairTimes, machines: ReadyMachines, unused: Int
 # idle machines draw much, the least energy of all is elsewhere. The rule works on counts.
 #
 # Source: Friese, thesis of 2015, section 6.5.1.2, where it seeds a genetic algorithm.
-
-
 def min_energy(bag: Bag, _rng: np.random.Generator) -> Schedule:
     """Hand every task to the machine type and P-state that need the fewest joules for it."""
     arrays = arrays_of(bag)
@@ -417,7 +401,6 @@ def min_energy(bag: Bag, _rng: np.random.Generator) -> Schedule:
 # those on each machine, is drawn at once by multinomial distributions; where there are fewer tasks than
 # machines, the machine of each task is drawn. So of all rules on counts this one alone grows with the number
 # of machines. A machine runs its tasks in the order of the file.
-
 MOST_DRAWS: Final = 2_000_000  # a few seconds, and as many runs in the schedule
 
 
@@ -479,7 +462,6 @@ def _drawn(tasks: int, machines: int, rng: np.random.Generator) -> list[tuple[in
 #
 #     [project.entry-points."lpsched.heuristics"]
 #     mine = "package.module:function"
-
 Heuristic: TypeAlias = "Callable[[Bag, np.random.Generator], Schedule | Iterable[TaskRow]]"
 
 A_DAY: Final = "a day, whose tasks have arrivals and utilities"

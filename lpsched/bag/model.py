@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 # The parts of a bag as users write them: machine types, task types, prices and the site.
 #
 # Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units.
-
 MONEY_SCHEMA: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
 
 
@@ -127,8 +126,6 @@ class Site(_Part):
 #
 # Each rule returns every fault of its kind. `broken_rules` applies a rule as soon as the parts that it
 # speaks of are sound, so that one bad number elsewhere does not hide what else is wrong.
-
-
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a bag that are sound by themselves; `None` where one is not, or is not given."""
@@ -266,7 +263,6 @@ RULES: Final[tuple[Callable[[Parts], Iterator[Fault]], ...]] = (
 # A bag is immutable, and sound from birth: whoever holds one need not check it again. `reading.py` makes one
 # of data as it stands in a file, and tells all faults at once. This module imports no NumPy; the array
 # views that the numerics use are in `arrays.py`.
-
 FORMAT: Final = "lpsched-bag/1"
 
 NO_PRICES: Final = Prices()

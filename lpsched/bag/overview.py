@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 #
 # Source: Al-Qawasmeh, Maciejewski, Roberts and Siegel, Characterizing task-machine affinity in heterogeneous
 # computing environments, 2011; Friese, section 3.5.3.2 of the thesis of 2015.
-
 ROUNDS: Final = 10_000  # of scaling; it converges geometrically, and each round is cheap
 CLOSE: Final = 1e-13
 ROUNDING: Final = 1e-14  # what is smaller is an error of rounding
@@ -127,7 +126,6 @@ def _mean(numbers: list[float | None]) -> float | None:
 #
 # The front and the curve are found unless they are given; one that the bag cannot have, or that would take
 # too long, becomes a sentence.
-
 MOST_FRONT_PAIRS: Final = 5_000  # of task types and columns: up to some ten seconds
 MOST_CURVE_PAIRS: Final = 2_000  # up to some twenty, with its schedules
 BEYOND: Final = 1.25  # how far past the price asked for the curve is walked

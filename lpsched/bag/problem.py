@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 # A question about a bag: the bag under its terms, and what is asked; refused at once if data are missing.
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of which bag."""
@@ -124,7 +122,6 @@ def price_at_ratio(bag: Bag, ratio: float, solver: Solver) -> float:
 #
 # Where several points are equally good, the relaxation of the first two takes the one that is best in the
 # other: of all ways to be done as soon, the thriftiest.
-
 TIE: Final = 1e-7  # what the other criterion counts where the first one ties
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 # since each of its five roundings is off by at most u, relative. A pair whose term, less that, is above some
 # other term, plus that, is not the cheapest of its task type: exact arithmetic need not look at it. One or
 # two pairs of each task type are left. Where a double overflows, all pairs are.
-
 MANY: Final = 100_000  # pairs: up to here a proof looks at every one of them
 CELLS: Final = 1 << 18  # pairs at a time
 ROUNDING: Final = 8 * 2.0**-53
@@ -97,8 +96,6 @@ def _double(exact: Fraction) -> float:
 
 
 # The first two stages: relax, and prove what the prices of the relaxation say.
-
-
 @dataclass(frozen=True, slots=True)
 class Proved:
     """A bound and the prices that prove it; no relaxation where the bag is better not run."""
@@ -151,8 +148,6 @@ def _relax(question: Question, prover: Prover, solver: Solver, watch: Watch | No
 
 
 # Is there any schedule at all? A cap below the idle floor, a deadline too short: refused with a proof.
-
-
 def require_power(prover: Prover) -> None:
     """Refuse a cap that leaves nothing above the idle floor, unless tasks draw less than idle.
 

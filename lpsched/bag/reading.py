@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 #
 # Every part is checked by itself first; then the rules between parts, as far as their parts are sound.
 # Faults come in file order.
-
 KEYS: Final = ("format", "name", "machine_types", "task_types", "seconds", "watts", "prices", "site")
 MODELS: Final[dict[str, type[BaseModel]]] = {
     "machine_types": MachineType,
@@ -75,8 +74,6 @@ def bag_from_dict(raw: object, *, source: str = "bag", read_file: TableFileReade
 
 
 # The JSON Schema of a bag file, put together from the parts that check one.
-
-
 def bag_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) that every bag file satisfies.
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # draws fewest watts, then the first). Sums of doubles depend on their order, and a rule that compares them
 # could choose otherwise than the same rule on paper. So ready times are whole numbers of ticks, 2^-s seconds,
 # with s such that every duration of the bag is a whole number of them: sums are exact, and so are ties.
-
 MANTISSA_BITS = 53
 
 
@@ -117,7 +116,6 @@ def shift_of(seconds: Floats) -> int:
 # by interpolation in turn, until only a few rounds lie between them. Those are sorted and taken one by one;
 # the last may be taken in part. If low + 1 = high, each stream has one round between them at most, so that
 # this ends. The work grows with the number of streams and the logarithm of n and of the ratio of the e_g.
-
 FEW: Final = 2  # rounds for each stream, which are sorted
 
 
@@ -203,8 +201,6 @@ def _last(streams: Sequence[Stream], rounds: Sequence[int], split: tuple[int, in
 # A machine runs its tasks in the order in which they were handed to it. Machines with the same past are one
 # group, so that a million machines and a billion tasks are a few groups with a few runs. Of equally good
 # groups the first comes first: by machine type, then by age.
-
-
 class Way(NamedTuple):
     """A way to run a task: machine type, column of the tables, ticks."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 # What a formulation hands on: where the tasks would go if they could be split, and the prices.
-
-
 class Regime(StrEnum):
     """Whether running the bag pays."""
 
@@ -85,7 +83,6 @@ class Relaxation(Point):
 # A solver keeps dual feasibility to its tolerance in its own units. Where u < 1, a price of 0 instead of 1e-9
 # passes there; but at a price of 0 the task type would cost nothing, and the certificate prove nothing.
 # `sound_prices` therefore raises prices, by no more than that tolerance, until no such pair is too cheap.
-
 ROUNDING: Final = 1e-9
 LIGHTEST: Final = 1e-11  # a smaller u might be taken for 0, and its pair then for free
 DEAREST: Final = 1e12  # times the unit of cost: what costs more is not told apart
@@ -304,7 +301,6 @@ def _enough(arrays: BagArrays, work: Floats, joules: Floats | None, headroom: fl
 # the programs as they stand. Where L is no larger, it is not handed to the solver.
 #
 # `bag/certificate/bounds.py` checks L_S again from S, in exact arithmetic.
-
 MANY: Final = 100_000  # pairs: with more, only the longest task is looked for
 STEPS: Final = 60  # of a bisection: more than a double has digits
 KEY: Final = "_least_makespan"  # beside the cached properties of a bag

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 #
 # Common random numbers: the draws for a machine and a pair come from a stream of their own, which only
 # depends on the seed, the pair, and the machine's number. Where two schedules agree, so do their samples.
-
 MOST_DRAWS: Final = 200_000_000  # some ten seconds
 CELLS: Final = 1 << 18  # drawn at once: 2 MiB
 CERTAIN: Final = 1e-34  # a variance below the square of a double's rounding
@@ -176,7 +175,6 @@ def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None
 #     profit  =  3600 (revenue - overhead - c PUE E - wear) / t  -  depreciation        in money per hour
 #
 # t is the makespan, E the energy; wear is counted by busy hours, depreciation by all hours of all machines.
-
 SECONDS_PER_HOUR: Final = 3600.0
 JOULES_PER_KWH: Final = 3_600_000.0
 
@@ -210,7 +208,6 @@ def profits_per_hour(bag: Bag, makespan: Floats, energy: Floats | None, busy: Fl
 
 
 # The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
-
 SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # A machine runs its tasks one after the other from time 0, in the order of its runs. A billion tasks is a
 # few hundred groups. All machines stay on until the makespan, which may be later than the last task's end:
 # waiting lowers the average power.
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """Some tasks of one type in a row, in one P-state (`None` where the machine type has none)."""
@@ -57,7 +55,6 @@ NOTHING = Schedule(())
 #
 # Machines of a type are numbered from 1. `expand` streams the rows of a compact schedule; nothing is held but
 # one group, so a billion tasks take no memory.
-
 COLUMNS = ("task_type", "machine_type", "machine", "p_state", "start_seconds")
 
 
@@ -95,8 +92,6 @@ def expand(bag: Bag, schedule: Schedule) -> Iterator[TaskRow]:
 
 
 # How many tasks of each type a schedule runs in each mode, all machines together.
-
-
 def task_counts(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
     """Return ``counts[i][column]`` of a valid schedule, as recovery starts from."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}

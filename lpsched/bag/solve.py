@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 #
 # Bound and value only ever get better, so the work may end at any time. It is counted, not timed: the same
 # seed gives the same answer, unless a time limit or a stop signal cuts it.
-
 TIGHT: Final = 30.0  # seconds of counted work, where no time limit is given
 AUTO: Final = 1.0  # likewise, by default
 INCOMES: Final = (0.7, 0.8, 0.9, 0.95, 1.05, 1.1, 1.25, 1.5)
@@ -158,7 +157,6 @@ def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Re
 
 
 # The stages in order: relax, price, recover, verify, report.
-
 DEFAULT_GAP: Final = 1e-4
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 # Other terms for the same bag: another price, power cap or deadline than its file says.
-
 check_ratio: Final = Amount("a profit ratio")
 
 
@@ -78,8 +77,6 @@ def checked(name: str, value: float | None, check: Callable[[object], float]) ->
 
 
 # Other machines for the same bag: more of a type, fewer, or none.
-
-
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     """Return the bag with other counts of some machine types; a type of which there are none is dropped.
 

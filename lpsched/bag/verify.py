@@ -250,8 +250,6 @@ def _whole(number: float) -> int:
 # in `bag.py`; every number is rounded up, once.
 #
 # Source: Friese, thesis of 2015, section 6.4.3, where a machine that is done is switched off (no idle watts).
-
-
 @dataclass(frozen=True, slots=True)
 class MachineLoad:
     """How many machines of a type do the same, and what each of them takes; no energy without watts."""
@@ -319,7 +317,6 @@ def _load(tables: Tables, group: MachineGroup) -> tuple[Fraction, Fraction]:
 # the makespan is when the last task ends; without, each machine runs its rows in their order, without a
 # pause. Start times are decimal numbers that someone rounded, so tasks may overlap by a billionth of the time
 # at which they do.
-
 ROUNDING: Final = Fraction(1, 10**9)
 MOST: Final = 1000  # violations of one file; more would not help anybody
 

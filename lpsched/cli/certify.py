@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 # `lpsched certify`: a proof that travels; of a bag, a day, or clusters.
-
-
 def certify(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],
@@ -110,8 +108,6 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
 
 
 # `lpsched verify`: the check that trusts nobody; it loads no solver.
-
-
 def verify(
     context: typer.Context,
     instance: Annotated[

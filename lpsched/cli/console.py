@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 # How commands speak: the answer on stdout, everything else on stderr, JSON where it was asked for.
-
 PIPE_WIDTH = 10_000  # columns; a table that goes into a pipe or file is never cut
 
 
@@ -114,8 +113,6 @@ def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
 
 
 # What every JSON answer about an instance begins with, and what every written one is answered with.
-
-
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {
@@ -175,7 +172,6 @@ def _size(instance: Bag | Facility | Day | Clusters | Measurements) -> str:
 # The time left is what the rest takes at the pace so far: the seconds since the first count that was heard,
 # over the pieces done since then, times the pieces still to do. A step within the work that counts nothing
 # leaves the count of the whole where it is.
-
 BAR: Final = 30  # columns
 UNITS: Final = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
 
@@ -268,7 +264,6 @@ def duration(seconds: float) -> str:
 # Pressed once, Ctrl-C ends the work at its next step: what was found so far is verified and printed, and the
 # exit code is 130. Pressed again, it leaves at once. Work that must not be cut off takes a request to end
 # (SIGTERM, and SIGHUP of a terminal that is closed) in the same way.
-
 FOLLOWS: Final = "what was found so far follows"
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 
 # `lpsched new`: a commented file to start from.
-
-
 def new(
     context: typer.Context,
     kind: Annotated[Kind, typer.Argument(help="What to start.")],
@@ -54,8 +52,6 @@ def new(
 
 
 # `lpsched schema`: the JSON Schema of a kind of file.
-
-
 def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")]) -> None:
     """Print the JSON Schema of a kind of file."""
     from lpsched.bag.reading import bag_schema
@@ -79,8 +75,6 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
 
 
 # `lpsched show`: what is in a file.
-
-
 def show(
     context: typer.Context,
     file: Annotated[
@@ -190,8 +184,6 @@ def measured_content(measurements: Measurements) -> dict[str, Any]:
 
 
 # `lpsched convert`: the same instance in another format or table form.
-
-
 def convert(
     context: typer.Context,
     file: Annotated[
@@ -221,8 +213,6 @@ def convert(
 
 
 # `lpsched expand`: a schedule task by task.
-
-
 def expand(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 
 # What `lpsched front` is asked for, of a bag or a day.
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked for, of a bag or a day."""
@@ -58,8 +56,6 @@ def saved(
 
 
 # `lpsched front BAG`: the exact energy/makespan front, and what other methods find above it.
-
-
 @dataclass(frozen=True, slots=True)
 class BagAsked:
     """What is asked for of a bag only."""
@@ -163,8 +159,6 @@ def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, 
 
 
 # `lpsched front DAY`: utility over energy, below an envelope that no schedule passes.
-
-
 @dataclass(frozen=True, slots=True)
 class DayAsked:
     """What is asked for of a day only."""
@@ -257,7 +251,6 @@ def _draw_fuzzy(fuzzy: FuzzyFront, figure: Path | None, ellipses: Path | None) -
 # `lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
 #
 # A day has no exact front, but an envelope that no schedule passes: see `day_front.py`.
-
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"
 EVOLVED = "goes with --compare nsga2"

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 # How well a grown bag keeps the shape of the small one: a table for people, keys for programs.
-
 HEADERS = ("moments of", "", "mean", "variation", "skewness", "kurtosis")
 
 
@@ -111,7 +110,6 @@ def _cells(moments: Moments) -> tuple[str, ...]:
 
 
 # `lpsched generate day`: the thesis's day, or tasks that arrive for the machines of a bag.
-
 ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -225,7 +223,6 @@ def _of_a_bag(name: str, seed: int, source: Path, tasks: int, minutes: float, ou
 
 
 # `lpsched generate`: instances from a seed.
-
 generate_app = typer.Typer(help="Generate an instance from a seed.", no_args_is_help=True, rich_markup_mode=None)
 
 

@@ -27,9 +27,8 @@ from lpsched.cli.import_options import (
 )
 from lpsched.cli.options import LONGEST_COUNT, Output, TablesOption, form_of, refuse, require_output, words_of
 
+
 # `lpsched import slurm`: what `sacct -P` tells, as a bag or as clusters.
-
-
 def import_slurm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What 'sacct -P' wrote, plain or gzip.", readable=False)],
@@ -94,8 +93,6 @@ def import_slurm(
 
 
 # `lpsched import swf`: logs of the Parallel Workloads Archive, as clusters or as a bag.
-
-
 class Times(StrEnum):
     """How long jobs run; the words of `lpsched.traces.swf_jobs`, without loading it."""
 

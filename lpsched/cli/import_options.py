@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 # Options that imports of logs share.
-
 ENDINGS = (".yaml", ".yml", ".json")
 MOST = 10**15  # nodes or machines, as everywhere
 
@@ -87,7 +86,6 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
 
 
 # What an import of a log answers: which files hold it now, and what was read, kept, changed and left out.
-
 SECONDS_PER_DAY = 86_400
 MOST_CELLS = 20  # that are shown
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 # `lpsched import measurements`: what was measured on several machines, as a bag or as a facility.
-
-
 class JoinTarget(StrEnum):
     """What to make of measurements."""
 
@@ -166,8 +164,6 @@ def _facility(
 
 
 # `lpsched import`: files of other people's making.
-
-
 class FirstColumn(StrEnum):
     """What the first column holds; the names of `lpsched.traces.etc.FirstColumn`, without loading it."""
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 # What `lpsched measure` makes of measurements: a bag, a facility, a picture, a page, and its answer.
-
 OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 
 
@@ -130,8 +129,6 @@ class Made:
 
 
 # `lpsched measure`: run the applications of a bench on this machine, and tell what they take.
-
-
 def measure(
     context: typer.Context,
     file: Annotated[

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 # Options that several commands share.
-
-
 class Kind(StrEnum):
     """Kinds of files."""
 
@@ -166,7 +164,6 @@ def require_pictures() -> None:
 
 
 # The option `--risk` of several commands: what to sample, in one text.
-
 RiskOption = Annotated[
     str | None,
     typer.Option(
@@ -186,7 +183,6 @@ def risk_asked(text: str | None, *, ranks: bool = False) -> RiskOptions | None:
 
 
 # Options of generators: which were given, lists of counts, and defaults in help texts.
-
 LONGEST_COUNT = 18  # digits
 
 

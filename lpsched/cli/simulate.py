@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 # Options of `lpsched simulate`: which policies on which days or clusters, and how these are run.
-
-
 class Machines(StrEnum):
     """How machines get their tasks; as in `lpsched.online.simulate.options`, without loading it."""
 
@@ -214,7 +212,6 @@ def _number(text: str, why: str) -> float:
 
 
 # Files of `lpsched simulate`: the day or clusters that are read, and what is written of the answer.
-
 GIGA = 1e9
 SCHEDULES = (".csv", ".parquet")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
@@ -339,8 +336,6 @@ def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
 
 
 # `lpsched simulate`: policies on days and clusters as they happen, against what no schedule can pass.
-
-
 def simulate(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 # `lpsched solve`: a verified schedule and a proved bound.
-
-
 def solve(
     context: typer.Context,
     bag: options.BagFile,
@@ -109,7 +107,6 @@ def solve(
 
 
 # `lpsched whatif`: what other machines would change.
-
 LONGEST_COUNT = 18  # digits
 
 
@@ -170,8 +167,6 @@ def _counts(changes: list[str], names: list[str]) -> dict[str, int]:
 # What commands about a bag give to look at: pictures and pages.
 #
 # Where they go is checked before the work begins, and they are written after it, whole or not at all.
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The terms of a bag, and who solves."""
@@ -239,8 +234,6 @@ def write_page(
 
 
 # `lpsched export`: the linear program for other solvers.
-
-
 def export(
     context: typer.Context,
     bag: options.BagFile,

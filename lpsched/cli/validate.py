@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 # What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went.
-
 NSGA2 = "nsga2"
 
 
@@ -192,7 +191,6 @@ def judge_facility(context: typer.Context, facility: Facility, files: list[Path]
 
 
 # `lpsched validate`: other people's schedules, and other methods, against the bound.
-
 ALL = "all"
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 # A point dominates another if it is nowhere worse and somewhere better. Rank 1 are the points that none
 # dominates; by rising first score, their second scores fall. The hypervolume, here an area, is that of all
 # points which some point dominates and which dominate the reference: a staircase.
-
-
 def rank_one(scores: Floats) -> Integers:
     """Return the rows of rank 1 by rising first score; of equal ones, the first.
 
@@ -73,7 +71,6 @@ def hypervolume(scores: Floats, reference: tuple[float, float]) -> float:
 # above a sloping line, so that a front of few points has a low ratio even if all of them are on the line.
 #
 # Where all that is compared is level in one criterion there is no area, and no ratio.
-
 BEYOND: Final = 0.1  # of the extent of all that is compared
 ROUNDING: Final = 1e-9  # of the reference; what is nearer to it is the rounding of doubles
 
@@ -139,8 +136,6 @@ def area_below(corners: Sequence[Pair]) -> float:
 
 
 # One method in a comparison of fronts: its verified points, and how far they are from what is proved.
-
-
 class Spot(Protocol):
     """What a schedule takes and achieves."""
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 # Chromosomes of tasks: which machine runs each task, how, and in which order.
-
 Numbers: TypeAlias = NDArray[np.int32]
 
 
@@ -90,8 +89,6 @@ class TaskPopulation:
 # and changes its order with another gene's.
 #
 # Source: Friese, thesis of 2015, section 5.4.4.
-
-
 class Pairs(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """Which machine can run which task."""
 
@@ -200,8 +197,6 @@ def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator)
 # Going on from a population of task chromosomes: what it says is not believed, but looked at.
 #
 # A chromosome that names a machine which cannot run its task would lead the front for ever.
-
-
 def require_same(population: TaskPopulation, *, content_hash: str, objectives: str, pairs: Pairs) -> None:
     """Refuse a population of another instance, with another aim, or with genes that cannot be."""
     if population.instance_hash != content_hash:

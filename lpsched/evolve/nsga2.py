@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 
 # The state of a random generator, kept with a population, so that it goes on as if it had never stopped.
-
-
 BIT_GENERATORS: Final = {
     each.__name__: each
     for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
@@ -86,7 +84,6 @@ def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]: 
 
 
 # How long an evolution runs, how often it tells of itself, and what may end it.
-
 SECONDS: Final = 60.0  # where neither generations nor time are limited
 BETWEEN_TELLS: Final = 0.25  # seconds
 BETWEEN_KEEPS: Final = 60.0
@@ -96,7 +93,6 @@ Ended: TypeAlias = Literal["generations", "time", "stopped"]
 # What NSGA-II refuses before it begins: options that are not sound, and instances that fill the memory.
 #
 # A gene takes 12 bytes, and there are up to six copies of a population at a time: 50 million genes take 4 GB.
-
 MOST_TASKS: Final = 200_000
 MOST_GENES: Final = 50_000_000  # chromosomes x tasks
 MOST_MACHINES: Final = 10_000_000  # of those that may work: at most as many of a type as there are tasks
@@ -143,7 +139,6 @@ def _of_size(problem: Problem, size: int) -> Iterator[Fault]:
 # on as if it had never stopped.
 #
 # Source: Deb and others 2002 for NSGA-II; Friese, thesis of 2015, section 5.4.4.
-
 try:
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.config import Config
@@ -296,8 +291,6 @@ def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
 
 
 # What an evolution by NSGA-II found.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EvolvedFront:
     """What nothing beat, and how it came about.
@@ -350,7 +343,6 @@ class EvolvedFront:
 # The front returned is that of the last population and of the seeds, so the seeds are kept, or beaten.
 #
 # Source: Friese, thesis of 2015, sections 5.4.4 and 6.4.
-
 SIZE: Final = 100
 MUTATION: Final = 0.5  # of 0.05 to 1, less was better on a bag with idle power, more on one without
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 # What a chromosome is ranked by: two numbers, both to be minimised.
-
-
 class Scorer(Protocol):
     """Scores S chromosomes at once.
 
@@ -41,8 +39,6 @@ class Scorer(Protocol):
 
 
 # What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks.
-
-
 class Sampler(Scorer, Protocol):
     """Scores chromosomes by samples, and tells all of them."""
 
@@ -115,7 +111,6 @@ class GeneSamples:
 # All chromosomes are scored with the same draws, so that the better one wins and not the luckier one.
 #
 # Source: Friese, thesis of 2015, section 7.2.2.2.
-
 MOST_CELLS: Final = 100_000_000  # 800 MB
 
 

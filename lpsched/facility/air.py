@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 # Array views of a facility for the numerics: read-only; a pair that cannot run in time has speed 0.
 #
 # Shapes: N nodes, U CRAC units, I task types, J node types, C columns (node type and P-state), L classes.
-
-
 @dataclass(frozen=True, slots=True)
 class FacilityArrays:
     """The numbers of a facility; a pair that is absent, or too slow, has speed and watts 0."""
@@ -104,8 +102,6 @@ def _cells(table: Table | None) -> Floats:
 #
 # Source: Oxley and others, equations 6 and 7; Tang, Gupta and Varsamopoulos 2008 for the recirculation
 # matrix.
-
-
 @dataclass(frozen=True, slots=True)
 class HeatMap:
     """How inlets depend on node powers and outlet temperatures."""
@@ -185,7 +181,6 @@ def crac_inlets(heat: HeatMap, powers: Floats, outlets: Floats) -> Floats:
 #     redlines                       G P + H T <= R,   Gc P + Hc T <= R_c
 #
 # Source: Oxley and others, equations 5 and 8.
-
 HALVINGS: Final = 30
 HAIR: Final = 1e-10  # of each limit; the verifier adds up in another order
 
@@ -276,7 +271,6 @@ def largest_share(arrays: FacilityArrays, heat: HeatMap, overhead: Floats, work:
 # and cooling takes  sum_u (Gc P - (T_s - Hc T_s))_u k_u / CoP_u(T_su)  watts.
 #
 # Source: Oxley and others, algorithms 1 (line 9) and 2 (line 2).
-
 DEGREE: Final = 1.0
 
 
@@ -334,8 +328,6 @@ def outlet_steps(arrays: FacilityArrays, heat: HeatMap) -> OutletSteps:
 #     sum P (1 + 1 / best CoP of any unit up to there)  >  cap.
 #
 # Else common outlets in steps of one degree are at fault, and other temperatures may do.
-
-
 def require_room(arrays: FacilityArrays, heat: HeatMap, steps: OutletSteps) -> None:
     """Check that some step allows idle nodes."""
     if not _step_allows(arrays, heat, steps, arrays.overhead_watts[arrays.node_type]):

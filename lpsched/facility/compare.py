@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 # they say of themselves, value and limits are the verifier's, and the distance is from the proved bound.
 #
 # Source: Oxley and others, section IV.
-
 FIRST_STAGE: Final = {  # how it ended, by `ThreeStages.ended`
     "solved": "the first ended at a local optimum",
     "stalled": "the first ended where its steps gained next to nothing",
@@ -245,7 +244,6 @@ def check_name(what: str, name: str, known: tuple[str, ...]) -> None:
 # Names of methods: `lp` (ours, gangs), `lp-cores` (ours, every core on its own), `greedy`, `ga`, `nlp`; and,
 # of those that can count co-location, the variant that does not: `lp-blind`, `ga-blind`, `nlp-blind`. All are
 # judged by what they bring *with* co-location, CRR.
-
 BLIND: Final = "-blind"
 NAMES: Final = ("lp", "lp-cores", "lp-blind", "greedy", "ga", "ga-blind", "nlp", "nlp-blind")
 FAILURES: Final = (InfeasibleError, InstanceError, NotFoundError, SolverError)  # of a method, a row each

@@ -200,8 +200,6 @@ def reward_rate(arrays: FacilityArrays, states: CoreStates, times: Floats) -> fl
 # A core that divides its time between P-states, and idles for the rest, reaches every point below the concave
 # hull of (0, 0) and the points of its P-states. So only the corners of that hull are ever worth running: from
 # the P-state that does most for a joule, below which idling in turn is better, up to the fastest.
-
-
 @dataclass(frozen=True, slots=True)
 class CoreStates:
     """The variables x: core, task type and column of the tables of each, by rising watts within a pair."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # S steps of the outlets, N nodes, U CRAC units; the letters are those of `facility/air.py` and
 # `facility/air.py`. A hall is a run of nodes, in the order of the file, whose heat reaches no other node;
 # most facilities are one.
-
 HAIR: Final = 1e-10  # of the cap; the verifier adds up in another order
 
 
@@ -99,7 +98,6 @@ def halls_of(heat: HeatMap) -> tuple[Integers, Integers]:
 # All its parts are in this one file, for the reason that `jit.py` gives.
 #
 # Source: Oxley and others, section IV-B and algorithm 2.
-
 LESS: Final = 1.0 - 1e-12  # of a quotient, for rounding
 
 

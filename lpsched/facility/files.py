@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 # Facility files: YAML and JSON, with tables and the mixing matrix inside or beside them.
-
 FEW_PLACES: Final = 20  # up to here the mixing matrix is written inside the file
 MANY_PAIRS: Final = 10_000  # beyond, tables go into a file of their own
 RUN: Final = 5  # nodes of one type in a row, on average, from which runs are written
@@ -148,7 +147,6 @@ def _named(names: tuple[str, ...], rows: list[list[float]]) -> dict[str, dict[st
 #     form: cores     for each core what it divides its time between
 #
 # Neighbours often do the same, so an entry of `nodes` speaks for `count` nodes in a row.
-
 ALLOCATION_FORMAT: Final = "lpsched-allocation/1"
 MOST_NODES: Final = 10**6  # an entry speaks for many nodes; a slip of the keyboard must not fill the memory
 _TOP: Final = ("format", "lpsched", "instance", "form", "outlets_celsius", "nodes")

@@ -47,8 +47,6 @@ States: TypeAlias = NDArray[np.int16]
 # joins loses nothing; states are 16-bit. The largest platform has 280,000 genes: 200 chromosomes take 560 MB.
 #
 # Source: Oxley and others, section IV-B.
-
-
 class Genes(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """What the loops over genes need to know of a facility."""
 
@@ -197,8 +195,6 @@ def _refusal(found: str, needed: str) -> InstanceError:
 # L for each core, of L classes.
 #
 # Source: Oxley and others, equations 1, 2, 9, 10 and 11, additive over the other cores as the text has it.
-
-
 @compiled
 def reward_rate(  # noqa: C901 - cut in two it takes 2.5 times as long
     genes: Genes, fractions: Floats, states: States
@@ -244,7 +240,6 @@ def reward_rate(  # noqa: C901 - cut in two it takes 2.5 times as long
 #                            the state of the bit generator
 #
 # Doubles of random fractions do not compress, so nothing is compressed.
-
 FORMAT: Final = "lpsched-population/1"
 MOST_IMPROVEMENTS: Final = 10**6
 _CHECKS: Final[Checks] = {"colocation": (lambda value: isinstance(value, bool), "true or false")}

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 # from x to y - 1, with 0 <= x < y <= K. Mutation is in `genes.py`, because it has to know the pairs.
 #
 # Source: Whitley 1989, "The GENITOR algorithm and selective pressure"; Oxley and others, section IV-B.
-
-
 BIAS: Final = 1.5
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -90,8 +88,6 @@ def crossover(first: NDArray[Kind], second: NDArray[Kind], x: int, y: int) -> tu
 # Chromosomes, the best first: insertion by score, and the worst trimmed.
 #
 # A child with the score of an older chromosome stands behind it, so the best changes only for a better one.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Chromosome:
     """Genes, the outlets that go with them, and what they earn; nobody changes the arrays any more."""
@@ -133,7 +129,6 @@ class Ranking:
 # chromosome that breaks a limit could lead the ranking for ever.
 #
 # Source: Oxley and others, section IV-B.
-
 MUTATED_CHILDREN: Final = 0.1
 MUTATED_GENES: Final = 0.05
 ALL: Final = 1.0
@@ -220,8 +215,6 @@ class Breeder:
 #
 # What a population says is not believed: every chromosome is scored again, and one that breaks a limit is
 # refused, because it could lead the ranking for ever.
-
-
 def members_of(population: Population, breeder: Breeder) -> list[Chromosome]:
     """Return the chromosomes of a population, scored again."""
     _require_same(population, breeder)
@@ -257,7 +250,6 @@ def _require_same(population: Population, breeder: Breeder) -> None:
 # lost.
 #
 # Source: Oxley and others, section IV-B; Whitley 1989 for Genitor.
-
 SIZE: Final = 200
 
 
@@ -324,8 +316,6 @@ class Generations:
 # generations, time or somebody says stop, and the best there is becomes an allocation.
 #
 # Source: Oxley and others, section IV-B.
-
-
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """How an evolution went.
@@ -426,8 +416,6 @@ def _run(run: Generations, watch: Watch, generations: int | None, keep: Callable
 
 
 # Compiling before the clock starts: some ten seconds at the first use, nothing where the code is on disk.
-
-
 def warm_up() -> None:
     """Compile everything that the genetic algorithm runs, by breeding two children of one core."""
     require_compiler()

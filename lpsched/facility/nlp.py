@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 # the most efficient one if the core was idle.
 #
 # Source: Oxley and others, section IV-C, second step, whose rounding is only said to be simple.
-
 USED: Final = 1e-6  # of a core's time; an interior point leaves a little in every pair
 SAME: Final = 1e-9  # of a node's watts
 
@@ -150,7 +149,6 @@ def _as_high(pieces: _Pieces, watts: Floats, core: Integers, cores: int) -> Inte
 # what they break; only if it has no solution at these temperatures are those taken where stage 1 began.
 #
 # Source: Oxley and others, section IV-C.
-
 SECONDS: Final = 600.0  # of stage 1, where no time limit is given
 MOST_VARIABLES: Final = 2_000_000  # of stage 1; more would fill the memory
 GAIN: Final = 1e-6  # of the reward; less ends the third stage

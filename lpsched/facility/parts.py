@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 #
 # Units are in the names. Numbers stay within a dozen orders of magnitude of 1: no building is outside, and a
 # linear program with wider ones would be solved to noise.
-
 COLDEST: Final = -50.0  # celsius
 HOTTEST: Final = 150.0
 LEAST: Final = 1e-12
@@ -145,7 +144,6 @@ class Air:
 #
 # Places are numbered nodes first, then CRAC units. Most pairs of places exchange no air, so the matrix is
 # kept by its entries: immutable bytes, readable without NumPy and seen by NumPy without a copy.
-
 MixingForm = Literal["inlet_mix", "alpha", "recirculation"]
 
 # what the forms are called in a file

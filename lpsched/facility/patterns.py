@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 # What the relaxation of a facility returns: patterns of nodes with their shares of time, and prices.
-
-
 @dataclass(frozen=True, slots=True)
 class NodePattern:
     """What the cores of a node of one type run at once, and what that brings and takes.
@@ -101,7 +99,6 @@ class FacilityRelaxation:
 #
 # Classes that slow down and are slowed down alike are one class. With PD = 0 there is one class, and one
 # composition worth looking at: all cores.
-
 MOST_COMPOSITIONS: Final = 200_000  # of one node type
 SAME: Final = 1e-13  # of the largest value: lines that are no higher than that above others are not new
 
@@ -331,7 +328,6 @@ def _compositions(cores: int, classes: int, *, alone: bool) -> list[dict[int, in
 #
 # Shared by all programs of a facility: patterns depend neither on temperatures nor on limits. Units inside
 # are kilowatts, and rewards in shares of what all arrivals together would bring.
-
 KILO: Final = 1000.0
 SLACK: Final = 1.01  # between what a variable can be and its upper limit
 PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest worth of a kilowatt

@@ -141,7 +141,6 @@ def _unit_counts(reading: Reading, entries: Sequence[object]) -> list[int | None
 
 
 # The door of mixing matrices: one of three forms, as a list of rows or in a file of its own.
-
 MatrixFileReader = Callable[[str, Place, Amount, int], SparseMatrix]  # file, place, check of an entry, rows
 
 CHECKS: Final[dict[MixingForm, Amount]] = {
@@ -215,7 +214,6 @@ def _matrix(raw: object, path: Place, check: Amount, size: int) -> SparseMatrix:
 #
 # Every part is checked by itself first; then the rules between parts, as far as their parts are sound; the
 # air and the heat last, when everything else is sound. Faults come in file order.
-
 KEYS: Final = (
     "format",
     "name",
@@ -392,7 +390,6 @@ def _as_given(fault: Fault, raw: Mapping[str, Any], entry_of: list[int], classes
 
 
 # The JSON Schema of a facility file, put together from the parts that check one.
-
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 MODELS: Final = {"node_types": NodeType, "crac_units": CracUnit, "task_types": ArrivingType, "air": Air}
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 #    G P + H T  <=  R,    Gc P + Hc T  <=  R_c,    sum P + sum_u k_u (Gc P + Hc T - T)_u / CoP_u(T_u)  <=  cap
 #
 # which `heat.largest_share` finds. A hair is left (`HAIR`), because the verifier adds up in another order.
-
 HAIR: Final = 1e-10  # of a node's time
 LEAST_SHARE: Final = 1e-12  # of a node's time; below, a pattern is the solver's noise
 
@@ -75,7 +74,6 @@ def _runs(facility: Facility, pattern: NodePattern) -> tuple[CoreRun, ...]:
 # Guarantee: every node draws what it draws under the gang, so all temperatures, and the power of the cooling,
 # are as they were; no core is busy for more than all of its time. What is done in a second is usually less:
 # see `tests/facility/test_cores.py`.
-
 Piece = tuple[int, int, float]  # task type, column of the tables, part of a core's time
 FULL: Final = 1.0 - 1e-12  # a core with less left than this is full
 ROUNDING: Final = 1.0 + 1e-12  # of a sum of a few doubles

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 # What was measured of an allocation: as JSON, and in rows of a word, a number with its unit, its source.
-
 UNIT: Final = "reward/second"
 Fact = tuple[str, str, str]
 NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
@@ -68,7 +67,6 @@ def colocated(measured: Measurement) -> Fact:
 
 
 # What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth.
-
 FORMAT: Final = "lpsched-facility-result/1"
 
 
@@ -183,7 +181,6 @@ class FacilityResult:
 #
 # The JSON object has the keys of `facility/result.py`, so that a reader of one reads all; what only the
 # linear program knows (boxes, worths) is null.
-
 Moment = tuple[float, int, float]  # seconds, generations, best score by then
 
 
@@ -260,7 +257,6 @@ class MethodResult:
 
 
 # What a validation of a facility returns: methods and allocations, each beside the bound.
-
 VALIDATION_FORMAT: Final = "lpsched-validate-facility/1"
 HEADERS: Final = ("method", "CRR", "from bound", "RR", "power, W", "hottest inlet, C", "seconds")
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # What the air of a facility must satisfy: the matrix fits, air is conserved, and all of it is cooled.
 #
 # This module and `cooling_rules.py` are plain Python: the verifier reads facilities without NumPy.
-
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so
 WORD: Final = 8  # bytes
 
@@ -179,7 +178,6 @@ def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
 #
 # Each rule returns every fault of its kind, as soon as the parts that it speaks of are sound. The rules about
 # air and heat are in `rules.py` and `cooling_rules.py`; they are asked last, when everything else is sound.
-
 MOST_NODES: Final = 20_000  # the heat map is a dense matrix
 MOST_UNITS: Final = 1_000
 MOST_NODE_TYPES: Final = 1_000

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+
 # Allocations of a facility, in the two forms that are verified.
 #
 # **Gang**: a node runs patterns in turn; a pattern says what all its cores run at one moment, for a share of
 # the time. **Cores**: every core divides its time on its own, as the paper's DF(i, k) and PS(i, k) say.
-
-
 @dataclass(frozen=True, slots=True)
 class CoreRun:
     """Some cores of a node that run tasks of one type, in one P-state (`None` where there are none)."""

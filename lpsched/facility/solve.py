@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 #
 # In floating point some redline's price would come out as minus a hair, which the checker refuses; so a hair is
 # added to all of them first. That costs the bound as little.
-
 HAIR: Final = 1e-13  # of the largest price of air
 IN_KILOWATTS: Final = ("least", "most")  # what steps about these make large; the others are in kelvin
 
@@ -149,7 +148,6 @@ class _Translator:
 
 
 # Facilities, the stages in order: relax, price, recover, verify, report.
-
 METHOD: Final = "lp"
 DEFAULT_GAP: Final = 0.001
 SECONDS: Final = 300.0  # where no time limit is given

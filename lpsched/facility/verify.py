@@ -180,7 +180,6 @@ def _broken_limits(facility: Facility, outlets: Sequence[float], measured: Measu
 #   rules               task type i runs only where 1 / speed < deadline (equation 3); a pattern runs on no
 #                       more cores than there are; no core is busy for more than all of its time, and it runs
 #                       a task type always in the same P-state
-
 ROUNDING: Final = 1e-9  # as a share of a limit; what adding up doubles may do
 MOST: Final = 1000  # violations that are told; more would not help anybody
 
@@ -319,7 +318,6 @@ def _bad_shares(where: str, shares: Sequence[float]) -> list[Violation]:
 # The three forms of mixing are brought to shares of inlet air here, by this file's own arithmetic: of the air
 # that v draws in, alpha(u, v) * airflow_u / airflow_v left u. With a recirculation matrix the inlets are
 # given outright: the supply, and so many kelvin for each watt of each node.
-
 SETTLED: Final = 1e-11  # kelvin still to come; a rule about temperatures looks at 1e-7
 AIR_ROUNDING: Final = 1e-13  # kelvin: moves of a double near 100 celsius that mean nothing
 MOST_SWEEPS: Final = 10_000

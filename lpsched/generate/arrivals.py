@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 #
 # Evenly at random: each task's arrival is drawn from the whole span by itself, so that the number of tasks in
 # any minute varies as chance will have it.
-
-
 def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) -> Floats:
     """Return arrivals from 0 to the span in rising order, to a hundredth of a second.
 
@@ -53,7 +51,6 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
 # cut.
 #
 # Source: Friese, thesis of 2015, appendix F.
-
 SECONDS_PER_HOUR: Final = 3_600.0
 HUNDREDTHS: Final = 100
 AMPLITUDES: Final = (0.25, 0.9)
@@ -182,7 +179,6 @@ def in_order(found: Sequence[Floats], warm_up_seconds: float) -> tuple[Floats, I
 # A1 to A5 and so on, of which A3 to D3 are the thesis's own.
 #
 # Sources: Friese, thesis of 2015, section 2.6.2 and appendices B, C and D; Machovec et al. (2016), table I.
-
 THESIS_LEVELS: Final = UtilityLevels(
     priorities={"critical": 8.0, "high": 4.0, "medium": 2.0, "low": 1.0},
     urgencies={

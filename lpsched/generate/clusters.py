@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 # Both agree at sigma = 1. S(1) is 1, and S never falls.
 #
 # Source: Downey, A model for speedup of parallel programs, technical report UCB/CSD-97-933 (1997).
-
-
 def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
     """Return how many times faster than one core each number of cores is.
 
@@ -83,7 +81,6 @@ def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
 # special-purpose cluster, and so on.
 #
 # Source: Machovec et al. (2016), section IV.B, tables I and II; `cluster_options.py` says what is ours.
-
 LEAST_UTILITY: Final = 1.0
 MOST_UTILITY: Final = 8.0
 SHORTEST_SHARE: Final = 0.1  # of the mean
@@ -181,7 +178,6 @@ def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Inte
 #
 # Source: Machovec et al. (2016), section IV.B. It does not say whether a root goes over f_k alone, whether
 # power and speed have one randomness, and for what it is drawn anew: over both, one, for each pair are ours.
-
 GENERAL_COV: Final = 0.3
 SPECIAL_COV: Final = 0.2
 STATE_SHARE: Final = 0.1  # of these, between P-states
@@ -278,7 +274,6 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 #
 # Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
 # Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `cluster_options.py`.
-
 NAME: Final = "machovec"
 DAY_SECONDS: Final = SECONDS_PER_HOUR * HOURS_PER_DAY
 WORK_HOURS: Final = (9.0, 18.0)

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 # Of every task the type is drawn by the bag's counts, the arrival evenly from the span, and the levels of
 # utility as in the thesis; see `arrivals.py` and `arrivals.py`. The watts are those of the bag while it runs a
 # task; idle power, prices and site have no place in a day.
-
 SECONDS_PER_MINUTE: Final = 60
 MOST_MINUTES: Final = 1e9
 
@@ -97,7 +96,6 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
 # ones.
 #
 # Source: Friese, thesis of 2015, section 3.5.3.2.
-
 SPECIAL_SPEEDUP: Final = 10.0
 SLOWEST_SHARE: Final = 0.2  # of its speed before; ours
 STEP_SHARE: Final = 0.5  # of what is allowed; ours
@@ -159,7 +157,6 @@ def _room(spare: Floats, step: Floats) -> float:
 
 
 # What of the thesis's day may be chosen, and what of that is refused.
-
 CHANGE: Final = "change the option"
 JOULES_PER_GIGAJOULE: Final = 1e9
 SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
@@ -269,7 +266,6 @@ class EsscOptions:
 # Trial t of a seed is the same kind of day from other random numbers, those of the seeds (seed, t).
 #
 # Source: Friese, thesis of 2015, sections 2.6, 3.5 and 4.4, appendices B to F.
-
 NAME: Final = "essc"
 VARIANCE_SHARE: Final = 0.1  # of the mean number of tasks of a type
 

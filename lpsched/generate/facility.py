@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 #
 # Source: Oxley, Jonardi, Pasricha, Maciejewski, Koenig and Siegel, Thermal, power, and co-location aware
 # resource allocation in heterogeneous high performance computing systems, 2014.
-
-
 class Server(NamedTuple):
     """A column of table II."""
 
@@ -103,7 +101,6 @@ DEGRADATION: Final = ((1.00, 0.30, 0.05), (0.50, 0.20, 0.03), (0.06, 0.04, 0.01)
 #
 # Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
 # exact, so that air is conserved.
-
 REDLINE: Final = 25.0
 OUTLETS: Final = (10.0, 25.0)
 LOWEST_CLOCK: Final = 0.4

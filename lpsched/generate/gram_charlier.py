@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 # The shape of some numbers: mean, standard deviation, skewness and kurtosis.
-
 NO_SPREAD: Final = 1e-12  # of the mean; what is smaller is rounding
 
 
@@ -90,7 +89,6 @@ def moments(values: Floats) -> Moments:
 #
 # Sources: Kendall, The Advanced Theory of Statistics, volume 1, for the expansion; Friese, thesis of 2015,
 # section 5.3.4.2, for its use, without a word on negative densities and samples. The correction is ours.
-
 REACH: Final = 7.0  # beyond lies 1e-12 of a normal density
 STEPS: Final = 800
 DIGITS: Final = 13  # of tables: the last ones differ among computers, and would lead the search elsewhere

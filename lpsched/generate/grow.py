@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 # What to grow a small bag to, and what of it is refused.
-
 RANGES: Final = {
     "task_types": (1, MOST_TYPES),
     "tasks": (1, MOST),
@@ -121,7 +120,6 @@ def _each(value: float | tuple[int, ...] | None) -> tuple[float, ...]:
 # energy stays: electricity, currency and PUE.
 #
 # Source: Friese, thesis of 2015, section 5.3.4.2; floor, scaling, models, P-states and idle power are ours.
-
 FLOOR_SHARE: Final = 0.1
 
 
@@ -291,8 +289,6 @@ def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
 # is left out, as is its price. Machines, times, powers, the other prices and the site stay as they are.
 #
 # Source: Tarplee, Maciejewski and Siegel, 2014, section V-B, whose random bags are drawn like this.
-
-
 def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     """Return a bag of so many tasks whose types are drawn from a bag's mix.
 

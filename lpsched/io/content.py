@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 # Reading a file's bytes or text with bounded size, and the error for one that cannot be read.
-
 MOST_TEXT_BYTES: Final = 64 * 2**20  # of a table in text; as Python lists it takes some twenty times that
 
 
@@ -71,8 +70,6 @@ def as_text(path: Path, content: bytes) -> str:
 
 
 # Writing files whole or not at all.
-
-
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing piece by piece; it appears under its name when all is written, or never."""
@@ -151,8 +148,6 @@ def _complete(path: Path, content: bytes) -> Path:
 
 
 # PyArrow, loaded when it is needed; it is large, and optional.
-
-
 def load_arrow(purpose: str) -> tuple[Any, Any]:
     """Return PyArrow and its Parquet module."""
     try:

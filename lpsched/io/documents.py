@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 # What a YAML or JSON file says, whichever it was.
-
 DEEPEST: Final = 12  # levels of nesting; our formats need five
 LONGEST_INTEGER: Final = 400  # digits; Python refuses to convert very long ones
 
@@ -80,8 +79,6 @@ def resolve(text: str) -> object:
 # JSON, read strictly: a key given twice, or brackets without end, are faults.
 #
 # JSON has no line numbers once it is read; a fault is found by its path.
-
-
 class _Repeated(dict[str, Any]):
     """A mapping that stood in the file with a key given twice."""
 
@@ -134,7 +131,6 @@ def _find(value: object, wanted: list[_Repeated], path: Place = ()) -> list[tupl
 # surprise or harm is refused: anchors and aliases (they can blow up a small file), tags, nesting deeper than
 # our formats need, a key given twice, several documents in one file. The parser is libyaml's event
 # stream, which does not recurse; the values are built here, so nothing refused is ever built.
-
 LINES_KEPT: Final = 100_000
 
 
@@ -247,7 +243,6 @@ class _Builder:
 
 
 # YAML and JSON documents: plain values, or a list of faults.
-
 MOST_YAML_BYTES: Final = 4 * 2**20  # some five seconds of parsing at the worst; 512 x 16 numbers have 0.2
 MOST_JSON_BYTES: Final = 64 * 2**20
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -266,8 +261,6 @@ def read_document(path: Path) -> Document:
 #
 # Each function returns something of the right kind in any case, so that one pass tells all faults. Whether a
 # number makes sense is for a verifier to say.
-
-
 def mapping(
     path: Place, value: object, known: tuple[str, ...], needed: tuple[str, ...], faults: list[Fault]
 ) -> dict[str, Any]:

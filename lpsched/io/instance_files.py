@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 #
 # Each format has a module with `read` and `write`. What is compressed is compared with the file's lists
 # before it is unpacked, so a small file cannot fill memory; what is text may have 64 MiB.
-
 _READERS: Final = {".csv": csv_file.read, ".npz": npz_file.read, ".parquet": parquet_file.read}
 
 
@@ -48,7 +47,6 @@ def read_table_file(path: Path, key: str, check: Amount, axes: Axes) -> Table:
 
 
 # What reading and writing have in common for all kinds of instances.
-
 Contents = dict[Path, tuple[bytes, tuple[str, ...]]]  # of each file, and the keys whose values it holds
 FEW_PAIRS: Final = 1_000  # up to here a table is written by name
 MANY_PAIRS: Final = 100_000  # beyond, into a file of its own
@@ -260,8 +258,6 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
 
 
 # Files that an instance file names: in its own folder or below it, and nowhere else.
-
-
 class Beside:
     """Reads the tables and matrices beside one file; `kind` is what that is, for messages."""
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #
 # Nothing is compressed and nothing is unpickled. The headers of the arrays are checked before anything is
 # read, so that junk does not fill the memory.
-
 MOST_LETTERS: Final = 10**6  # of the text `about`; the longest state of a bit generator has some 10,000
 MOST_CHROMOSOMES: Final = 10_000
 BEGIN_ANEW: Final = "begin without it"
@@ -135,7 +134,6 @@ class PopulationArchive:
 # history                      notes x 3: seconds, generations, hypervolume about                        the
 # bytes of a JSON text: format, instance, objectives, generations, seconds, the reference of the hypervolumes,
 # and the state of the bit generator
-
 FORMAT: Final = "lpsched-task-population/1"
 MOST_NOTES: Final = 10**6
 

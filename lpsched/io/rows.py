@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 #
 # Columns come in any order, with a header. Every file of rows is read here: tasks of a day, schedules task by
 # task. What the columns mean is for others to say.
-
-
 SUFFIXES: Final = (".csv", ".parquet")
 PIECE: Final = 4_096  # rows; more cost Python's garbage collector more than they save
 
@@ -137,7 +135,6 @@ def _check_widths(path: Path, piece: list[list[str]], lines: Sequence[int], widt
 #
 # Rows come in any order, with a header. All faults are told at once, with their lines; whether a schedule
 # makes sense is for the verifier to say.
-
 Placed = TypeVar("Placed")
 
 
@@ -220,7 +217,6 @@ def _parquet(table: PlacedTable[Placed], rows: Sequence[Sequence[Any]]) -> bytes
 
 
 # Schedules that others wrote: their files, and why there is none.
-
 FAILED: Final = "failed"
 NOT_RUN: Final = "not-run"
 LONGEST: Final = 500  # letters of a reason

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is
 # used where its start is feasible: when all variables may be 0, and after a solve, when only costs have
 # changed.
-
 SMALL: Final = 5_000  # coefficients: some milliseconds
 SMALLEST: Final = 1e-12  # HiGHS takes smaller coefficients for 0, and cannot be asked to keep them
 _DUAL: Final = 1
@@ -262,7 +261,6 @@ def pass_program(highs: highspy.Highs, program: LinearProgram) -> highspy.HighsS
 #
 # A program that may take long runs in a thread of its own, because HiGHS does not look at signals: Ctrl-C is
 # noticed here, and HiGHS is told to stop.
-
 POLL_SECONDS: Final = 0.05
 RUN: Final = 3e-4  # seconds of work counted for each run,
 ITERATION: Final = 4e-6  # for each iteration of the simplex method,
@@ -321,7 +319,6 @@ def _run_in_thread(highs: highspy.Highs, watch: Watch | None) -> None:
 # HiGHS is given a start, if there is one, and stopped after so much counted work: it looks at its limits at
 # the same steps in every run, so looks are counted. Nothing that it says is taken as proved: who asks has to
 # check the point, and bounds come from elsewhere.
-
 NEARLY_WHOLE: Final = 1e-6
 LOOK: Final = 2e-3  # seconds of work counted for each look of HiGHS at its limits,
 INTEGER_CELL: Final = 2e-6  # and for each coefficient

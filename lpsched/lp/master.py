@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # and 3294). So every hot answer has to pass three questions: does it say that it is optimal, does its point
 # keep the rows, and do its value and the bound of its own multipliers meet? If not, the program is solved
 # again from cold, and that answer stands.
-
 AGREEMENT: Final = 1e-7  # of value and bound, relative to the terms that the value adds up
 KEPT: Final = 1e-7  # how far a point may leave its rows
 
@@ -84,8 +83,6 @@ def is_sound(solution: LpSolution) -> bool:
 #
 # A new column starts at 0 and leaves the last point feasible; a new row may cut it off. `ColdMaster` serves
 # every solver by solving the grown program anew; HiGHS has one that keeps its basis.
-
-
 class ColdMaster:
     """Solves the grown program from cold each time."""
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 #                                      + sum over columns of u min(0, c - A'y),
 #
 # so wrong multipliers weaken the bound and never break it (`dual_bound`).
-
 Floats: TypeAlias = NDArray[np.float64]
 FEW: Final = 100_000  # cells of a matrix that is kept dense
 
@@ -233,7 +232,6 @@ def require_optimal(solution: LpSolution) -> LpSolution:
 
 
 # The builder of linear programs: variables and rows in the order of the maths, arrays at the end.
-
 Terms: TypeAlias = Sequence[tuple[Indices, "Floats | float"]]
 RowTerms: TypeAlias = Sequence[tuple["Integers | int", Indices, "Floats | float"]]
 
@@ -338,8 +336,6 @@ def _flat(block: Indices, coefficients: Floats | float) -> tuple[Indices, Floats
 
 
 # Where passes over large arrays run: NumPy on the CPU, or CuPy on a GPU, through the same interface.
-
-
 class Device(StrEnum):
     """What the arrays live on."""
 

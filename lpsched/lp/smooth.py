@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # `MISSED`.
 #
 # Needs CasADi, the extra `nlp`. It is imported nowhere else.
-
 LOOSEST: Final = 1e-8  # tolerance, Ipopt's own
 TIGHTEST: Final = 1e-9  # arithmetic ends not far below
 ENOUGH: Final = 100.0  # tolerances within which a point is taken where Ipopt gets no further
@@ -243,7 +242,6 @@ def _casadi() -> Any:  # noqa: ANN401 - CasADi ships no types
 # Ipopt runs outside of Python and asks after each step whether to go on. An exception in the answer would be
 # lost, and CasADi, which looks for Ctrl-C itself, would take it for a point at which nothing can be computed,
 # and go on. So Ctrl-C is noted, Ipopt is asked to stop, and the interrupt is raised when it has.
-
 Expression: TypeAlias = Any  # of CasADi, which ships no types
 
 MISSED: Final = 1e-4  # of the objective, which should be about 1

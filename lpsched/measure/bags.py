@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # A machine type is a file, and its name must be its own. A task type is an application that has a time
 # somewhere; applications of one name are taken for the same, and it is said where their commands or counts
 # differ. Then the first file that knows it has its word.
-
 Instance = TypeVar("Instance")
 Part = TypeVar("Part")
 MOST_NAMED = 10  # in one sentence
@@ -178,7 +177,6 @@ def listed(names: Iterable[str]) -> str:
 # class, the same in all files; else it is in full. Which pairs must be known: those that can meet, because
 # some node type of two cores or more runs both. Of pairs that never meet the table says 0, and nothing
 # depends on it.
-
 Form = Literal["classes", "full"]
 MOST_FAULTS = 100  # pairs that a message names
 
@@ -310,8 +308,6 @@ def _mean_table(
 #
 # Per core, c machines that all run draw b + sum (a - b): static power is shared, and paid once. What neighbours
 # cost in time is not in these numbers; a facility has it (`facilities.py`).
-
-
 def bag_of(
     measurements: Sequence[Measurements],
     *,

@@ -12,7 +12,6 @@ from lpsched.model.fields import FrozenDict, plain_hash
 # This is what a bench file says; `bench_reading.py` reads it, and `measure/` runs it. The two companions are
 # applications that come with lpsched, one bound by memory, one by computing: beside them an application shows
 # how memory-intensive it is on a machine that does not let us count cache misses.
-
 FORMAT: Final = "lpsched-bench/1"
 MEMORY_COMPANION: Final = "memory-companion"
 COMPUTE_COMPANION: Final = "compute-companion"
@@ -188,8 +187,6 @@ class Bench:
 #
 # Companions run for sure where they are asked for, and perhaps where the machine decides. Each setting is run
 # from `least` to `most` times, and each program `warm_ups` times before.
-
-
 @dataclass(frozen=True, slots=True)
 class BenchSize:
     """Settings by kind; `batches` and `companions` may turn out not to run."""

@@ -11,7 +11,6 @@ from lpsched.facility.parts import MOST_CORES
 from lpsched.model.fields import Amount, describe, refusal, shown_number
 
 # Single values of a bench file: texts, commands, choices, names of variables and processors, and amounts.
-
 LONGEST_TEXT: Final = 4_000
 MOST_APPLICATIONS: Final = 1_000
 MOST_GROUPS: Final = 10_000  # pairs or groups that are listed
@@ -142,7 +141,6 @@ def split_command(text: str) -> tuple[str, ...]:
 
 
 # The words that schemas of benches and measurements are made of.
-
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 TEXT: Final = {"type": "string", "maxLength": LONGEST_TEXT}
 WORD: Final = {"anyOf": [TEXT, {"type": "integer"}]}

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 # Reading one mapping of a bench or of measurements key by key, and noting the faults on the way.
-
 Checked = TypeVar("Checked")
 
 
@@ -129,7 +128,6 @@ class Entry:
 
 
 # The parts of a bench file: applications, cores, clocks, repeats and the energy meter; each by itself.
-
 APPLICATION_KEYS: Final = ("name", "command", "count", "timeout_seconds", "folder", "environment")
 REPEATS_KEYS: Final = ("least", "most", "within", "confidence", "warm_ups")
 ENERGY_KEYS: Final = ("meter", "command", "stream", "every_seconds", "covers", "idle_seconds")
@@ -284,7 +282,6 @@ def _meter(word: str) -> EnergyKind:
 # pairs           all, none, or a list of two names each
 # groups          a list of three names or more each, no more than there are places energy          auto,
 # rapl, none, or {command: ...} or {stream: ...} with every_seconds, covers, idle_seconds
-
 KEYS: Final = (
     "format",
     "name",

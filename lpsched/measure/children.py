@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # to be hit between two of them, which takes some rounds. First all are asked (SIGTERM), then killed (SIGKILL).
 #
 # Only a process that starts nothing else may use this (`supervisor.py`): all its children are ended.
-
 PR_SET_PDEATHSIG: Final = 1  # these two are from <linux/prctl.h>
 PR_SET_CHILD_SUBREAPER: Final = 36
 STEP_SECONDS: Final = 0.001  # between two looks while nothing changes
@@ -125,7 +124,6 @@ def _prctl(option: int, argument: int) -> None:
 # Between fork and exec the new process starts a session, binds itself to its processors, goes into its folder
 # and takes /dev/null for stdin and stdout. So its own children are bound as well, and no moment passes on
 # another processor. What fails there is told through a pipe that exec closes.
-
 TAIL_BYTES: Final = 2000
 READ_BYTES: Final = 65536
 MOST_READS: Final = 32  # at the end; a pipe holds at most 1 MiB, and whoever holds it may write for ever

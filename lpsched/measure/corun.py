@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 #
 # A program is started without a shell, in its folder, with our environment and what is added to it. It reads
 # nothing, what it prints is thrown away, and of what it prints as errors the last bit is kept.
-
 LONGEST_LINE: Final = 200  # characters of a program's last words in a message
 GRACE_SECONDS: Final = 1.0  # between the polite signal and the other
 SHELL_SIGNAL: Final = 128  # a shell adds the number of a signal to this
@@ -194,7 +193,6 @@ def _signal_group(group: int, number: int) -> None:
 # returns or raises; if our own process is killed, the keeper notices and ends them. What a program leaves
 # behind is ended too. Out of reach is what another service starts for it: containers of a daemon, processes
 # on other machines.
-
 LOOK_SECONDS: Final = 0.1  # between two looks at the watch
 KEEPER_SECONDS: Final = 20.0  # for a keeper to leave; it needs less than 12
 PACKAGES: Final = str(Path(__file__).parents[2])

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 # the pairs measured,
 #
 #     PD[x][y] = mean of PD[a][b] over a of class x, b of class y
-
-
 class Range(NamedTuple):
     """The entries of the full table behind one entry by class."""
 
@@ -113,8 +111,6 @@ def _by_class(degradation: Degradation, classes: Mapping[str, str]) -> dict[tupl
 #
 # A facility slows every core by this sum. Where three or more share what two had to themselves (caches,
 # channels to memory), it may be off; how far is told, not corrected.
-
-
 class AdditiveError(NamedTuple):
     """How far predictions are off, as shares of the measured times, without sign."""
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 #     nodes, task_types   then there are as many nodes as asked for, and the plain market of `default_room.py`
 #
 # It may say them all the same: 16 cores, of which the bench ran on 2. Everything else must be there.
-
 Raw = dict[str, Any]  # the mapping of the room file, its lists and entries copied
 
 
@@ -241,8 +240,6 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 # With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
 # static power once, dynamic power of each. Room and market are not measured: they come from a room file
 # (`facilities.py`), or are plain (`default_room.py`), which is said.
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredFacility:
     """What measurements tell of a facility, and what to know about it."""

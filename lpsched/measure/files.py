@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 # Bench files: what to measure, and how.
-
-
 def read_bench(path: Path | str) -> Bench:
     """Read a bench from a YAML or JSON file.
 
@@ -39,7 +37,6 @@ def bench_of(document: Document, path: Path) -> Bench:
 # Files of measurements: YAML and JSON; for people the columns first, the evidence after them.
 #
 # What is absent is left out. Numbers are written with as many digits as it takes to read the same ones again.
-
 NOTES: Final = {  # above these keys, in YAML
     "applications": "one task type each; memory classes go from calm (I) to intensive",
     "seconds": "ETC: seconds of an application alone, one for each clock where there are some",

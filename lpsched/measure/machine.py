@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 #
 # A bench names them, or says how many it wants. Then each place is one logical processor: the first of each
 # core, in the order of the cores; only when there are more places than cores the second of each, and so on.
-
 Places = tuple[tuple[int, ...], ...]
 
 
@@ -103,7 +102,6 @@ def _listed(numbers: Collection[int]) -> str:
 # program    the application's own command, or a companion's; perf stat around it where it counts
 # time       from the start of the measured program to its end; of the program in perf where perf says it
 # joules     of exactly that time, by the meter that runs all along
-
 COMPANION_TIMEOUT_SECONDS: Final = 600.0
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

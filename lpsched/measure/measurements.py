@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 # What a bench measures: an application, what runs beside it and at which clock; and one run of that.
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One thing to be measured, several times.
@@ -100,7 +98,6 @@ class Sample:
 # These are what a bag or a facility needs. The evidence stands beside it: every setting with its spread, the
 # meters by name, what failed, and how well the additive model predicts larger groups. What was not measured
 # is absent. `measurements_reading.py` reads a file of it; `measure/` makes one.
-
 MEASUREMENTS_FORMAT: Final = "lpsched-measurements/1"
 BY_MISSES: Final = "misses per instruction"
 BY_SLOWDOWN: Final = "slowdown beside companions"
@@ -314,7 +311,6 @@ class Measurements:
 #
 # A value equal to a bound belongs to the upper class. Groups are named as in tables 8.3 and 8.4 of the
 # thesis.
-
 NUMERALS: Final = {"C": 100, "XC": 90, "L": 50, "XL": 40, "X": 10, "IX": 9, "V": 5, "IV": 4, "I": 1}
 MOST_CLASSES: Final = 399  # what these numerals can write
 

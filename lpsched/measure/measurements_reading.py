@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 
 # Single values of a file of measurements: numbers of any sign, texts as programs say them, names.
-
 LONGEST_SAYING: Final = 100_000  # characters
 
 check_joules: Final = Amount("joules")
@@ -99,7 +98,6 @@ def check_names(value: object) -> tuple[str, ...]:
 #
 # A spread needs its mean only, as somebody who writes a file by hand has it: it then counts as one
 # measurement.
-
 APPLICATION_KEYS: Final = (
     "name", "command", "count", "memory_class", "classified_by", "intensity", "suffers", "causes"
 )  # fmt: skip
@@ -217,8 +215,6 @@ def additive_from(reading: Reading, raw: object, place: Place) -> AdditiveCheck:
 #
 # What is not named was not measured. Where the names of applications, or the clocks, are not sound
 # themselves, any name and any number of them will do.
-
-
 def column_from(
     reading: Reading, key: str, check: Amount, known: Collection[str] | None, clocks: int | None
 ) -> FrozenDict[str, tuple[float, ...]]:
@@ -276,7 +272,6 @@ def _rows(reading: Reading, raw: object, place: Place, known: Collection[str] | 
 # The columns are what the evidence says: where a file has the setting of an application alone, its `seconds`
 # are the mean of that setting, its `watts` the energy of it by its time; and `idle_watts` are the mean of
 # before and after.
-
 CLOSE: Final = 1e-9  # relative
 OTHERS: Final = "correct it; to use other numbers than those measured, remove the evidence"
 
@@ -375,7 +370,6 @@ RULES: Final[tuple[Rule, ...]] = (
 #
 # Only name, applications and seconds must be there. The rules between the parts are in
 # `measurements_reading.py`.
-
 KEYS: Final = (
     "format",
     "name",

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 # M and C are the memory-bound and the compute-bound companion. They run where cache misses are not counted, or
 # are always asked for, and only as much as the classes need (`classes.py`); at the fastest clock, where memory
 # is the most in the way. Whatever needs more places than the bench has is left out.
-
-
 def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:
     """Return every setting once, in the order above.
 
@@ -131,8 +129,6 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
 # What the runner needs of a machine: one run of a setting, a warm-up, and the power of doing nothing.
 #
 # The machine itself is `machine.py`; tests bring a stage whose numbers are known.
-
-
 class Stage(Protocol):
     """A machine with its meters; nothing that it started is left running when a method returns or raises."""
 
@@ -173,8 +169,6 @@ class Stage(Protocol):
 # A setting needs another run until its mean time is known well enough, or it was run often enough
 # (`spreads.py`). One that failed is not run again. Runs that are on file from before count as if they had
 # been made now, but for those that failed: whoever goes on has mended something, or tries again.
-
-
 class Kept(Protocol):
     """Where runs are kept: `measure/samples.py`, or a list."""
 

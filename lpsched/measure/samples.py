@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 #     lpsched        the version: the companions are programs of its own
 #     machine        processor, system, and the places where applications run
 #     meters         those that were found; not the clocks, which are part of a setting
-
 FORMAT: Final = "lpsched-bench-run/1"
 SHOWN: Final = 100  # characters of what differs
 
@@ -181,7 +180,6 @@ def _said(value: object) -> str:
 #
 # Where applications were added to a bench, a later line with a head tells of them. What is absent was not
 # measured. How lines are kept safe is in `lines.py`.
-
 ENDING: Final = ".samples.jsonl"
 SAMPLE_FORMAT: Final = "lpsched-sample/1"
 IDLE_FORMAT: Final = "lpsched-idle/1"

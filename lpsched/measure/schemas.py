@@ -21,9 +21,8 @@ from lpsched.measure.measurements_reading import (
 from lpsched.model.fields import LARGEST, MOST, Amount, check_seconds, check_watts
 from lpsched.model.provenance import LARGEST_SEED
 
+
 # The JSON Schema of a bench file.
-
-
 def bench_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) that every bench file satisfies.
 
@@ -99,7 +98,6 @@ def _energy() -> dict[str, Any]:
 
 
 # The JSON Schema of a file of measurements.
-
 NUMBER: Final = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 SAYING: Final = {"type": "string", "maxLength": LONGEST_SAYING}
 

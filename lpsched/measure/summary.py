@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 #
 # Source: the probability of Student's distribution for whole degrees of freedom as a finite sum is formulas
 # 26.7.3 and 26.7.4 of Abramowitz and Stegun.
-
-
 def spread_of(values: Sequence[float], confidence: float) -> Spread:
     """Return mean, deviation and confidence interval of at least one value.
 
@@ -135,7 +133,6 @@ def _probability(angle: float, degrees: int) -> float:
 # r sqrt((h_1 / m_1)^2 + (h_2 / m_2)^2); of a share (r - 1) / own with w and v the half widths of r and own
 # sqrt(w^2 + (share v)^2) / own. Where own is not above its half width, M does not slow itself beyond noise,
 # and nothing is told.
-
 M: Final = MEMORY_COMPANION
 C: Final = COMPUTE_COMPANION
 
@@ -245,8 +242,6 @@ def _relative_half(spread: Spread) -> float | None:
 #
 # A setting of which any run failed has failed: the times of the runs that did not are those of a program that
 # sometimes does something else. An application without a time at every clock is left out of the columns.
-
-
 def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     bench: Bench,
     *,
@@ -390,8 +385,6 @@ def _columns(
 #
 # The prediction leaves out what running together costs besides time, so it shows whether static power
 # explains the saving. Source: section 8.5 and table 8.5 of the thesis.
-
-
 def savings_of(measured: Iterable[Measured], idle_watts: float | None) -> tuple[Saving, ...]:
     """Return the saving of each batch whose energy, and that of its applications alone, is known."""
     known = [each for each in measured if each.joules is not None]

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # at v = 5.
 #
 # Source: Friese, thesis of 2015, section 7.3.2, which cuts gamma distributions into bins too.
-
 BINS: Final = 256  # so that a draw is one byte
 POINTS: Final = 4096
 DECAY: Final = 40.0  # exp(-40) is 4e-18
@@ -81,7 +80,6 @@ def _integral(heights: Floats, y: Floats) -> Floats:
 # them stay in a processor's cache.
 #
 # Source: Friese, thesis of 2015, section 7.3.2.
-
 LEVELS: Final = 64
 
 
@@ -124,7 +122,6 @@ def _drawn(shape: tuple[int, int], cov: Cov, rng: np.random.Generator) -> Floats
 # One byte for a draw: 6,000 tasks and 100 samples take 1.2 MB, which stays in a processor's cache.
 #
 # Source: Friese, thesis of 2015, section 7.3.2.
-
 Draws: TypeAlias = NDArray[np.uint8]
 
 MOST_DRAWS: Final = 500_000_000  # bytes, of times and powers each

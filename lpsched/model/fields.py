@@ -156,7 +156,6 @@ Ratio = Annotated[float, *number_field(Amount("a ratio", least=1.0), minimum=1, 
 
 
 # What types with P-states have in common: ways to run a task, and the columns of tables.
-
 MOST_P_STATES: Final = 100
 
 
@@ -201,7 +200,6 @@ def check_p_states(value: object) -> object:
 
 
 # A dictionary that cannot be changed: equal to a plain one, hashable, and it survives pickling.
-
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -234,8 +232,6 @@ class FrozenDict(dict[Key, Value]):
 
 
 # Columns of numbers as the bytes of C doubles or 64-bit integers: immutable, compact, hashed at once.
-
-
 def little_endian(code: str, packed: bytes) -> bytes:
     r"""Return packed numbers as a little-endian machine has them, so that hashes are the same everywhere.
 
@@ -250,8 +246,6 @@ def little_endian(code: str, packed: bytes) -> bytes:
 
 
 # The hash of what plain dataclasses say; in which order their mappings stand does not matter.
-
-
 def plain_hash(part: DataclassInstance, format: str) -> str:  # noqa: A002 - what the key is called
     """Return the SHA-256, in hexadecimal."""
     told: dict[str, Any] = asdict(part)

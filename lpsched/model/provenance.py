@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 #
 # A flat mapping of names to numbers, texts, yes or no, or lists of numbers. It is kept word by word, so that
 # a generator can make the same again, or another draw of the same kind. It is no part of what the day says.
-
-
 MOST_ENTRIES: Final = 100
 MOST_NUMBERS: Final = 1_000  # of one list
 LONGEST_TEXT: Final = 1_000
@@ -98,8 +96,6 @@ def _is_number(value: object) -> bool:
 
 
 # What an answer came from, so that it can be made again.
-
-
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The program, the solver and the instance."""
@@ -143,8 +139,6 @@ def version_of_lpsched() -> str:
 
 
 # How good an answer is known to be.
-
-
 class Status(StrEnum):
     """How good the answer is known to be."""
 
@@ -166,7 +160,6 @@ def relative_gap(value: float, bound: float) -> float | None:
 # interval is  m +- t s / sqrt(n),  with t the 97.5 % point of Student's distribution with n - 1 degrees of
 # freedom. Between the rows of the table we take the row before, whose t is larger: the interval is never too
 # narrow.
-
 FREEDOM: Final = (*range(1, 31), 40, 60, 120)  # degrees of freedom, rows of the table
 STUDENT: Final = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #    percentile    only where a front is evolved: rank by this percentile of the samples, not by the tables
 #
 # This module imports no NumPy, so that a mistake is told before anything is loaded.
-
 Cov: TypeAlias = float | tuple[float, float]
 
 SOURCE: Final = "the risk asked about"
@@ -196,7 +195,6 @@ def _number(value: str) -> float:
 # 95 % interval of Wilson (1927), which stays within 0 and 1 and is honest where h is 0:
 #
 #     (p + z^2 / 2S  +-  z sqrt(p (1 - p) / S + z^2 / 4S^2)) / (1 + z^2 / S),      p = h / S,  z = 1.96
-
 Z: Final = 1.959963984540054  # the 97.5 % point of the normal distribution
 NAMES: Final = {  # of quantities and chances, for people
     "profit_per_hour": "profit, {currency}/hour",

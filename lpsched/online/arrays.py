@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 #
 # Shapes: N tasks in the order of their arrival, T task types, M machine types, C columns (machine type and
 # P-state), F utility functions with P intervals in all.
-
-
 @dataclass(frozen=True, slots=True)
 class DayArrays:
     """The numbers of a day; an absent pair has `can_run` False and 0 elsewhere."""
@@ -100,8 +98,6 @@ def _intervals(arrays: DayArrays, tasks: Integers, seconds: Floats) -> Integers:
 #
 # Shapes: N tasks in the order of their arrival, K kinds of tasks, M clusters, C columns (cluster and
 # P-state), F utility functions with P intervals in all.
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterArrays:
     """The numbers of clusters; where a kind cannot run, `can_run` is False and all else 0."""

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 # Rows come in pieces, each a list of values for every column, so that a long file need not be in memory as a
 # whole. What is sound is looked at column by column, at the speed of a map; only a piece with a fault in it
 # is looked at row by row.
-
 TYPE: Final = "task_type"
 TOLD: Final = ("priority", "urgency", "utility_class", "utility")
 
@@ -289,7 +288,6 @@ def _number(value: object) -> float:
 
 
 # The tasks of a day as they stand in a file: arrival, type and utility.
-
 DAY_NEEDED: Final = (ARRIVAL.key, TYPE)
 DAY_COLUMNS: Final = (*DAY_NEEDED, *TOLD)
 
@@ -311,7 +309,6 @@ def arriving_tasks(rows: TaskRows) -> ArrivingTasks | None:
 
 
 # The tasks of clusters as they stand in a file: arrival, type, cores, work, request, job and utility.
-
 NUMBERS: Final = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
 CLUSTER_NEEDED: Final = (ARRIVAL.key, TYPE, CORES.key)
 CLUSTER_COLUMNS: Final = (*CLUSTER_NEEDED, WORK.key, REQUESTED.key, JOB.key, *TOLD)

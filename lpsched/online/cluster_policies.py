@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 #     planned   seconds of it there
 #
 # Source: Machovec et al. (2016), section III.D: the comparison heuristics always use P-state 0.
-
 STATES_MEMORY: Final = "first states"
 
 
@@ -130,8 +129,6 @@ class FirstToStart:
 # it is made, and tasks may wait that the published algorithm would start.
 #
 # Source: Machovec et al. (2016), section III.D.
-
-
 def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     firsts = FirstToStart(state)
@@ -153,8 +150,6 @@ def conservative(state: ClusterState, _rng: np.random.Generator, /) -> list[Plac
 # may therefore wait for nodes that are held, though as many others would be free for the reservation in time.
 #
 # Source: Machovec et al. (2016), section III.D.
-
-
 def easy(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     firsts = FirstToStart(state)
@@ -191,7 +186,6 @@ def _until_one_is_reserved(firsts: FirstToStart, state: ClusterState) -> int:
 # cannot be placed does not count.
 #
 # Source: Machovec et al. (2016), section III.D.
-
 SMALL: Final = 0.3
 LARGE: Final = 0.6
 TURNS: Final = (1, 4, 8)  # large, medium, small
@@ -237,8 +231,6 @@ def _turn(firsts: FirstToStart, places: Iterator[int], most: int) -> bool:
 # no energy left there, waits, and draws again at the next mapping event.
 #
 # Source: Machovec et al. (2016), section III.D.
-
-
 def random_cluster(state: ClusterState, rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event."""
     draft = Draft(state)
@@ -281,8 +273,6 @@ def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
 # What starts later than `state.until` may be left out: with place-holders it would be forgotten before.
 #
 # Source: Machovec et al. (2016), sections III.E and III.F, algorithm 1.
-
-
 def max_util(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
     """Answer at a mapping event: the most utility first."""
     return _placed(state, np.ones_like(state.arrays.requested_seconds))
@@ -339,7 +329,6 @@ def _placed(state: ClusterState, per: Floats) -> list[Placement]:
 # Max Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say;
 # `:placeholders` or `:reservations` behind the name says it too, and has the last word. The engine checks
 # every placement of every policy.
-
 COMPARED: Final[dict[str, Place]] = {
     "random": random_cluster,
     "conservative": conservative,

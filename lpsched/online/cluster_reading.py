@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #
 # Every part is checked by itself first; then the rules between parts, as far as their parts are sound. Faults
 # come in file order.
-
 KEYS: Final = (
     "format",
     "name",
@@ -160,7 +159,6 @@ def _in_its_file(fault: Fault, rows: TaskRows) -> Fault:
 
 
 # The JSON Schema of a clusters file, put together from the parts that check one.
-
 NEEDED_KEYS: Final = ("format", "name", "clusters", "task_types", "seconds", "tasks")
 POSITIVE: Final = {"type": "number", "minimum": SMALLEST, "maximum": LARGEST}
 COUNT: Final = {"type": "integer", "minimum": 1, "maximum": MOST}

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 #
 # What tasks need is looked at once for each pair of a type and a number of cores; rows are looked for only
 # where something is wrong. Of each type (and cluster) one fault is told, at the first task that has it.
-
 Pair = tuple[int, int]  # task type and cores
 
 
@@ -117,7 +116,6 @@ class Needs:
 
 
 # What curves over numbers of nodes must satisfy: whole numbers of nodes that rise, and sound values.
-
 MOST_CURVE_POINTS: Final = 100_000  # of one cell
 
 
@@ -207,8 +205,6 @@ def _bounds(row: Sequence[tuple[tuple[int, float], ...] | None]) -> tuple[float,
 #
 # Each rule returns every fault of its kind, as soon as the parts that it speaks of are sound. What tasks need
 # is looked at once for each pair of a type and a number of cores: there are few among many tasks.
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterParts:
     """The parts of clusters that are sound by themselves; `None` where one is not, or is not given."""

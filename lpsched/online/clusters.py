@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 #
 # Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
 # Constrained Heterogeneous Environment" (2016), section II.
-
 __all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks"]
 
 CLUSTERS_FORMAT: Final = "lpsched-clusters/1"
@@ -271,8 +270,6 @@ class Clusters:
 
 
 # The hash of clusters: of everything that they say, whatever the form of their file.
-
-
 def hash_of(clusters: Clusters, format: str) -> str:  # noqa: A002 - what the key is called
     """Return the SHA-256 of clusters, in hexadecimal.
 

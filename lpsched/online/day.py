@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # views that the numerics use are in `arrays.py`.
 #
 # Source: Friese, thesis of 2015, chapters 2 and 5.
-
 __all__ = ["FORMAT", "ArrivingTasks", "Day", "DayMachineType", "DayTaskType", "Levels"]
 
 FORMAT: Final = "lpsched-day/1"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 # What the JSON Schemas of files with arriving tasks share: utility, tasks, periods, notes of generators.
-
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 AMOUNT: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
 MODELS: Final = {
@@ -103,7 +102,6 @@ def _made_by() -> dict[str, Any]:
 #
 # Every part is checked by itself first; then the rules between parts, as far as their parts are sound. Faults
 # come in file order.
-
 KEYS: Final = (
     "format",
     "name",
@@ -198,7 +196,6 @@ def _watts(reading: Reading, axes: Axes | None, read_file: TableFileReader | Non
 
 
 # The JSON Schema of a day file, put together from the parts that check one.
-
 NEEDED_KEYS: Final = ("format", "name", "machine_types", "task_types", "seconds", "watts", "tasks")
 
 

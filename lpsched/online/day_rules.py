@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 # Rules of tasks that arrive, whatever runs them: days and clusters share these.
 #
 # Each returns every fault of its kind; the parts that it is given are sound by themselves.
-
 MOST_TASKS: Final = 10_000_000
 MOST_NAMES: Final = 10_000  # of levels, or of own utility functions
 KEY_OF: Final = {
@@ -168,7 +167,6 @@ def unknown_names(
 
 
 # Columns of numbers of tasks, as they stand in a file: one per task, packed where all of them are sound.
-
 MOST_JOB: Final = 2**63 - 1
 check_work: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
 
@@ -246,8 +244,6 @@ JOB: Final = NumberColumn("job", check_job, _are_jobs, "q")
 # What the parts of a day must satisfy together: one small function per rule, named for the rule.
 #
 # Each rule returns every fault of its kind, as soon as the parts that it speaks of are sound.
-
-
 @dataclass(frozen=True, slots=True)
 class DayParts:
     """The parts of a day that are sound by themselves; `None` where one is not, or is not given."""

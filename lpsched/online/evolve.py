@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 # From a schedule of a day to a chromosome, and back.
 #
 # Machines of a type are alike, so the way there numbers those that work in the order of their first mention.
-
-
 def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     """Return the chromosome of N genes that runs tasks where a schedule does, in the order of their starts.
 
@@ -102,8 +100,6 @@ def to_day_schedule(day: Day, genes: Genes, starts: Floats) -> DaySchedule:
 # pass over all machines at once does the rest: O(N + machines) for a chromosome.
 #
 # Source: Friese, thesis of 2015, sections 5.4.2 and 7.3.3.
-
-
 class DayTables(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """What the loops need to know of a day; the letters are those of `DayArrays`."""
 
@@ -215,8 +211,6 @@ def _contiguous(genes: Genes) -> tuple[Numbers, Numbers, Numbers]:
 
 
 # A day as NSGA-II sees it: energy against utility.
-
-
 class DayProblem:
     """A day whose schedules evolve; tasks that would earn less than `drop_below` do not run."""
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 # Columns: arrival_seconds, task_type; then priority, urgency and utility_class, or utility, the name of one
 # of the file's own functions. A column that no task uses may be missing; an empty cell is none. Tasks of
 # clusters have some more (`files.py`).
-
-
 def read_task_file(path: Path, rows: TaskRows) -> None:
     """Gather the rows of a file."""
     try:
@@ -127,7 +125,6 @@ def parquet_bytes(columns: Mapping[str, list[Any]]) -> bytes:
 
 
 # Day files: YAML and JSON, with tables and tasks inside or beside them.
-
 FEW_TASKS: Final = 1_000  # up to here tasks are written inside the file
 
 
@@ -238,8 +235,6 @@ def _written(function: UtilityFunction) -> list[dict[str, float]]:
 #
 # Columns: arrival_seconds, task_type, cores; work where it is not always 1, requested_work where it is not
 # the work, job where tasks have such a number; then utility as for days (`tasks.py`).
-
-
 def cluster_columns(clusters: Clusters) -> dict[str, list[Any]]:
     """Return the columns that the tasks use; `None` where a task has nothing to say."""
     tasks = clusters.arriving
@@ -260,8 +255,6 @@ def cluster_columns(clusters: Clusters) -> dict[str, list[Any]]:
 
 
 # Clusters files: YAML and JSON, with the tasks inside or beside them.
-
-
 def read_clusters(path: Path | str) -> Clusters:
     """Read clusters from a YAML or JSON file, and the tasks that it names.
 

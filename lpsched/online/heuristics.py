@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 # sent is dropped, and takes no machine's time.
 #
 # Source: Friese, thesis of 2015, section 5.5.2; 2.4.4 for dropping.
-
-
 def in_order_of_arrival(day: Day, score: Score, *, drop_below: float | None) -> DaySchedule:
     """Return the schedule that sends each task, as it arrives, where its score is highest."""
     arrays = day_arrays(day)
@@ -67,8 +65,6 @@ def one_stage(score: Score) -> DayHeuristic:
 # the task. This is what the first population of a genetic algorithm is made of, and what a rule must beat.
 #
 # Source: Friese, thesis of 2015, section 2.4.2.1.
-
-
 def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return a schedule by chance; the queues are in the order of arrival."""
     arrays, placing = day_arrays(day), Placing(day)
@@ -101,8 +97,6 @@ def random_machine(day: Day, rng: np.random.Generator, *, drop_below: float | No
 # column. With `drop_below`, a task chosen that would earn less than that is dropped.
 #
 # Source: Friese, thesis of 2015, section 5.5.2.4.
-
-
 def min_min(day: Day, _rng: np.random.Generator, *, drop_below: float | None = None) -> DaySchedule:
     """Return the schedule that maps the earliest end first."""
     arrays = day_arrays(day)
@@ -181,7 +175,6 @@ class _Firsts:
 # minute, but for the next one of each machine. Here what is mapped stays mapped.
 #
 # Source: Friese, thesis of 2015, section 7.3.4; 2.7.1 for the minute.
-
 MINUTE: Final = 60.0
 
 
@@ -309,8 +302,6 @@ def two_stages(score: Score) -> DayHeuristic:
 #
 # Sections are those of Friese, thesis of 2015. Whatever a heuristic hands back is checked by the verifier
 # before anybody sees a number of it. Heuristics for bags have a registry of their own.
-
-
 class DayHeuristic(Protocol):
     """Maps the tasks of a day to machines, P-states and start times."""
 

@@ -47,7 +47,6 @@ Points: TypeAlias = tuple[tuple[int, float], ...]  # (nodes, value), by rising n
 #
 # Sources: Friese, thesis of 2015, 2.6.4 and 2.7.1 (26 hours, tasks that complete), 3.2.2 and 3.5.1
 # (prorated).
-
 CONFIG: Final = ConfigDict(extra="forbid")
 PRORATED: Final = "prorated"
 COMPLETED: Final = "completed"
@@ -189,8 +188,6 @@ class Cluster(WithPStates):
 #
 # Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
 # Constrained Heterogeneous Environment" (2016), section II.B and figure 2.
-
-
 @dataclass(frozen=True, slots=True)
 class NodeCurves:
     """Cells by task type i and column (cluster and P-state); `None` where a pair cannot run.

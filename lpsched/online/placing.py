@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 #
 # Of choices with the same score the one of more utility wins, then the one of less energy, then the one that
 # ends earlier, then the lowest task, then the lowest column.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Offers:
     """One number for each column; `can_run` is False where the pair is absent."""
@@ -93,8 +91,6 @@ def first_best(*keys: Floats) -> int:
 # What heuristics of days look for: one number for each choice, the higher the better.
 #
 # A task that takes no energy (or power) has infinite utility per joule (or watt).
-
-
 def by_end(offer: Offers) -> Floats:
     """Score by the completion time, the earliest best."""
     return -offer.ends
@@ -140,8 +136,6 @@ def _per(earned: Floats, spent: Floats) -> Floats:
 # is given to the one that became free last (ties: the lowest number), so that those that have been free for
 # longer stay free for tasks that came earlier and are mapped later. Machines that have never run anything
 # come last, by number. So 10^12 machines cost no more than the tasks there are.
-
-
 class FreeMachines:
     """When the machines are free; `ready` has, for each column, when the first one of its type is."""
 
@@ -166,8 +160,6 @@ class FreeMachines:
 
 
 # Writing down who runs what: from numbers of tasks, columns and machines to a schedule of a day.
-
-
 class Placing:
     """Collects tasks as they are placed; a task that never is, is dropped."""
 

@@ -42,8 +42,6 @@ Order: TypeAlias = "Callable[[State], Integers]"
 # type; where a pair is absent in it, the machine is no choice for policies that know no other.
 #
 # Source: Friese, thesis of 2015, section 4.3.4.
-
-
 def first_come(state: State) -> Integers:
     """Return the places of the tasks, those that came first first."""
     return np.arange(len(state.tasks), dtype=np.int64)
@@ -75,7 +73,6 @@ def first_p_states(state: State) -> Mask:
 # task runs in the first P-state that fits, for the thesis has no P-states there.
 #
 # Source: Friese, thesis of 2015, section 2.4.2.1.
-
 ORDER: Final = "order"  # in the policy's memory: machines
 NEXT: Final = "next"  # likewise: the place in that order that is asked first
 
@@ -150,7 +147,6 @@ def k_best_types(count: int = 1) -> Choose:
 # With + the most and with - the least of the whole system. Tasks whose best score is below 0 wait.
 #
 # Source: Friese, thesis of 2015, section 3.3.2.
-
 UTIL_USUAL: Final = 0.5  # the thesis's best (3.6.2), and ours
 UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day of chapter 3
 UPE_USUAL: Final = 0.05  # likewise
@@ -192,7 +188,6 @@ def weighted_upe(weight: float = UPE_USUAL) -> Choose:
 
 # Of immediate mode: asked about each task as it comes. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
 # and 2.4.2.2. The thesis has no P-states there: random and round-robin take the first one that fits.
-
 IMMEDIATE: Final[dict[str, Choose]] = {
     "random": lambda state, rng, /: drawn_in_turn(state, rng, "first"),  # any machine that may take the task
     "round-robin": round_robin,
@@ -216,7 +211,6 @@ IMMEDIATE: Final[dict[str, Choose]] = {
 # counts as second-best.
 #
 # Of FCFS and its kin a task that fits nowhere is passed over.
-
 BATCH: Final[dict[str, Choose]] = {
     "min-min": _best_first(by_end),  # 2.4.3 and 3.3.2: Min-Min Comp
     "sufferage": lambda state, _rng, /: by_sufferage(state),  # 2.4.3

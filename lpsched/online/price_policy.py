@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # Somebody who knows another day that is like this one, yesterday perhaps, gives it instead: then what came at
 # a time of that day is expected at the same time of this one, in the slots [now, now + window) and the rest.
 # Worth of a kind on a column: the utility of a task that starts as it arrives.
-
 SEEN: Final = "seen"  # in the policy's memory
 
 
@@ -154,7 +153,6 @@ def free_seconds(state: State, edges: Floats) -> Floats:
 # no run is worth its price, prices are forgotten: nothing may follow.
 #
 # This one is ours; the idea is that of the bound in `online/bound/prices.py`.
-
 NAME: Final = "prices"
 PLANS: Final = 24  # a day, at least
 LAST_PLANS: Final = 4  # the next plan comes no later than after this part of the time that is left

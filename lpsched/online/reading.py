@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 # Levels and utility functions as they stand in a day's file: mappings from names to what they stand for.
-
 Value = TypeVar("Value")
 Part = TypeVar("Part")
 
@@ -151,7 +150,6 @@ def _intervals(reading: Reading, value: object, place: Place, model: type[Part])
 
 
 # The door of tasks that arrive: a list inside the file, or a file of their own.
-
 TaskFileReader = Callable[[str, TaskRows], None]  # file, and what gathers its rows
 
 PIECE: Final = 10_000  # rows looked at together
@@ -218,7 +216,6 @@ def _strange_entries(piece: Sequence[Any], first: int, rows: TaskRows, hint: str
 #         any: 60                                        # the same for any number of nodes the cluster has
 #
 # What is not named cannot run.
-
 HINT: Final = "see 'lpsched schema clusters'"
 MOST_DIGITS: Final = 16
 

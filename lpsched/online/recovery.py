@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # is before the period, from where it begins to count; `replace` for a run that can make way: there the task
 # must be worth more than that run. Both look at STEPS runs ahead at most. `squeeze` lets runs start earlier
 # where nothing is in the way.
-
 STEPS: Final = 15
 NOBODY: Final = -1
 LEAST_GAIN: Final = 1e-9  # for which runs are exchanged
@@ -326,7 +325,6 @@ def squeeze(market: Market, lines: Lines) -> None:
 #
 # It says how much of the distance between a policy and the bound is the bound's own: what this schedule earns
 # can be earned, though not by anybody who does not know the future. No promise is made of how near it comes.
-
 FILLING: Final = ((1.0, 1.0), (0.5, 0.97), (0.5, 0.9), (0.2, 0.7), (0.1, 0.0))  # of w and of lambda
 MOST_ROUNDS: Final = 6
 FEW: Final = 0.001  # of all tasks: fewer exchanges are not worth another round

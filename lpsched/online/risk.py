@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 #     at  t_k + log((s_k - f_k) / (d - f_k)) / r_k  if it falls below d before its end, else at its end
 #
 # Source: Friese, thesis of 2015, section 7.3.3.
-
-
 def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
     """Return for each utility function the seconds since arrival from which on it earns too little.
 
@@ -75,8 +73,6 @@ def _end(arrays: DayArrays, f: int, limit: float) -> float:
 # earn less than a limit (`dropping.py`). One pass over the tasks, all samples at once.
 #
 # Source: Friese, thesis of 2015, section 7.4.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DaySamples:
     """S samples."""
@@ -114,8 +110,6 @@ def sample_day(day: Day, schedule: DaySchedule, draws: TaskDraws, *, drop_below:
 
 
 # The risk of a schedule of a day: drawn, and told in means, percentiles and chances.
-
-
 def day_risk(  # noqa: PLR0913 - what was asked
     day: Day,
     schedule: DaySchedule,

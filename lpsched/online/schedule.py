@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+
 # A schedule of a day: which machine runs which task, in which P-state, and from when on.
 #
 # Tasks are numbered from 0 in the order of the day's file, machines of a type from 1. A task that is not
 # placed is dropped: it earns nothing and takes no energy.
-
-
 @dataclass(frozen=True, slots=True)
 class PlacedTask:
     """One task on one machine; the P-state is `None` where the machine type has none."""
@@ -33,7 +32,6 @@ class DaySchedule:
 #
 # Tasks are numbered from 0 in the order of the file, nodes of a cluster from 1. A task that is not placed is
 # dropped: it earns nothing and takes no energy. How long a task runs, the instance says.
-
 Nodes: TypeAlias = tuple[tuple[int, int], ...]  # first and last node of each range
 
 
@@ -74,8 +72,6 @@ def written_nodes(nodes: Nodes) -> str:
 
 
 # Tasks of a day or of clusters as they ran, one by one: what exports write.
-
-
 @dataclass(frozen=True, slots=True)
 class Ran:
     """Where and when a task ran.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 
 # What packed tasks of days and of clusters have in common: arrival, type and utility of each.
-
-
 class _HasColumns(Protocol):
     @property
     def arrivals(self) -> bytes: ...
@@ -54,8 +52,6 @@ class ArrivingColumns:
 #
 # A task's utility is told by three levels, or by the name of a utility function of the file's own. Few of
 # these differ among many tasks, so each task has a number of one of them.
-
-
 class Levels(NamedTuple):
     """A utility told by levels: how much, how urgent, and how it falls."""
 
@@ -98,8 +94,6 @@ class ArrivingTasks(ArrivingColumns):
 # requested   what was asked for in place of `work`: schedulers see it, and end a task that lasts longer
 # never, for it is at least `work`
 # job         the number that a task has elsewhere, for instance in the trace it is from
-
-
 @dataclass(frozen=True, slots=True)
 class ParallelTasks(ArrivingColumns):
     """Columns of one number per task, by arrival; doubles and 64-bit numbers.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # that starts at 0 is a hard deadline. Utility never rises: s_k >= f_k >= s_(k+1) >= 0.
 #
 # Source: Friese, thesis of 2015, equation 1, where f_k = s_(k+1).
-
-
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A stretch of time since arrival in which utility decays at one rate."""
@@ -81,7 +79,6 @@ class UtilityFunction:
 # its first P-state that can: usually the fastest.
 #
 # Source: Friese, thesis of 2015, equation 1 and appendices B and C. There all classes begin with a_1 = 0.
-
 SECONDS_PER_MINUTE: Final = 60
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
@@ -152,7 +149,6 @@ def _float(number: float) -> float:
 
 
 # What a utility function must satisfy: it begins at 0, its intervals follow each other, it never rises.
-
 MOST_INTERVALS: Final = 100
 check_after: Final = Amount("seconds")
 check_rate: Final = Amount("a rate")
@@ -235,7 +231,6 @@ def interval_numbers(interval: Interval) -> dict[str, float]:
 #               weight * line through `points`        of (seconds waited, cost); never falling, the last slope
 #                                                     goes on for ever
 # Each is continuous, never falls, and consists of straight pieces; its negative is what a schedule earns.
-
 SECONDS: Final = "seconds"
 SLOWDOWN: Final = "slowdown"
 BOUNDED: Final = "bounded-slowdown"

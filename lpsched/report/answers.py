@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 #
 # Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
 # A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
-
 BETWEEN: Final = 2  # empty places between two columns
 
 
@@ -92,7 +91,6 @@ class FoldingTable:
 
 
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
-
 MOST_ROWS: Final = 40  # of task types; a screen or two
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
 
@@ -263,8 +261,6 @@ def _cut(rows: Sequence[object]) -> list[Text]:
 
 
 # Compared fronts in tables: the exact one first, then every method's distance from it.
-
-
 def comparison_tables(result: FrontComparison) -> list[Table | Text]:
     """Return the exact front of a bag, the methods beside it, and what is wrong with some."""
     reference = result.reference
@@ -304,8 +300,6 @@ def _remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
 
 
 # The three questions of a pricing study in tables: which price, which electricity, which machines.
-
-
 def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]:
     """Return the answers; pieces of the electricity price are told where there are few."""
     name = result.provenance.instance_name

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 # What is in a facility, for `lpsched show`.
-
 WIDTH = 100  # characters of a line of the description
 
 
@@ -175,7 +174,6 @@ def _but_name(unit: CracUnit) -> tuple[object, ...]:
 
 
 # What a bench asks for, for `lpsched show`: what will run, how often, and with which meters.
-
 LONGEST_COMMAND = 100  # characters that are shown
 
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 # What is in a bag, for `lpsched show`.
-
-
 def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
     """Return what is in a bag, and how heterogeneous it is."""
     cells = bag.seconds.rows * bag.seconds.columns
@@ -94,7 +92,6 @@ def _site(bag: Bag) -> str:
 
 
 # What is in a day, for `lpsched show`.
-
 MEGA: Final = 1e6
 MOST_ROWS: Final = 50  # of one table
 
@@ -239,8 +236,6 @@ def cut(rows: Sequence[object]) -> list[Text]:
 
 
 # What is in a clusters file, for `lpsched show`.
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
     """Sizes and sums of clusters.

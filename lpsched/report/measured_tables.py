@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 # How measured numbers, settings and groups are written, in tables and pictures.
-
 NOTHING: Final = "-"
 DIGITS: Final = 5
 SHARE_DIGITS: Final = 3
@@ -87,7 +86,6 @@ def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
 #
 # Where a number was not measured there is a dash, and a column that would hold nothing else is left out. A
 # mean stands with half the width of its confidence interval; of a single run there is none.
-
 SUFFERS: Final = "takes longer beside"  # the corner of a degradation matrix: rows suffer
 
 
@@ -280,7 +278,6 @@ def _places(cores: Sequence[Sequence[int]]) -> str:
 
 
 # Measurements in the terminal: times and powers, degradation, savings, how well pairs predict, meters.
-
 MOST_ROWS: Final = 40
 MOST_GROUPS: Final = 12  # applications that ran together
 MOST_APPLICATIONS: Final = 16  # of a degradation matrix; more do not fit a screen

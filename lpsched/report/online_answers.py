@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 # The answer for schedules of clusters in tables.
-
-
 def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]:
     """Return each schedule beside what no schedule can pass, and the rules that the invalid ones break."""
     name, waiting = result.provenance.instance_name, result.waiting
@@ -48,8 +46,6 @@ def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]
 
 
 # The answer for schedules of a day in tables.
-
-
 def _of_period(period: Period) -> str:
     left_out = "what would start later, or break the energy constraint, is left out of a heuristic's schedule"
     return f"counted: {period_words(period)}; {left_out}."
@@ -74,7 +70,6 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
 
 
 # Policies on simulated days, in tables and in words.
-
 MOST_REASONS: Final = 40
 GIGA: Final = 1e9
 WORTH_HEADERS: Final = ("one more", "adds at most, utility")

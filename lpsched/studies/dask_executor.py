@@ -110,7 +110,6 @@ def telling(address: str) -> Iterator[None]:
 #
 # A worker must have what we have: the same lpsched, Python and numerical packages, or a run might come out
 # otherwise there. It looks before each run and refuses.
-
 AHEAD: Final = 1000  # tasks that the scheduler holds: enough for some hundred workers
 QUIET_SECONDS: Final = 5.0  # without a run, before somebody looks whether there are workers
 

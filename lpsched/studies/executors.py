@@ -97,7 +97,6 @@ def lost_run(task: Task, reason: str) -> StudyRun:
 # It is also what makes a run the same everywhere. A sum that BLAS shares out among threads is added up in
 # another order than with one thread, and may differ in its last bits. BLAS reads these variables once, when
 # NumPy is loaded, so whoever makes runs in its own process sets them before that.
-
 ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -115,7 +114,6 @@ def use_one_thread() -> None:
 # What decides a run besides its task: the versions of Python and of the packages that compute.
 #
 # Two machines that have the same and compute with one thread (`executors.py`) make the same run, bit for bit.
-
 COMPUTING: Final = ("lpsched", "numpy", "highspy", "numba", "pymoo", "casadi")  # each in some run
 THREADS: Final = "OMP_NUM_THREADS"  # every BLAS heeds it
 Packages: TypeAlias = tuple[tuple[str, str | None], ...]

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # Whether values that a study gives fit the fields of a dataclass of options: names and types, not ranges.
 #
 # Ranges are the dataclass's own to refuse, when it is made.
-
 WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false", type(None): "null"}
 
 
@@ -78,7 +77,6 @@ def _needed(type_: Any) -> str:  # noqa: ANN401 - what an annotation is
 # facility   a platform of the Heat paper
 # day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
 # clusters   those of the Jobs paper
-
 Instance: TypeAlias = Bag | Facility | Day | Clusters
 Options: TypeAlias = Mapping[str, Any]
 FROM: Final = "from"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # limits), so that a study which goes on knows what it has. `outcome` is a plain object of numbers and words
 # that is the same, bit for bit, wherever and whenever the run is made again; what is not (seconds, the machine)
 # is in `timings` and `where`. A run that failed has a reason and no outcome.
-
 FORMAT: Final = "lpsched-run/1"
 
 
@@ -130,7 +129,6 @@ def run_from(told: Mapping[str, Any]) -> StudyRun:
 
 
 # What became of a study that was run: how many runs there are, were there already, were made, failed.
-
 SUMMARY_FORMAT: Final = "lpsched-study-run/1"
 
 
@@ -193,7 +191,6 @@ class StudySummary:
 
 
 # The lines of a study: one JSON object for each run; how they are kept safe is in `lines.py`.
-
 ENDING: Final = ".runs.jsonl"
 RUNS: Final = LineKind("run", "lines of a study", "lpsched study run", (FORMAT,))
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 #
 # An outcome has the keys of the command's own JSON, and always `value`, `bound` and `gap` where there are such
 # numbers; times and where it was made are not part of it, so that it is the same wherever it is made.
-
 Check: TypeAlias = Callable[[object], object]  # raises a `refusal`
 HEADER: Final = ("format", "lpsched", "solver", "instance", "timings")
 
@@ -155,7 +154,6 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
 # All others are the heuristics of `lpsched validate` (min-min, random, ...) and those of installed packages.
 # Their bound, and the front, are as good as their parameter `effort` says. A report takes, for each question,
 # the best bound that a run of the study proved (`studies/report.py`).
-
 LIMITS: Final[dict[str, Check]] = {"power_cap": check_power, "deadline": check_seconds}
 QUESTION: Final[dict[str, Check]] = {
     "objective": OneOf(tuple(OBJECTIVES)),
@@ -235,7 +233,6 @@ def bag_methods() -> dict[str, Method]:
 #
 # With `colocation: false` the method does not count that cores of a node slow each other down, nor does the
 # bound that it is held against.
-
 GA: Final = "ga"
 TAKES: Final[dict[str, Check]] = {"colocation": yes_or_no, "gap": check_gap}
 WITH_SECONDS: Final = ("history", "details")  # of a method: how long its parts took is in them
@@ -275,7 +272,6 @@ def facility_methods() -> dict[str, Method]:
 # Methods for days and clusters: the policies of `lpsched simulate`, one run of one policy each.
 #
 # `value` is the utility, `bound` what no schedule can pass, if `bound: true` asks for it.
-
 POLICY_KINDS: Final = ("day", "clusters")
 KEPT: Final = (
     "utility",
@@ -362,7 +358,6 @@ def _options(instance: Day | Clusters, given: dict[str, Any]) -> SimulationOptio
 
 
 # Every method of a study by its name and the kind of instance that it is for.
-
 KINDS: Final = ("bag", "facility", "day", "clusters")
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 # The files that a study names, read once: workers elsewhere are sent what they say, and need no disk.
-
-
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What the files say, by the names that the study has for them, and what is wrong with some."""
@@ -92,8 +90,6 @@ def kind_of_instance(instance: Instance) -> str:
 # same again. A run's key is the SHA-256 digest of what decides its outcome, written as canonical JSON: the
 # hash of what the instance's file says, or the generator with its options and seed; method, parameters, seed,
 # limits.
-
-
 @dataclass(frozen=True, slots=True)
 class _Block:
     """A source of instances and a method for them: all combinations of what varies besides."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # A group has the runs that agree in everything that the report goes by; they differ by their seeds, those of
 # generated instances among them. Of each quantity there is the mean with its 95 % confidence interval
 # (`model/provenance.py`), the median, the least and the most, over the runs of the group that have it.
-
 FORMAT: Final = "lpsched-study-report/1"
 GAP, SECONDS = "gap", "seconds"
 
@@ -152,7 +151,6 @@ class StudyReport:
 #
 # Runs of a bag that were asked the same question have one bound: the best that any of them proved. Each such
 # bound holds for all schedules, whoever found them, so each gap is the distance from that one.
-
 QUESTION: Final = ("price", "profit_ratio", "power_cap", "deadline")  # beside the objective
 INSTANCES, METHOD, LIMIT = "instances", "method", "limit"
 IN_UNITS: Final = ("value", "bound")

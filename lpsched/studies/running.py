@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 # One run: make the instance, run the method, write down what came out, or why nothing did.
-
 _LAST: Final[dict[tuple[object, int], Instance]] = {}  # made last in this process: its runs follow each other
 
 
@@ -112,7 +111,6 @@ def where() -> FrozenDict[str, Any]:
 
 
 # A study from its file to its lines: read, plan, leave out what is there, make the rest.
-
 MOST_REASONS: Final = 20
 
 
@@ -218,8 +216,6 @@ class _Found:
 
 
 # The smallest crew: this process, one run after another.
-
-
 class SerialCrew:
     """Makes runs here, in their order."""
 

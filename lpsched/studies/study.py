@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # A declared study: instances, methods, parameters, seeds and limits; every combination of them is one run.
 #
 # What a method or a generator takes is known where it is run (`studies/`); here is what a study file may say.
-
 FORMAT: Final = "lpsched-study/1"
 
 
@@ -91,7 +90,6 @@ class Study:
 # parameters   of each name one value or a list of them
 # seeds        a list of whole numbers, or {from: FIRST, count: HOW MANY}
 # limits       {seconds: NUMBER}
-
 KEYS: Final = ("format", "name", "description", "instances", "methods", "parameters", "seeds", "limits")
 MOST_RUNS: Final = 1_000_000
 LONGEST_TEXT: Final = 4_000
@@ -276,7 +274,6 @@ def _is_seed(value: object) -> bool:
 
 
 # The JSON Schema of a study file.
-
 NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
 SEED: Final = {"type": "integer", "minimum": 0, "maximum": LARGEST_SEED}
@@ -353,8 +350,6 @@ def _seeds() -> dict[str, Any]:
 
 
 # Study files: what a study declares.
-
-
 def read_study(path: Path | str, check: Callable[[Study], Iterable[Fault]] | None = None) -> Study:
     """Read a study from a YAML or JSON file.
 

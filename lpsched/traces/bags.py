@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 #     variation            deviation / mean
 #
 # Watts are of those jobs whose joules are known; a deviation needs two jobs.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
     """A mean and a spread in each cell, task types by machine types; NaN where there is none."""
@@ -111,8 +109,6 @@ def _means(
 # It is the two-way analysis of variance without interaction, on logarithms: what one machine type does better
 # than another for one kind of work, it does for all. Real machines differ more than that, so estimated cells
 # are marked.
-
-
 def estimates(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return an estimate for every cell that is connected, NaN elsewhere.
 
@@ -183,7 +179,6 @@ def connected(has_samples: NDArray[np.bool_]) -> NDArray[np.bool_]:
 # A pair that no job tells of is absent: it cannot run. With `fill` it is estimated where that can be done
 # (`bags.py`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
 # tells its energy, nobody knows any.
-
 MOST_TOLD: Final = 20  # cells that a message names
 
 
@@ -279,7 +274,6 @@ def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: 
 # jobs_with_energy     samples of the power; 0 where it is estimated, or not known
 # watts                as in the bag, with deviation and variation over those jobs
 # estimated            empty, `seconds`, `watts`, or `seconds and watts`
-
 COLUMNS: Final = (
     "task_type",
     "machine_type",

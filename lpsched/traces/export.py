@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 # A schedule of a day or of clusters, task by task, as the verifier finds that it ran.
 #
 # Tasks come by their numbers, that is by arrival; dropped ones too.
-
 MOST_TOLD: Final = 20  # broken rules in a message
 
 
@@ -144,7 +143,6 @@ def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
 #     requested_seconds        how long it was announced to run there
 #     energy_joules            of the whole run
 #     utility                  what counts of it; where waiting is judged, minus what it costs
-
 ENDINGS: Final = (".csv", ".parquet", ".swf", ".swf.gz")
 BATSIM: Final = "_jobs.csv"
 COLUMNS: Final = {  # and what stands in them, as PyArrow calls it
@@ -233,7 +231,6 @@ def _write_parquet(system: ToldSystem, tasks: Iterable[ToldTask], file: BinaryIO
 # Clusters are partitions and task types executables, both numbered from 1; the header names them. The
 # allocated processors are the cores of the nodes that a task took, the requested ones what it asked for. A
 # task that was dropped is cancelled: status 5, no wait, no run time. Times may have fractions.
-
 COMPLETED, CANCELLED = 1, 5
 
 
@@ -304,7 +301,6 @@ def _seconds(value: float) -> str:
 # dropped is REJECTED and has no times. Energy is empty where nobody knows it, `metadata` always is.
 #
 # Source: Batsim's documentation, "Jobs" among the outputs, and "Interval set".
-
 BATSIM_COLUMNS: Final = (
     "job_id",
     "workload_name",

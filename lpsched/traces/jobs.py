@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #     group      which of the task types it belongs to
 #
 # Jobs stand in the order of their submit times, equal ones in that of the log.
-
 ONLY_TYPE: Final = "job"  # where jobs are not told apart
 LEAST_SECONDS: Final = 0.5  # what rounds to 0
 NAMES: Final = ("machines", "groups")
@@ -187,7 +186,6 @@ def refused(source: str, found: str, needed: str, do: str, place: Place = ()) ->
 #
 # A class is named by its upper end, a power of two: class 32 holds what is more than 16 and up to 32. Values
 # up to 1 are class 1.
-
 HALF: Final = 0.5
 
 

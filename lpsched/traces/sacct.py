@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # what it cannot read.
 #
 # Sources: the manual page sacct(1); Slurm's `src/sacct/print.c`.
-
 NOTHING: Final = frozenset(("", "unknown", "none", "unlimited", "partition_limit", "infinite", "n/a"))
 LARGEST: Final = 2.0**53
 MOST_NODES: Final = 1e9
@@ -141,7 +140,6 @@ def require_nothing(cell: str) -> None:
 #
 # A line is *dirty* if it has another number of cells than the header (a name may hold a bar), or if one of
 # the cells that are read cannot be (`sacct.py`).
-
 __all__ = ["SacctLine", "SacctLog", "read_sacct", "write_sacct"]
 
 MOST_TEXT_BYTES: Final = 256 * 2**20

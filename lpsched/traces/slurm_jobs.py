@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 # How many nodes were in use at once: the least that a system must have had.
-
-
 def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
     """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
 
@@ -54,7 +52,6 @@ def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widt
 # it.
 #
 # Sources: sacct(1), ConsumedEnergy; Slurm's `src/slurmctld/step_mgr.c`.
-
 EXTERN: Final = "extern"
 SCRIPTS: Final = ("batch", "interactive")
 
@@ -108,7 +105,6 @@ class Energy:
 #
 # Task types are made of columns, such as the job's name. What has more than 80 characters, or some that
 # cannot be printed, is shortened; an empty cell is `unknown`.
-
 COMPLETED: Final = "COMPLETED"
 STILL_GOING: Final = frozenset(
     ("PENDING", "RUNNING", "REQUEUED", "RESIZING", "SUSPENDED", "REVOKED", "CONFIGURING", "COMPLETING")
@@ -288,7 +284,6 @@ def label_of(cell: str) -> str:
 # A machine is a node. How many there are of each kind is said, or else the most that were in use at once by
 # jobs of the log: a lower limit, since idle nodes leave no trace. Where partitions share nodes, say what
 # there is of each, or take the system as one (`machines_by` = `all`).
-
 COMPLETED_BY_NAME: Final = SlurmChoice(group_by=("JobName",))
 ALL_THAT_ENDED: Final = SlurmChoice(states=None)
 USUAL_COST: Final = WaitingCost()

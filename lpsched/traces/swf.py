@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 # Long text files, plain or gzip, as blocks of whole lines: memory stays bounded, whatever the file is.
-
 BLOCK_BYTES: Final = 2**20
 GZIP: Final = b"\x1f\x8b"
 
@@ -95,7 +94,6 @@ def _blocks(file: BinaryIO | gzip.GzipFile, path: Path, most: int, do: str) -> I
 # - it has no job number or no submit time, or a status other than -1 to 5.
 #
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
-
 FIELDS: Final = (
     "job",
     "submit_seconds",
@@ -272,7 +270,6 @@ def _dirty(reason: str, line: int, found: str) -> tuple[str, Fault]:
 # value of -1 is missing. A file may be compressed with gzip. Reading what was written gives the same log.
 #
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
-
 __all__ = ["FIELDS", "MOST_TEXT_BYTES", "SwfTrace", "read_swf", "write_swf"]
 
 MOST_TEXT_BYTES: Final = 512 * 2**20  # some six million jobs: 144 bytes of memory each, twice that while read

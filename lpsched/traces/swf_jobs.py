@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 # The size is the processors a job got, or if that is not known those it asked for.
 #
 # Source: Feitelson and others, "The Standard Workload Format", version 2.2, Parallel Workloads Archive.
-
 COLUMNS: Final = ("user", "group", "executable", "queue", "partition")
 SIZE: Final = "size"
 TIME: Final = "time"
@@ -174,8 +173,6 @@ def _machines(trace: SwfTrace, choice: SwfChoice) -> tuple[NDArray[np.int64], tu
 
 
 # From a Standard Workload Format log to clusters and to a bag.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSize:
     """How large a system is, where its partitions do not say it.

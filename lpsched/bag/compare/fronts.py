@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 # Let two neighbouring vertices have x and y tasks of each type in each mode. Any mixture (1 - s) x + s y is
 # on the edge between them, if tasks could be split. It is rounded to whole tasks and placed, as a vertex is.
 # Edges get mixtures by their length, with energy and makespan both in units of the front's extent.
-
 POINTS: Final = 100  # of the whole front; an evolved population has as many
 
 
@@ -90,8 +89,6 @@ def _shares(bag: Bag, schedule: Schedule) -> Floats:
 
 
 # What each machine does at points along a front: where the tasks go as less energy is bought with time.
-
-
 def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:
     """Return the two ends of a front, its middle and two points between, with the loads of all machines.
 
@@ -108,8 +105,6 @@ def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedu
 # A schedule that breaks a rule is no point; it is counted, and the rules that the first such one breaks are
 # told. A schedule that is valid and still below the exact front would refute a proof of ours, so it is
 # raised.
-
-
 def chain_of(front: FrontResult) -> Chain:
     """Return the corners of the exact front."""
     return Chain(tuple(pair_of(vertex) for vertex in front.vertices))
@@ -176,7 +171,6 @@ def require_above(proofs: Sequence[HalfPlane], point: Point, what: str) -> None:
 #     a folder      the points of all schedules in it
 #
 # All are verified, and held against the proofs of the exact front. What the numbers mean: `fronts.py`.
-
 DENSE: Final = "lp-dense"
 MOST_OF_OURS: Final = 50  # as seeds; half of the first population stays left to chance
 

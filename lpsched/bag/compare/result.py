@@ -37,7 +37,6 @@ FORMAT: Final = "lpsched-validate/1"
 
 
 # What a comparison of fronts returns: the exact one, and what others found, each beside the proof.
-
 HEADERS: Final = ("method", "points", "hypervolume", "mean above", "largest above", "seconds", "times the front's")
 OURS: Final = "lp"
 
@@ -101,7 +100,6 @@ def shown_front(result: FrontResult | FrontComparison) -> tuple[tuple[Point, ...
 
 
 # Points along a front, and what each machine does there.
-
 __all__ = ["POINTS", "MachineLoad", "MachinePoint", "along", "machine_loads"]
 
 POINTS: Final = 5  # the two ends, the middle, and the two between

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 #
 # Waiting is free for any mapping: where one draws more than the average-power cap allows, it stays on idle
 # until it no longer does, as our own schedules do (`bag/recovery/plans.py`).
-
 CAPPED: Final = {"over-power-cap"}
 
 
@@ -127,7 +126,6 @@ def _seconds(value: float | None) -> float | None:
 
 
 # The names of schedulers of a bag: heuristics, `lp`, `nsga2`; and `all` of those that can run.
-
 ALL, LP, NSGA2 = "all", "lp", "nsga2"
 COUNT_JOULES: Final = ("min-energy", NSGA2)
 
@@ -168,8 +166,6 @@ def spelled_out(bag: Bag, given: Sequence[str | Heuristic]) -> list[str | Heuris
 
 
 # Schedules that others wrote into files, or into a folder of files, checked as they are.
-
-
 def read_and_checked(bag: Bag, path: Path, *, may_wait: bool = False) -> Ran:
     """Return the schedule in a file, checked; one that cannot be read breaks the first rule of all."""
     try:

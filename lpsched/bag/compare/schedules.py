@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 #
 # Names of schedulers: the heuristics of `bag/heuristics.py`; `lp`, which is our own `solve`; `nsga2`,
 # the genetic algorithm. Every number in the table is the verifier's, every distance is from the proved bound.
-
 FAILURES: Final = (InfeasibleError, InstanceError, NotFoundError, SolverError)
 ROUNDING: Final = 1e-9
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # multipliers say (`lp/dual_face.py`). With income per task q, one more task of a type changes the bound by r
 # (q - v), v being the multiplier of its demand: it does not fall if q is at least the *largest* v, and with
 # one fewer it does not fall if q is at most the *smallest*.
-
 MOST_PAIRS: Final = 5_000  # of task types and columns: with more, only the solver's own multipliers
 
 TOLERANCE: Final = 1e-8  # of multipliers, in the units of the program

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 # From a number in doubles to one of which something is proved or verified: hardly further, or not at all.
-
 FINEST: Final = 2.0**-52
 TRIES: Final = 40  # the last is some 1e-4 away
 
@@ -71,7 +70,6 @@ def nearby(number: float, holds: Callable[[float], bool], *, upwards: bool = Tru
 #
 # Likewise one more machine costs no more than its idle power and depreciation, since it may idle; under a
 # power cap that leaves less for the others. It brings no more than minus that where no task is left for it.
-
 TOP: Final = 3  # machine types, and task types, that are asked about by default
 TINY: Final = 24  # tasks: up to here the effort of the answer itself is quick
 SECONDS: Final = 0.3  # of counted work for each step by default

@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 # profit:
 #
 #     rate - K  <=  0   where   N  <=  A + t (K - B)   for both ends t of all intervals.
-
 ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
 BETTER: Final = 1e-6  # relative: by so much a search must better a bound for a cut
 MOST_BALANCED: Final = 20  # pieces whose schedules are balanced
@@ -401,7 +400,6 @@ def on_line(piece: PricePiece, price: float) -> float:
 
 
 # The whole profit curve over the price: every piece, proved and with a schedule.
-
 MOST_POINTS: Final = 100_000
 
 

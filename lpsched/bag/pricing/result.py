@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # Finer than a piece of the bound: within one, rounding may make another schedule better. The bound is proved
 # at both ends and, being convex, below the line between them; marginal values of machines and tasks are lines
 # too (`None` where they are not).
-
-
 @dataclass(frozen=True, slots=True)
 class PriceStretch:
     """One schedule and the prices for which it is the best that was found; money per hour at both ends.
@@ -49,7 +47,6 @@ class PriceStretch:
 
 
 # What a pricing study is: for every price, the most that can be earned, piece by piece.
-
 FORMAT: Final = "lpsched-price/1"
 
 
@@ -162,7 +159,6 @@ def _rounded(money: float | None, largest: float) -> float | None:
 # Each is a function of one number with finitely many breakpoints, all of them exact: the LP bound on profit
 # bends upwards in the price of the bag and in the price of electricity, and downwards in the number of
 # machines of a type. Each is asked alone, with everything else as it is.
-
 SENSITIVITY_FORMAT: Final = "lpsched-sensitivity/1"
 UNPROVED: Final = ("no price found", "at which that is proved")
 

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 # anything runs. It is 0 where N is what the cheapest way costs, kappa x + K t, the break-even income. From
 # the way that is best at some income to the income at which that way breaks even is a Newton step, and after
 # the first all of them come down to the answer. (Dinkelbach's rule.)
-
 HOUR: Final = 3600.0
 MOST_STEPS: Final = 100
 SAME: Final = 1e-13  # relative: a step no longer than that is none
@@ -136,7 +135,6 @@ def _priced(bag: Bag, price: float) -> Bag | None:
 
 
 # What may electricity cost? Pieces of the relaxation become pieces of the answer, each bound proved.
-
 ROUNDING: Final = 1e-12  # relative: breakpoints this near are one
 HIGHEST: Final = 1e30  # money per kWh that a bag can say
 
@@ -281,7 +279,6 @@ def _loses_nothing(bag: Bag, schedule: Schedule, per_kwh: float) -> bool:
 
 
 # Three questions about a bag: the price it needs, what electricity may cost, how many machines to add.
-
 CHECK_HOURS: Final = Amount("hours", least=SMALLEST)
 MOST_PAIRS: Final = 5_000  # some 200 pieces, each some programs of 0.1 s
 NO_PRICE: Final = "without a price only the first question has an answer; give one (--price, --profit-ratio)"

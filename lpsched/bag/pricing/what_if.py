@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 # What if there were other machines? The same question, asked of two bags.
-
-
 def what_if(  # noqa: PLR0913 - options are keyword-only
     bag: Bag,
     machines: Mapping[str, int],

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 # A bag that brings an income N earns (N - kappa x) / t; with w the rate of the best schedule known, a point
 # with kappa x + w t < N earns more. Only pairs that the linear program uses or nearly uses, and those of the
 # schedule known, are variables. Nothing is proved by it: it only suggests counts.
-
 NAME: Final = "whole counts"
 MORE_PAIRS: Final = 0.8  # of the rows: pairs beyond those that the linear program uses
 GAP: Final = 1e-6
@@ -126,7 +125,6 @@ class WholeCounts:
 # The program (`bag/recovery/counts.py`) assumes that the machines of a type can share their tasks evenly.
 # Where levelling leaves one longer than that, its type gets a little less to do, and the program is solved
 # again. Every schedule is verified, and the best is kept. All work is counted.
-
 FEWEST_TASKS: Final = 8  # a machine: with fewer, levelling leaves too much
 MOST_PAIRS: Final = 3_000
 MOST_MACHINES: Final = 5_000

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 #
 # Nothing is proved by it: it only suggests schedules. A cap below the idle floor (H < 0) is stricter the
 # longer a schedule takes; there g is the longest share of the deadline that the schedule may end at.
-
 NAME: Final = "shorter deadline"
 OVERLOAD: Final = 10.0  # times the largest price: what is taken beyond a limit
 TIE: Final = 1e-6  # of the cost, where the time is minimised: of all fastest ways, a cheap one
@@ -197,7 +196,6 @@ def _compile(scales: Scales, costs: Floats, usable: Mask) -> LinearProgram:
 # machines' time are kept, and the search proves nothing.
 #
 # Seconds, joules and the deadline are whole multiples of one fraction each, so all sums are exact.
-
 MOST_STEPS: Final = 150_000  # times that a task is tried on a machine: some tenths of a second
 MOST_TASKS: Final = 400
 MOST_KEPT: Final = 8  # schedules that are returned

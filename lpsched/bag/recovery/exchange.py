@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # whole task that is dearer elsewhere.
 #
 # A task keeps the number of its P-state when it moves.
-
 MOST_ITEMS: Final = 60  # with more, tasks are exchanged one by one
 PARTNERS: Final = 40  # machines looked at for one exchange
 REPAIRS: Final = 400
@@ -194,7 +193,6 @@ class Exchange:
 #
 # `wander` looks further than single exchanges: two random ones of single tasks, then exchanges of the
 # machines touched; what is no better than before is undone.
-
 Enough: TypeAlias = "Callable[[Plan], bool]"
 
 OVERLOAD: Final = 40.0  # times what a second is worth: one above the limit

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 #
 # Both sums are 0 or more. So a state near the bound has even loads and cheap pairs, and one of makespan T has
 # no pair with r_ih > T - 1.
-
-
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """The machines of a bag one by one, and what each pair takes and costs; T task types, H machines."""
@@ -156,7 +154,6 @@ def _worth(seconds: Floats, can_run: Mask, prices: Floats) -> Floats:
 # Penalties start small and grow while a machine stays over T: who pays for even loads with dear pairs too
 # early gets stuck. When no machine is over, T falls; after many steps in vain, the search goes back to the
 # best state.
-
 ITEMS: Final = 24  # tasks that may move in a step
 ALIKE: Final = 6  # of one type, at most
 CELLS: Final = 3000
@@ -316,7 +313,6 @@ def chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
 # with lengths l and reduced costs r of `makespan.py`. The present state is the start, and its makespan T the
 # limit of t. On all machines, a better state has no pair with r_ih > T - 1: so if that much is allowed, and
 # the program is solved to the end, nothing better is left to find.
-
 GAP: Final = 1e-6
 MOST_PAIRS: Final = 10_000  # HiGHS looks at its clock too rarely in a larger program
 BETTER: Final = 1e-9
@@ -391,7 +387,6 @@ def _program(lengths: Floats, i: Integers, h: Integers, demand: Integers, now: f
 # HiGHS works without Python's lock, so two cores are used; on one core they take turns. A round is so much
 # counted work for either, and the next begins when both are done: a rerun gives the same schedule, unless the
 # clock cuts it.
-
 MOST_TASKS: Final = 20_000
 MOST_MACHINES: Final = 2_000
 MOST_CELLS: Final = 4_000_000  # task types x machines

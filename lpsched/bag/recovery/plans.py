@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # From single machines to groups: machines of a type that run the same are one group.
 #
 # What a machine runs is told by columns, as everywhere in recovery: ``{(i, column): count}``.
-
-
 def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int]]]) -> Schedule:
     """Return the schedule of machines ``(j, what it runs)``; idle ones may be left out.
 
@@ -52,7 +50,6 @@ def grouped(bag: Bag, machines: Iterable[tuple[int, Mapping[tuple[int, int], int
 # others out. Of a task type that is run too often, the dearest are dropped; those left out go, longest first,
 # where they cost least. A second by which a machine then is later than the limit has a price that rises with
 # it.
-
 LATE: Final = 2.0  # times what a second is worth: one above the limit
 STEEP: Final = 100.0  # by how much that price rises from the limit to twice the limit
 
@@ -190,8 +187,6 @@ def _place(plan: Plan, limit: float) -> None:
 # (but no longer than D(x) / H where H < 0, which needs tasks that draw less than idle).
 #
 # All in exact fractions; the makespan is rounded once, to the side that keeps the cap.
-
-
 def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, late: bool) -> Schedule:
     """Return the schedule with the best end: the earliest that the cap allows, or (`late`) the latest."""
     site = bag.site

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 # Largest remainders know nothing of how much a machine type can take. `ease` moves single tasks of the task
 # types that are split between columns, until the sums of what they take are below given limits, or as little
 # above them as a few moves at a time can bring about.
-
 SETS: Final = ((2, 80), (3, 30))  # sizes of sets of moves, and of how many moves, the cheapest first
 MOST_MOVES: Final = max(most for _, most in SETS)
 ROUNDS: Final = 30
@@ -213,8 +212,6 @@ def _moved(counts: list[dict[int, int]], moves: list[Move]) -> bool:
 # placing the tasks one by one, up to the rounding of sums.
 #
 # Source: Tarplee, Maciejewski and Siegel, 2014, algorithm 2 (task by task).
-
-
 @dataclass(slots=True)
 class _Group:
     ready: float

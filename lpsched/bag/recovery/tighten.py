@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 #
 # The bound stays as it is, and the value only ever gets better. All work is counted, none is timed: a rerun
 # gives the same schedule on every machine.
-
 ABOVE: Final = 1.003  # times the mean load of the fullest machine type: what exchanges aim at
 
 
@@ -99,7 +98,6 @@ def _exchanged(question: Question, schedule: Schedule) -> Schedule | None:
 # a narrow interval is the best one left, schedules of its makespan are looked for, and verified like any other.
 # At the end, the best schedule of all is searched around for as long as that helps. Both sides only ever get
 # better than what is known already, so the work may end at any time; all of it is counted (`cancellation.py`).
-
 STAGE: Final = "patterns"
 MOST_MACHINES: Final = 5_000
 MOST_TYPES: Final = 400

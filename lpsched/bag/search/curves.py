@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 # money per second that their tasks cost. That is convex and piecewise linear in N; its pieces are the corners
 # of the chain of (C, -r), its breakpoints the incomes at which two neighbours tie. All prices share one set
 # of rows.
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A corner: what is best between two incomes. `None` for the relaxation means: do not run."""
@@ -124,8 +122,6 @@ class PriceSearch:
 # neighbours tie. It never rises: B + I, the power drawn, is not negative. To do nothing is A = B = 0. Where
 # tasks draw less than idle machines, B < 0 at high prices, and doing nothing is best only between two prices,
 # if at all.
-
-
 @dataclass(frozen=True, slots=True)
 class PowerPiece:
     """A corner: what is best between two prices of a kilowatt-hour. No relaxation means: do not run.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 #
 # The front is the convex chain of non-dominated (E, t) of `bag/front.py`; all its weights share one
 # set of rows, so each program starts from the basis of the one before.
-
-
 @dataclass(frozen=True, slots=True)
 class Edge:
     """The weights at which two neighbouring corners, or one criterion alone, are best, and what shows it."""
@@ -172,7 +170,6 @@ class _FrontSearch:
 # is at a corner of R or, if nothing pays, at the far end, where waiting costs c I.
 #
 # Source: Tarplee, Maciejewski and Siegel, 2014, section V-C, who find the projection by hulls of points.
-
 SAME: Final = 1e-9  # relative: corners this near are one
 THRIFTY: Final = 1.0
 WASTEFUL: Final = -1.0

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 #     slope = pi_j - (c PUE + mu) b_j - purchase_j / life_j.
 #
 # The most over all schedules is the least of such lines: concave in v, and piecewise linear.
-
 SECONDS_PER_HOUR: Final = profit.SECONDS_PER_HOUR
 LONGEST: Final = "longest"
 
@@ -123,8 +122,6 @@ def longest_task(bag: Bag) -> float:
 # cost s more a second than it does, v machines are best for which R has the slope s. So `objectives.py` finds
 # them all, from v = 0 to the best number, where R has no slope left; all s share one set of rows. The prices
 # at the edge from one breakpoint to the next prove the line between them.
-
-
 @dataclass(frozen=True, slots=True)
 class CountPrices:
     """What proves a line: prices of machine seconds and joules above idle, and theta."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 # slow as the answer.
 #
 # The row r <= 1 / L is added where the answer without it breaks it (see `objectives.py`).
-
-
 SLOW: Final = 1e-3  # as a share of 1 / T
 MOST_RESCALED: Final = 3
 
@@ -81,7 +79,6 @@ def best_rate(bag: Bag, solver: Solver, *, income: float | None = None, watch: W
 #
 # The row t >= L is added where the answer without it breaks it. Where the two tie, the prices are then those
 # of the machines, and not of a row that no machine moves.
-
 SHORT: Final = 1e-3  # as a share of T
 
 
@@ -126,7 +123,6 @@ def least_cost(
 #
 # Source: Aneja and Nair, Bicriteria transportation problem, 1979; Cohon, Multiobjective programming and
 # planning, 1978.
-
 SAME: Final = 1e-9  # relative: two corners this near in one criterion are told apart by the other
 FLAT: Final = 1e-7  # how flat a corner may be, where one T serves the whole chain
 FINE: Final = 1e-14  # and where every program has a T of its own, because the ends are

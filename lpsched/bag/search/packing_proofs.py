@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 #
 # To wait for ever earns -K, a score of 0. Where no deadline forbids that, the last interval of makespans has
 # no end, and no bound of it is less.
-
-
 @dataclass(frozen=True, slots=True)
 class Scoring:
     """One question's scores."""
@@ -112,7 +110,6 @@ def _items(bag: Bag, prover: PackingProver) -> Items:
 #
 # Sums are exact: doubles are taken as the fractions that they are. Where doubles are compared or rounded
 # instead, it is to the side that stays true, by far more than their rounding (`SURE`).
-
 SURE: Final = 1e-13
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # rho = kappa, A = -sum kappa, and a watt at w takes sum_v kappa_v D_vw + kappa of the unit.
 #
 # `rho`, `taken` and A are exact; they have three times the places of other numbers.
-
-
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """The coefficients above."""
@@ -109,7 +107,6 @@ class Air:
 # itself is; elsewhere the bound is weaker, and still one.
 #
 # With CoP = a + b T + c T^2,  g'' = 2 ((b^2 - a c) + 3 b c T + 3 c^2 T^2) / CoP^3,  least at T = -b / (2 c).
-
 HALVINGS: Final = 60
 
 

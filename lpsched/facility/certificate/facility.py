@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #
 # All n are gone through. For one class and one slowdown, most pairs (i, k) are best at no price; they are
 # left out first. All in whole numbers (`fixed_point.py`), rounded so that the gain is never too small.
-
 Line: TypeAlias = tuple[int, int]  # worth per second and watts of a core: its gain is worth - p watts
 Slowed: TypeAlias = tuple[int, int]  # a class and its slowdown
 
@@ -162,7 +161,6 @@ def _degradation(facility: Facility, classes: Sequence[int]) -> dict[int, dict[i
 # delta, and (1 + sigma) gain_v, since a node that is busy for 1 + sigma of its time does no more than 1 +
 # sigma times what it can do. Where Q < 0 a unit draws nothing; that adds at most - B k delta to its piece,
 # with B its coefficient of Q. Without `granted` it is about allocations that keep every limit exactly.
-
 Side: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]  # of outlet, heat and inlet
 LOWER: Final = ("low", "least", "cool")
 SHARE: Final = Fraction(2, 10**9)  # sigma, of the cap and of a node's time

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 #
 # A box that is looked at once more after its ranges were narrowed is still the same box; one that is cut has
 # two others in its place.
-
 Limit: TypeAlias = Literal["low", "high", "least", "most", "cool", "warm"]
 RecordedStep: TypeAlias = "tuple[Limit, int, BoxPrices]"
 
@@ -62,7 +61,6 @@ class RecordedBox:
 # temperatures that it finds are judged by the program with fixed temperatures, whose cooling power is the
 # true one. A step that brings less than it should is tried again with fewer kelvin. Ends in a point that no
 # small step betters; others may be better, so it is begun from several places, and it proves nothing.
-
 FIRST_KELVIN: Final = 1.0
 AROUND: Final = 0.5  # kelvin, for prices
 LAST_KELVIN: Final = 0.02
@@ -177,7 +175,6 @@ class Ascent:
 # few rounds of columns are enough and the new range is valid whatever the solver did. A limit that some point
 # of the box nearly reaches is not asked for. Narrower ranges make higher planes of cooling power, which make
 # narrower ranges.
-
 GAP: Final = 1e-3
 ROUNDS: Final = 3  # of columns for one limit
 NEARLY: Final = 0.05  # of the range: a limit that close to a point is not asked for

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 # Rows of air hold on every box. A plane holds on a box that lies in its own; on others it is switched off. In
 # an ascent tangents take the place of planes, and only the last ones count. T is counted from the coldest
 # outlet.
-
 BROKEN: Final = 1e-9  # kelvin
 BELOW: Final = 1e-7  # kilowatts of cooling that may be missing before a plane is added
 AT_ONCE: Final = 60  # rows of air added in a round
@@ -204,7 +203,6 @@ def _joined(rows: list[_Row]) -> Rows | None:
 # searches. So the bound does not depend on which planes the program has; it is valid for any multipliers of
 # the right signs. The same holds for other goals than reward: with lambda times reward, plus the weight of
 # one outlet, heat or inlet, and a reward of at least some value asked for, it proves how far that one can go.
-
 NAME: Final = "outlet-box"
 FEW_UNITS: Final = 12  # whose inlets are limited from the beginning
 
@@ -428,8 +426,6 @@ class OutletProgram:
 #
 # Patterns do not depend on temperatures, so their columns stay; rows of air stay as well; planes stay where
 # the next box lies in the one they were made for. Only limits and costs change from box to box.
-
-
 class BoxSolver:
     """The growing program."""
 

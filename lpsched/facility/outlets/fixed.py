@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 # schedule.
 #
 # Source: Oxley and others, section III; patterns instead of fractions of independent cores.
-
 NAME: Final = "facility"
 BROKEN: Final = 1e-9  # kelvin
 AT_ONCE: Final = 60  # rows of air added in a round
@@ -178,7 +177,6 @@ class FixedOutlets:
 # One node with copies stands for each node type; its power takes the mean of what theirs take of the cap, and
 # redlines of nodes are left out. Its program has a handful of rows and is solved in milliseconds. At its
 # prices most nodes of the real facility are offered the patterns that they will run in the end.
-
 ALIKE_GAP: Final = 1e-4
 
 
@@ -216,7 +214,6 @@ def coarsened(program: FixedOutlets) -> FixedOutlets:
 #
 # Column generation over patterns of nodes (`facility/outlets/fixed.py`). It begins with the patterns that
 # take most power, so that some mixture of them and idling keeps the air within its limits if anything does.
-
 GAP: Final = 1e-6
 ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less
 NOTHING: Final = 1e-12  # a share of the time that is none

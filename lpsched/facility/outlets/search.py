@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 # Together the boxes hold every allocation whose reward is above `cutoff`, a little more than the best one
 # known; so the largest of their bounds, or the cutoff if that is larger, is the bound of all. One may stop at
 # any time.
-
 GAP: Final = 1e-3
 NOTHING: Final = 1e-12  # of what all arrivals would bring: what rounding leaves where nothing can be earned
 FINE: Final = 0.02  # of the gap asked for: how exact programs are

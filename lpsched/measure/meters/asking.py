@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 #
 # Whatever the program does, the answer comes within the time limit and in bounded memory: it has a session of
 # its own, and all of that is killed when it has ended, has talked too much, or has taken too long.
-
 MOST_BYTES: Final = 65_536
 CHUNK_BYTES: Final = 4096
 LOOK_SECONDS: Final = 0.05  # between two looks at the clock while it is silent
@@ -143,7 +142,6 @@ def _excess(printed: Iterable[bytes], seconds: float, limit_seconds: float, stop
 # out); a number without a unit is in watts. Where one number alone has a unit of power the others are labels
 # (`GPU 0: 65.3 W`). Everything else is refused: two powers, because nobody knows which one or whether their
 # sum is meant; a decimal comma, because 1,234 W is read in two ways; units that are not of power.
-
 UNITS: Final = {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "kilowatt": 1e3, "kilowatts": 1e3}
 MILLI: Final = {"mW": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3}  # MW would be a megawatt: case matters
 NUMBER: Final = re.compile(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 #
 # A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
 # everything that it sees; times are those of `time.monotonic`.
-
 LOOK_SECONDS: Final = 0.05  # between two looks at the watch
 MOST_TROUBLES: Final = 20  # a meter that fails in ever new words does not fill memory
 
@@ -96,8 +95,6 @@ def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None
 
 
 # A meter that reads in a thread of its own, for as long as its `with` block lasts.
-
-
 class OwnThread(ABC):
     """What reads in the background, and the event that ends it."""
 

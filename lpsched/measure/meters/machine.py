@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 # What machine this is: its processor, its system, and which logical processors share a core.
-
 PROCESSORS: Final = Path("/sys/devices/system/cpu")
 CPUINFO: Final = Path("/proc/cpuinfo")
 NAMES: Final = ("model name", "cpu model", "cpu", "Hardware")  # x86, MIPS, POWER, old ARM
@@ -106,7 +105,6 @@ def physical_cores(processors: Collection[int], root: Path = PROCESSORS) -> tupl
 #
 # Which f there are is in `scaling_available_frequencies`; a driver without it (intel_pstate) takes any
 # between `cpuinfo_min_freq` and `cpuinfo_max_freq`.
-
 ROOT: Final = Path("/sys/devices/system/cpu")
 NEAR_MHZ: Final = 1.0  # 3401 is not 3400: it stands for turbo in some drivers
 NEAR_SHARE: Final = 0.01  # of what is read back: drivers round

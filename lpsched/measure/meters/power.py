@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 #
 # So an application of constant power is measured without error, wherever the samples lie. Absent where there
 # is no sample inside, or where the meter was silent for longer than it may be: then any number is a guess.
-
-
 class PowerSamples:
     """Samples as they come, in the order of time; one thread may add while another asks.
 
@@ -93,7 +91,6 @@ class PowerSamples:
 #
 # The program runs beside the applications that are measured; so on processors that they do not use, where
 # there are any.
-
 PATIENT_SECONDS: Final = 5.0
 PATIENT_INTERVALS: Final = 3.0
 
@@ -196,7 +193,6 @@ class SampledMeter(OwnThread):
 #
 # It is called every so many seconds while the bench runs, and its answer counts for the middle of the call. A
 # call that fails is a trouble, not an end: the next one may go well.
-
 CALL_SECONDS: Final = 10.0  # the longest that one call may take
 
 
@@ -232,7 +228,6 @@ class WattCommand(SampledMeter):
 # refused; likewise one that keeps its lines back until there are many, as most programs do into a pipe
 # (`stdbuf -oL` before it helps). Some lines before the first power may be anything. A program that ends is
 # started again after a pause.
-
 FIRST_SECONDS: Final = 10.0  # for the first line, besides the interval
 PAUSE_SECONDS: Final = 0.02  # after lines: who talks without end is heard 50 times a second, and waits meanwhile
 MOST_HEADINGS: Final = 3

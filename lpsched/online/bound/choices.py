@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #
 # Both never rise. `tail` is what of a run lies between its start and the moment that matters: all of it, or
 # nothing. How much rounding can take away, and so what is added, says `choices.py`.
-
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
 LATE_SHARE: Final = 2.0**-49
 
@@ -62,7 +61,6 @@ def latest_worth(tables: Tables, n: int, time: float) -> float:
 
 
 # Keeping what a task can do at some prices: its best choice so far, or all that are good. Compiled.
-
 REST: Final = 2.0**-46  # see `choices.py`
 
 
@@ -100,8 +98,6 @@ def take(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
 # W_j(t) is what one machine of type j costs from the first slot to time t: a straight line within a slot. A
 # run on q of them from tau to tau + e costs q (W_j(tau + e) - W_j(tau)), with corners where it begins or ends
 # at the edge of a slot. Where many tasks run equally long, corners and costs are listed once for all of them.
-
-
 @compiled_inside
 def above(values: Floats, number: int, limit: float) -> int:
     """Return the place of the first of so many rising values that is above a limit."""
@@ -192,7 +188,6 @@ def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: i
 # Runs over the begin or the end of the period, of which only a share counts. Compiled.
 #
 # Where such a run gains most, and how that is rounded, is in `choices.py`.
-
 ENOUGH: Final = 1.0 + 2.0**-20  # more than all that is added to a utility
 
 
@@ -314,8 +309,6 @@ def look_at_cut_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no opt
 #            The product with q is off by u of itself, and all that is added is taken q times: S + 9 times 8
 #            is more than S + 3
 #   rest     a few more operations on U, lambda J and W: 2^-46 of U + lambda J is added
-
-
 @compiled_inside
 def whole_runs(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     tables: Tables, grid: Grid, corners: Corners, found: Found, n: int, i: int, column: int

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # Rounding. Seconds and watts are whole numbers of 2^-160, so energies are exact. `exp` is not: a utility in
 # an interval that starts at s is raised by s * MARGIN. The error of f + (s - f) exp(-x) in doubles is below
 # (3 + x exp(-x)) 2^-52 s, a thousandth of that; so no computed utility of a later end is above it.
-
 Row: TypeAlias = "Sequence[float | None]"
 
 MARGIN: Final = 2.0**-40
@@ -119,8 +118,6 @@ def _whole_up(number: float) -> int:
 #
 # Source: the last vertex, utility at any energy, is the upper bound of Friese, thesis of 2015, section 2.7.1;
 # the bound for each energy is ours.
-
-
 @dataclass(frozen=True, slots=True)
 class NoWaitingFront:
     """No schedule of the day earns more with as little energy.
@@ -220,8 +217,6 @@ def _float_down(exact: Fraction) -> float:
 # Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
 #
 # Source: Friese, thesis of 2015, section 2.7.1.
-
-
 def naive_utility(day: Day) -> float:
     """Return what all tasks would earn, each at once on a machine of its own.
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 #
 # A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
 # weigh 1 each, and take one machine each; what the tasks of clusters take says `offers.py`.
-
-
 @dataclass(frozen=True, slots=True)
 class Offers:
     """N offers, T task types, C columns of M machine types, utility functions as in `DayArrays`."""
@@ -138,8 +136,6 @@ def offers_of(day: Day) -> Offers:
 #
 # Where tasks cost what they wait (`online/utility.py`), a kind has a function of straight pieces of its own:
 # intervals start at minus a cost, and the rate is what a second costs.
-
-
 def offers_of_clusters(clusters: Clusters) -> Offers:
     """Return the tasks of clusters."""
     arrays, period = cluster_arrays(clusters), clusters.period

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 #             Time is crowded while more is wanted than there is, or B, what is left, is above 0. Of the
 #             slots a tenth is spread over all time, four tenths over crowded time, and half of them over
 #             the tasks that arrive in it. Four times as many slots are the same, each cut in four.
-
 OF_ALL_TIME: Final = 0.1  # shares of the slots
 OF_ARRIVALS: Final = 0.5
 
@@ -127,7 +126,6 @@ def _quantiles(at: Floats, level: Floats, slots: int) -> Floats:
 
 
 # The choices of some offers at any prices: the best of each, or all that are near it.
-
 ROOM: Final = 8  # near choices of an offer, more or less
 SPARE: Final = 1.3  # times as much room as was needed
 
@@ -169,8 +167,6 @@ class Looker:
 # running at all, and is left out where tasks must run. The slope is what there is of each slot's machine time
 # and of energy, less what the soft choices use. W_j(t) is the sum of all slots before t, and of t's own up to
 # there; so a choice adds to two places of a list from which the use of all slots is summed in the end.
-
-
 class NearChoices(NamedTuple):
     """Choices worth a look, those of one offer next to each other."""
 
@@ -332,7 +328,6 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
 #
 # The LP's optimum falls as slots get finer, but can never pass what machines of one type, taken as one, could
 # do: whole tasks on whole machines may earn less.
-
 TEMPERATURES: Final = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the mean utility
 AWAY: Final = 6.0  # temperatures: choices nearer than that to the best are seen by the descent
 WIDE: Final = 0.03  # of the mean utility: at least so near

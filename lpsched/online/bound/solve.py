@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 # Bounds of the sample prove nothing and are not told; from then on the best prices so far are kept. On the
 # way bounds are sums of doubles, each rounded up by more than it may be wrong: some 1e-12 in all. What is
 # told in the end is proved from the last prices in exact arithmetic, as whoever checks a certificate does.
-
 SAMPLE: Final = 5_000
 SLOTS: Final = 24
 SOFTEST: Final = (0.1, 0.03, 0.01)
@@ -210,8 +209,6 @@ def shortened(prices: ArrivalPrices) -> ArrivalPrices:
 
 
 # A certificate for a day or for clusters: the bound of what is earned, and the prices that prove it.
-
-
 def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
     """Find a bound that no schedule of the day can pass, and the prices that prove it."""
     found = arrival_bound(day, time_limit=time_limit, watch=watch)

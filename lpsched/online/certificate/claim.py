@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 #
 # Of the columns those are looked at on which a task could gain more than on another; the most promising
 # first.
-
 FEW: Final = 3  # tasks for which corners are not listed
 NOTHING: Final = -(1 << 4096)  # less than any gain: for tasks that must run
 
@@ -125,7 +124,6 @@ def _gains_of(utility: Falling | Rising, columns: list[Column], arrivals: list[i
 # It is accepted exactly when it speaks of this very day or these clusters (their hash), its slots follow each
 # other, its prices are not negative, and its claim is not below what they prove. `claim.py` looks at
 # every task.
-
 FORMAT: Final = "lpsched-day-certificate/1"
 CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"
 FORMATS: Final = (FORMAT, CLUSTERS_FORMAT)

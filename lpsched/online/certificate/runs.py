@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 #
 # Each is made of straight pieces (begin, cost there, cost per second), exact until they become whole numbers,
 # and then rounded down. A schedule's own cost is worked out in doubles: 2^-40 of it is granted.
-
 GRANTED: Final = 40  # bits after which a cost is rounding
 Piece: TypeAlias = tuple[Fraction, Fraction, Fraction]
 
@@ -99,7 +98,6 @@ def _down(exact: Fraction) -> int:
 #
 # U in doubles is off by less than (3 + x exp(-x)) 2^-52 of the s at which the interval starts: 2^-40 s is
 # added. Times in it are rounded down first. Everything else is exact or rounded up.
-
 MARGIN: Final = 2.0**-40
 
 

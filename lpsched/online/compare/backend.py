@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 #
 # Traces are at 72 even steps of the period: 20 minutes each where it is a day. A period without an end is
 # drawn until the last task ends.
-
 STEPS: Final = 72
 
 
@@ -105,7 +104,6 @@ def naive_utility(found: Sequence[ToldUtility]) -> float:
 # Days of machines (`day_backend.py`) and clusters (`cluster_backend.py`) are simulated, shared among processes,
 # held against the bound and told alike (`simulations.py`, `simulations.py`); what differs between them is
 # here.
-
 DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
 Arriving = TypeVar("Arriving")
 
@@ -225,7 +223,6 @@ def drawn_again(instance: Arriving, trial: int) -> Arriving:
 # byte that all processes share tells it (an event would wait for ever for a process that died). Ctrl-C, which
 # a terminal sends to all processes, is heard here alone. Processes are spawned, not forked, so that they are
 # alike on every system: what does the work must be something that another process can import.
-
 LOOK_SECONDS: Final = 0.1  # how often the watch is looked at
 Piece = TypeVar("Piece", contravariant=True)  # noqa: PLC0105 - one letter would say less
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 # A rehearsal on clusters: two tasks come first, so that compiling is timed with no policy and no bound.
-
 EVERY_SECONDS = 0.1
 
 
@@ -73,7 +72,6 @@ def two_tasks(waiting: WaitingCost | None) -> Clusters:
 #
 # Where tasks are judged by what they wait, policies that need utility are not among all, and are refused. A
 # policy that uses place-holders is called so: `max-upe:placeholders`.
-
 NOTHING: Final = ClustersSchedule(())
 
 

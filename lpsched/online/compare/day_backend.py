@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 # The policies of a day by name: those of the registry, and the one that plans, which is given a planner.
 #
 # `prices` needs prices for what it expects; simulations know no formulations, so the planner is put in here.
-
-
 def policy_names() -> list[str]:
     """Return the names of all policies, ours that plans among them."""
     return sorted({*registry.names(), NAME})
@@ -114,8 +112,6 @@ def planned(forecast: Forecast, before: ArrivalPrices | None) -> ArrivalPrices:
 
 
 # A rehearsal: a day of two tasks comes first, so that compiling is timed with no policy and no bound.
-
-
 def two_tasks() -> Day:
     """Return a day that is over in a minute."""
     worth = UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))
@@ -143,7 +139,6 @@ def rehearse_bound() -> None:
 
 
 # Days of machines on the stage: how policies run on them, and how schedules of them are measured.
-
 NOTHING: Final = DaySchedule(())
 
 

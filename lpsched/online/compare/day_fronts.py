@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 #     a folder      the points of all schedules in it
 #
 # Source: Friese, thesis of 2015, chapter 5.
-
 SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")
 
 
@@ -268,8 +267,6 @@ def _read(day: Day, path: Path) -> list[DaySchedule | tuple[Violation, ...]]:
 
 
 # From an evolved front to a fuzzy one: every schedule of it, run in all samples.
-
-
 def fuzzy_front(
     front: EvolvedFront, options: RiskOptions, *, seed: int, name: str, by_percentile: bool = False
 ) -> FuzzyFront:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 #
 # In the order of their starts, tasks are left out that would start when the period is over, or whose energy,
 # as far as it counts, would break its energy constraint. The others stay where they are.
-
-
 def within_period(day: Day, schedule: DaySchedule) -> DaySchedule:
     """Return what the day's period allows of a schedule; one that breaks other rules stays as it is."""
     if day.period.is_whole:
@@ -72,8 +70,6 @@ def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
 # Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
 #
 # The same for days as `schedulers.py` for bags; the verifier judges the rest.
-
-
 @dataclass(frozen=True, slots=True)
 class DayRan:
     """What a scheduler of a day handed back, or why there is nothing; and how long it took."""
@@ -117,7 +113,6 @@ def _plain(found: object) -> DaySchedule:
 # Names of schedulers: the heuristics of `heuristics/arrivals/`, and `nsga2`, the genetic algorithm, which
 # makes two entries: of its front, the schedule that earns the most, and the one that earns the most for a
 # joule.
-
 NSGA2: Final = "nsga2"
 NO_SOLVER: Final = "exact arithmetic"
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 # Trial 0 is the day itself, trial t a new draw of the generator that made it, judged over the same period.
 # What is left to chance depends on the seed, the trial and the name of the policy, and on nothing else:
 # neither on other policies nor on the order in which anything is run.
-
 STOPPED: Final = "stopped before its end"
 BOUND: Final = "bound"
 
@@ -182,7 +181,6 @@ def _kept(piece: Piece, schedule: DaySchedule | ClustersSchedule) -> DaySchedule
 
 
 # Policies on days as they happen, each held against what no schedule can pass: all measured or proved.
-
 ALL: Final = "all"
 NO_SOLVER: Final = "simulation"
 NOT_RUN: Final = "stopped before it began"

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 # pass (a week of minutes) in which nothing arrives, starts or ends, all but the one after that.
 #
 # Source: Machovec et al. (2016), section III.A, for the minute.
-
 LONG: Final = 10_000  # points of the grid
 
 
@@ -90,8 +89,6 @@ class Clock:
 # seconds, in any cluster and P-state that can run it. Less than the threshold: it is dropped.
 #
 # Source: Machovec et al. (2016), sections III.C and IV.C.
-
-
 def fastest_seconds(arrays: ClusterArrays) -> Floats:
     """Return the fewest seconds that each kind is planned to run; infinite where nothing runs it."""
     fastest: Floats = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
@@ -107,8 +104,6 @@ def most_utility(arrays: ClusterArrays, tasks: Integers, fastest: Floats, now: f
 
 
 # What happened in clusters, task by task, and the schedule that it makes.
-
-
 @dataclass(frozen=True, slots=True)
 class SimulatedClusters:
     """What happened: a schedule for the verifier, the fate of every task, and what mapping took."""
@@ -157,7 +152,6 @@ class ClusterRecord(Record):
 
 
 # Clusters on their way: the tasks that have come, what runs, and what a mapping event does with them.
-
 TELL_EVERY: Final = 256  # mapping events
 MOST_EVENTS: Final = 5_000_000  # one a minute for ten years
 NO_TASKS: Final = np.zeros(0, dtype=np.int64)
@@ -338,7 +332,6 @@ class Running:
 # arrives, runs or is reserved any more and the policy places nothing.
 #
 # Source: Machovec et al. (2016), sections III.A to III.C and III.G.
-
 __all__ = ["Fate", "SimulatedClusters", "simulate_clusters"]
 
 

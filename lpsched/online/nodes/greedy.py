@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # The state as tuples of arrays, for the compiled loop that maps: what is, and what changes.
 #
 # Letters: B tasks that may be mapped, L kinds among them, M clusters, C columns.
-
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 
@@ -139,8 +138,6 @@ def frozen(array: Array) -> Array:
 
 
 # The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
-
-
 @compiled_inside
 def utility(worths: Worths, function: int, elapsed: float) -> float:
     """Return what a task earns that ends so many seconds after its arrival."""
@@ -238,8 +235,6 @@ def take(present: Present, board: Board, k: int, c: int, start: float) -> Intege
 #
 # The loop may stop when no task is left that could start by `until`: all that it could still decide will be
 # decided anew at the next mapping event.
-
-
 @compiled_inside
 def objective(present: Present, b: int, c: int, start: float) -> float:
     """Return what a task is worth that starts then; what takes nothing is worth infinitely much."""

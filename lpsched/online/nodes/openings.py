@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 
 # Heaps, sorting and searching: small loops, which compile in a fraction of the time of NumPy's. Compiled.
-
-
 @compiled_inside
 def sink(heap: Integers, size: int, place: int, keys: Floats) -> None:
     """Let an entry of a heap sink to where it belongs: the least key is on top, then the least entry."""
@@ -82,8 +80,6 @@ def first_above(values: Integers, limit: int) -> int:
 # Earliest start: the number of nodes that fit rises only where an opening begins, hence the earliest start is
 # one of these times, or the first that is asked for. Openings come in the order of their begins, and go in
 # the order of their ends, each once: two orders, sorted once for all questions until something changes.
-
-
 class Openings(NamedTuple):  # a tuple, because that is what compiled functions take apart
     """Free nodes; those that are free at the same time come by rising node."""
 
@@ -299,8 +295,6 @@ def joined(openings: Openings, since: float) -> Openings:
 # the smallest voids to put the task into.)
 #
 # Source: Machovec et al. (2016), section III.F and figure 5.
-
-
 @compiled_inside
 def joined_ranges(ranges: Integers) -> Integers:
     """Return ranges of nodes (2 x R) by rising node, and neighbours as one."""

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 # Of equal times, tasks end before reservations start. When a task ends before its planned end, permanent
 # reservations of its cluster are moved up: in the order of their starts, each to an earlier start where there
 # is one, and energy for it; never to a later one.
-
-
 @dataclass(slots=True)
 class Run:
     """A task that runs, or will."""

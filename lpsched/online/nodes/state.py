@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 # A policy answers with placements in the order in which it makes them. A placement that starts now begins;
 # one that starts later is a permanent reservation, or a place-holder, as the policy says (`policy.py`). What
 # is left out waits.
-
-
 class Placement(NamedTuple):
     """One decision: this task on these nodes of a cluster, in the P-state of this column, from then on."""
 
@@ -54,8 +52,6 @@ class ClusterState:
 
 
 # A policy for clusters: a name, a function from the present to placements, and what it uses.
-
-
 class Place(Protocol):
     """Answers at a mapping event."""
 
@@ -87,8 +83,6 @@ class ClusterPolicy:
 #             if fitting:
 #                 draft.take(place, min(fitting, key=lambda column: draft.earliest(place, column)))
 #         return draft.placements
-
-
 class Draft:
     """Placements in the making; `placements` is the answer."""
 
@@ -196,8 +190,6 @@ class Draft:
 # nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved,
 # and was placed before in the same answer. What passes all that but has no energy left is not done, and
 # nobody is blamed.
-
-
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
     """Ask a policy, and return its placements, each of whole numbers and a time."""
     answer = asked(policy.name, lambda: policy.place(state, rng), state.now)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 # What a comparison of fronts of a day returns: utility over energy, and the line that none can pass.
-
 FORMAT: Final = "lpsched-day-front/1"
 HEADERS: Final = (
     "method",
@@ -115,7 +114,6 @@ def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:
 # A fuzzy front: schedules along a front, and where each lands if tasks do not take what was expected.
 #
 # Source: Friese, thesis of 2015, section 7.4.
-
 MOST_ROWS: Final = 5
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 # What was measured of a schedule of clusters, as it appears in JSON.
-
-
 def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
     """Return how busy clusters were and how long tasks waited; every value is `None` if nobody knows."""
     waits = None if measured is None else measured.waits
@@ -73,8 +71,6 @@ def busy_of(measured: ClustersMeasurement | None, clusters: Sequence[Cluster]) -
 # wait_seconds        from arrival to start, of tasks that arrive in the period and start: mean, median, what
 #                     95 % do not wait longer than, longest
 # mean_bounded_slowdown  of the same tasks, the mean of max(1, (wait + run) / max(run, 10 s))
-
-
 @dataclass(frozen=True, slots=True)
 class Earned:
     """What tasks of one priority, or with one own function, earned, and would have if none had waited."""
@@ -182,7 +178,6 @@ class PolicyRun:
 #
 # There are three such tables: of days, of clusters whose tasks have a utility, and of clusters whose tasks
 # are judged by what they wait.
-
 MEGA: Final = 1e6
 GIGA: Final = 1e9
 PERCENT: Final = 0.01
@@ -320,7 +315,6 @@ def shown_share(estimate: Estimate | None, *, upper: bool | None = None) -> str:
 # Of several trials every number is a mean, with the half width of its 95 % confidence interval
 # (`model/provenance.py`). Shares are means of the trials' shares, not shares of means; but the share of a
 # priority is what its tasks earned in all trials, divided by what they would have earned if none had waited.
-
 OFFLINE: Final = "offline"
 QUANTITIES: Final = (
     "utility",

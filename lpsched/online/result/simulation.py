@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 #
 # Where there are more priorities than anybody would read, those whose names differ only in a number at the
 # end, as in critical-010 and critical-076, are one.
-
 MOST_KINDS: Final = 8
 NUMBERED: Final = re.compile(r"[-_ ]?\d+$")
 
@@ -64,7 +63,6 @@ def _most(instance: Day | Clusters, told: Told) -> float:
 
 
 # What a simulation returns: policies, each on the same days, beside the naive figure and the bound.
-
 FORMAT: Final = "lpsched-simulate/1"
 NAIVE: Final = "naive, nothing waits"
 BOUND: Final = "bound, proved"

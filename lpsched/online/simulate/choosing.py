@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 # that are not 0.
 #
 # Source: Friese, thesis of 2015, sections 2.4.3 and 3.3.2.
-
-
 def by_end(system: System) -> ScoreTables:
     """Return the rule of the earliest end."""
     nothing = np.zeros_like(system.seconds)
@@ -85,7 +83,6 @@ def _least(amounts: Floats) -> float:
 #
 # Policies of batch mode stop as soon as nothing more can get unmovable before the next mapping event. What
 # policies of immediate mode map stays mapped, so they map all that they are asked about.
-
 SCORES: Final = "scores"  # in the policy's memory: they do not change while a day runs
 COLUMNS: Final = {"first": 0, "fastest": 1, "drawn": 2}
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 # What does not change while a day runs, made once of the day's arrays.
-
 MOST_MACHINES: Final = 10_000_000  # each has its own queue
 
 
@@ -60,7 +59,6 @@ def system_of(arrays: DayArrays) -> System:
 
 
 # A day on its way: the tasks that have come, the machines, the energy, and what a policy sees of it.
-
 TELL_EVERY: Final = 256  # mapping events
 MOST_EVENTS: Final = 5_000_000  # of batch mode: one a minute for ten years
 
@@ -172,8 +170,6 @@ class RunningDay:
 # that the policy does not map, or that does not fit there, is never asked about again: it waits for ever.
 #
 # Source: Friese, thesis of 2015, 2.4.1, 2.4.2 and 2.4.4.
-
-
 def run_one_by_one(running: RunningDay) -> bool:
     """Run a day arrival by arrival; tell whether it came to its end."""
     for task, now in enumerate(running.arrays.arrivals.tolist()):
@@ -226,8 +222,6 @@ def _earns_too_little(running: RunningDay, task: int, made: LinedUp) -> bool:
 # tasks have arrived, all machines are idle, and the policy maps nothing.
 #
 # Source: Friese, thesis of 2015, 2.4.1, 3.3.1 and 4.3.1.
-
-
 def run_in_batches(running: RunningDay) -> bool:
     """Run a day event by event; tell whether it came to its end."""
     batches, now = _Batches(running), 0.0
@@ -358,7 +352,6 @@ class _Batches:
 #
 # Source: Friese, thesis of 2015, 2.4, 3.3 and 4.3. There, mapping that takes longer than a minute delays the
 # next event, and a task that fits nowhere is not looked at again before the next day.
-
 __all__ = ["Fate", "SimulatedDay", "simulate_day"]
 
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 # which nothing arrives, and no machine can take another task, they are left out too.
 #
 # Source: Friese, thesis of 2015, 2.4.1 and 2.7.4; 3.3.1 and 4.3.1 for the minute.
-
 LONG: Final = 1000  # events
 
 
@@ -147,8 +146,6 @@ def steps_to(time: float, anchor: float, seconds: float) -> int:
 # no energy is left, e_rem / n is e. A machine that is busy beyond the end of the day has no time left.
 #
 # Source: Friese, thesis of 2015, 3.3.4 and 4.3.3.
-
-
 @dataclass(frozen=True, slots=True)
 class EnergyFilter:
     """A filter of one day: fixed leniency, or adaptive."""
@@ -203,8 +200,6 @@ def require_an_end(period: Period) -> None:
 
 
 # What a task earns, for compiled loops: the same formula as in `online/utility.py`.
-
-
 @compiled_inside
 def earned(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
     function: int,
@@ -234,8 +229,6 @@ def earned(  # noqa: PLR0913, PLR0917 - compiled functions take no options by na
 # Immediate mode, after the policy has answered: what the task would earn where the policy puts it.
 #
 # Source: Friese, thesis of 2015, 2.4.4, 3.3.3 and 4.3.2.
-
-
 def most_utility(arrays: DayArrays, system: System, tasks: Integers, ready: Floats) -> Floats:
     """Return the most that each task could earn if it were the next on some machine."""
     return earned_at(
@@ -289,7 +282,6 @@ def earned_at(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions ta
 # The new queues are then lined up like any others, with the same look at time and energy.
 #
 # Source: Friese, thesis of 2015, appendix A.
-
 ROUNDING: Final = 1e-12  # an order must be better by more than this share
 
 

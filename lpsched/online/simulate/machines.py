@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 # period nothing starts at all.
 #
 # Source: Friese, thesis of 2015, 3.2.2, 3.3.1 and 3.5.1 (two days), 2.6.4 and 4.4.1 (26 hours).
-
-
 MOST_DAYS: Final = 100_000  # before the period that counts; each has an account of its own
 
 
@@ -96,8 +94,6 @@ def accounts_of(period: Period) -> Accounts:
 
 
 # Energy of a run by the pieces of simulated time, for compiled loops and for engines (see `machines.py`).
-
-
 @compiled
 def has_energy(  # noqa: PLR0913, PLR0917 - likewise
     edges: Floats,
@@ -160,8 +156,6 @@ def share(begin: float, end: float, starts: float, ends: float, prorated: bool) 
 # A task lined up behind another starts as that ends, and gets unmovable as that starts. It is left out, and
 # the ones behind it move up, if it would start too late, or take more energy of some account than is left
 # there by the unmovable tasks and by those lined up before it.
-
-
 @dataclass(frozen=True, slots=True)
 class LinedUp:
     """What was mapped at an event, in the order in which it was decided."""
@@ -284,8 +278,6 @@ def _fix(  # noqa: PLR0913, PLR0917 - likewise
 
 
 # What happened in a day, task by task, and the schedule that it makes.
-
-
 class Fate(IntEnum):
     """What became of a task by the end of the day."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # Machines are numbered from 0 over all types, in the order of the types; columns are those of the tables
 # (machine type and P-state). A policy answers with assignments in the order in which it makes them: the tasks
 # of one machine queue up in that order behind what is already there. What it leaves out waits.
-
-
 class Assignment(NamedTuple):
     """One decision: this task on this machine, in the P-state of this column."""
 
@@ -82,8 +80,6 @@ class State:
 
 
 # A policy: a name, a function from the present to assignments, and whether it maps each task as it comes.
-
-
 class Choose(Protocol):
     """Answers at a mapping event."""
 
@@ -112,8 +108,6 @@ class Policy:
 #             if choices:
 #                 draft.take(place, *max(choices, key=lambda choice: draft.utility(place, *choice)))
 #         return draft.assignments
-
-
 class Draft:
     """Assignments in the making; `assignments` is the answer."""
 
@@ -184,7 +178,6 @@ class Draft:
 # tasks, and in polling no second one; and a column of that machine's type in which the task's type can run
 # and that the energy filter lets pass. Whether there is energy and time for it is another question: what does
 # not fit waits, and nobody is blamed (see `machines.py`).
-
 Answer = TypeVar("Answer")
 LONGEST_SHOWN: Final = 200  # characters of an answer that is none
 RULES: Final = (

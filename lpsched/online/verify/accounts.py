@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 # What the verifier found for each task: when it really ran, what it took, what counts of what it earned.
-
-
 class TaskAccount(NamedTuple):
     """One task that ran; joules of the whole run, utility as far as it counts, or minus a cost."""
 
@@ -52,8 +50,6 @@ def task_accounts(
 #
 # If none waits: the naive figure of Friese's thesis of 2015, 2.7.1; every task starts on arrival where it is
 # fastest, and its share counts. A task that arrives when the period is over earns nothing.
-
-
 class ToldUtility(NamedTuple):
     """What tasks earned that tell their utility in one way, and would have if none had waited."""
 
@@ -110,8 +106,6 @@ AT_LEAST: Final = 10.0  # seconds: shorter runs do not make a slowdown large
 #
 # Half of the waits are at most the median (for an even number of tasks the mean of the two in the middle);
 # the 95th percentile is the shortest wait that at least 95 % of the waits are not above.
-
-
 @dataclass(frozen=True, slots=True)
 class Waits:
     """Of tasks that arrive in the period that counts, and start."""

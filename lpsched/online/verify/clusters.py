@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # The pieces lie side by side from node 1 to the last one, in chunks of some hundred, so that taking a range
 # costs as much as the pieces that it covers and the chunks at its ends, however many nodes there are. A taken
 # range leaves at most two pieces more than there were, so no range is looked at more often than it was cut.
-
 NOBODY: Final = -1
 CHUNK: Final = 512  # pieces; a chunk of twice as many is cut in two
 
@@ -107,7 +106,6 @@ class HeldNodes:
 # when all its nodes are free and it has arrived.
 #
 # Tasks of a cluster are looked at by their starts; who had each node before, `clusters.py` knows by ranges.
-
 TOLD: Final = 6  # ranges of nodes in a sentence
 
 
@@ -279,8 +277,6 @@ def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
 #                span is the period; where that never ends, it is from the first arrival to the last end
 #
 # The counted energy may be above the energy constraint by one part in 10^9, as in a day (`day.py`).
-
-
 @dataclass(frozen=True, slots=True)
 class ClustersMeasurement:
     """What a valid schedule of clusters earns and takes.

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #
 # Start times are decimal numbers that someone rounded, so a task may start before its arrival, or before the
 # end of the one before it, by a billionth of that time.
-
-
-
 ROUNDING: Final = 10**9  # one of so many parts of a time is rounding
 MOST: Final = 1000  # violations of one schedule; more would not help anybody
 
@@ -71,8 +68,6 @@ def broken_start(task: int, start: float, arrival: float, ends_at: float) -> tup
 #
 # Times and watts are whole numbers of 2^-160, so that energy is exact. Utilities are doubles, of a time since
 # arrival that is rounded up; the part that counts is rounded down.
-
-
 class Ran(Protocol):
     """A task as it really ran; times and watts are whole numbers of 2^-160."""
 
@@ -168,8 +163,6 @@ def too_much_energy(period: Period, joules: int) -> Iterator[Violation]:
 # How much has been credited, or taken, by some times? By plain loops over what rises.
 #
 # Times and watts are whole numbers of 2^-160, so that energy is exact until it is rounded up.
-
-
 def traces_of(
     counted: Sequence[Counted[AnyRun]], earned: Sequence[float], times: Sequence[float]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:

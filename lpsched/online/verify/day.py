@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 #
 # Shares nothing with the code that makes schedules. Times are exact, and starts may be a little too early,
 # for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could.
-
-
 class Run(NamedTuple):
     """A task as it really ran; times and watts are whole numbers of 2^-160."""
 
@@ -140,7 +138,6 @@ class Runs:
 #
 # The counted energy may be above the energy constraint by one part in 10^9, since whoever adds up doubles is
 # wrong by less. (A bound must grant as much: `Period.most_joules`.)
-
 __all__ = [
     "DayAccount",
     "DayDetails",

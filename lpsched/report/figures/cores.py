@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 # five of the one). Of a type we take the nodes that run the most task types, then those with the most busy
 # cores, then the first in the file; a node that runs the same task types as one before it comes only when
 # there are no others.
-
 FIRST_NODES: Final = 3  # of the type with the most cores
 SHOWN_NODES: Final = 5
 VISIBLE: Final = 0.001  # of the time; less would be thinner than a line
@@ -80,7 +79,6 @@ def fractions(core: Sequence[CoreFraction]) -> dict[str, float]:
 # Of a huge node the first cores are shown, and the label says so. Which nodes are shown: `cores.py`.
 #
 # Source: Oxley and others, section VI, figure 3.
-
 MOST_CORES: Final = 16  # of a node
 LEAST_CORES: Final = 10  # that there is room for
 TOLD: Final = 0.06  # of the time, from which a part has room for its number

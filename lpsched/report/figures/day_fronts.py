@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 #
 # Source: Friese, thesis of 2015, figures 5.3, 5.4 and 5.6 (fronts of several first populations after so many
 # generations) and 5.5 (utility per energy over utility and over energy, and its peak in all three).
-
 ENVELOPE: Final = "no schedule is above, proved"
 PEAK: Final = "most utility per energy"
 LONGEST_TITLE: Final = 80  # letters
@@ -231,7 +230,6 @@ def _mark_peak(axes: Axes, spot: tuple[float, float], peak: tuple[float, float],
 # and PDF files, because 10,000 circles would make them huge.
 #
 # Source: Friese, thesis of 2015, section 7.4, figures 7.4 to 7.7.
-
 FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark of its samples
     (BLUE, "s", "o"),
     (ORANGE, "D", "^"),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #
 # 10^12 machines are as many steps as there are different numbers; of very many, what the machines at even
 # distances have.
-
 MOST_BARS: Final = 120  # machines that are drawn one by one
 MOST_STEPS: Final = 200  # of one machine type, or of all machines together
 BAR: Final = 0.8  # of the room of a machine
@@ -81,7 +80,6 @@ class MachineRow:
 # have one scale, so that heights can be compared.
 #
 # Source: Friese, thesis of 2015, figures 6.6 to 6.8 (by machine type), 6.4 and 6.5 (falling).
-
 MOST_NAMES: Final = 12  # of machine types below the picture
 SLOT: Final = 0.86  # of the room of a machine type that its machines take
 FRONT_INCHES: Final = 2.6

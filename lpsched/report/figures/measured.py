@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
 # the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
 # highest.
-
 Quantity = Literal["intensity", "seconds", "joules"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("intensity", "seconds", "joules")
 ALONE: Final = "alone"
@@ -160,7 +159,6 @@ def _named(quantity: Quantity) -> str:
 
 
 # Panels of measured applications: one quantity of one application, along clocks or as bars.
-
 LEVELS: Final = (style.VERMILION, style.GREEN, style.BLUE)  # one, two, more at once
 MARKS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 DASHES: Final = ("-", "--", "-.", ":")
@@ -304,7 +302,6 @@ def _draw_bars(axes: Axes, measurements: Measurements, panel: Panel) -> None:
 # ended, and so that of its companions, too. What was not measured has no panel.
 #
 # Source: Friese, thesis of 2015, section 8.5.
-
 MOST_APPLICATIONS: Final = 12  # in one picture
 NOTHING_INCHES: Final = 1.0
 NOTHING: Final = "the file has no setting to draw"

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 # The P-state where clusters have some; else the task type, where there are a few; else the wait. Whatever it
 # is, there is an order, so that colours go from dark to light (the longer a wait, the darker), and each has a
 # hatch of its own besides.
-
 MOST_LOOKS: Final = 6  # the rest are drawn as one
 MOST_TYPES: Final = 24  # more are not told apart at all
 OTHERS: Final = "all others"
@@ -87,7 +86,6 @@ def _named(order: Sequence[str], of_runs: Sequence[str], tell: str) -> Looks:
 #
 #     busy    of a cluster in a column of time: node-seconds that runs take of it / node-seconds that it has.
 #             Until t runs take the sum of nodes x max(0, t - start), less that of nodes x max(0, t - end).
-
 COLUMNS: Final = 1000  # of time
 ROWS: Final = 240  # of nodes, in a cluster
 BUSY_COLUMNS: Final = 112
@@ -246,7 +244,6 @@ def _since(times: Floats, marks: Floats, widths: Floats) -> Floats:
 # A panel's height grows with the root of the cluster's nodes, so that a small one can be seen beside a large
 # one. A look is a colour, from dark to light in its order, and a hatch. Dashed lines are the edges of the
 # period that counts.
-
 FIRST_INCHES, MORE_INCHES, MOST_INCHES = 2.6, 0.6, 5.4  # of all panels together
 LEAST_INCHES, BUSY_INCHES, AROUND_INCHES = 0.45, 1.2, 1.0
 HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx", "||||")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 #
 # Each has a pale shade, a hatch where it is not to run, and its words where there is room for them: flat in a
 # broad band, upright in a narrow one.
-
 BANDS: Final = {  # the regime: its words, its shade, its hatch
     "do-not-run": ("do not run", "#fae3d6", "//"),
     "loss": ("run at a loss", "#fdf3cf", ""),
@@ -92,7 +91,6 @@ def _write(axes: Axes, words: str, place: float, *, flat: bool) -> None:
 # whole. A piece without an end is drawn as far as the curve's sampled points go.
 #
 # Source: Tarplee, Maciejewski and Siegel (2014), section V, where the ratio is swept in steps.
-
 INCHES: Final = 3.6
 MOST_PIECES: Final = 600  # more are closer together than a line is wide
 MOST_DOTS: Final = 120

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 #
 # A ring is the bag as it is; a diamond is a verified schedule with more machines that earns more than any
 # now. Panels of machine types stand in the order of what one more adds, with one scale of profit.
-
 COLUMNS: Final = 4
 MOST_PANELS: Final = 12
 ELECTRICITY_INCHES: Final = 2.8
@@ -257,8 +256,6 @@ def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
 
 
 # A pricing study in one picture: the most profit at every price, and below what it depends on.
-
-
 def pricing_picture(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
     """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
     with drawing_style():

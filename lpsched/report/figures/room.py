@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # The air of a room: what every node draws in against its redline, and what the CRAC units blow out.
 #
 # Nodes stand in the order of the file, which is often that of the racks; each type has its own mark.
-
 MARKS: Final = (  # of node types in turn: marker and colour; where there are more, the last is for the rest
     ("o", style.BLUE),
     ("s", style.ORANGE),
@@ -141,7 +140,6 @@ def draw_outlets(axes: Axes, facility: Facility, outlets_celsius: Sequence[float
 
 
 # Where the power of a room goes: to node types, their overhead and their cores, and to the cooling.
-
 PARTS: Final = (  # of a bar: name, colour, hatch
     ("overhead", style.SKY, "////"),
     ("cores", style.BLUE, ""),
@@ -222,8 +220,6 @@ def draw_power(axes: Axes, rows: Sequence[PowerRow], cap_watts: float) -> None:
 #
 # The numbers are those of the verifier. Bars begin at 0; temperatures do not, for 0 celsius means nothing
 # here.
-
-
 class Measured(Protocol):
     """What the verifier measures; see `lpsched.facility.verify.Measurement`."""
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # The darker a cell, the larger its share; numbers are percentages, where there is room. A pair that cannot run
 # is hatched, or grey where a cell is too small for that. Names are thinned where they would touch, and of very
 # many types those with the most tasks, or that run the most, are drawn.
-
 MOST_ROWS: Final = 240
 MOST_COLUMNS: Final = 120
 MOST_CELLS: Final = 2_500  # drawn one by one; more are pixels
@@ -267,8 +266,6 @@ def _add_scale(figure: Figure | SubFigure, axes: Axes) -> None:
 
 
 # A schedule of a bag in one picture: when machines are done, what they take, and which tasks run where.
-
-
 def schedule_picture(bag: Bag, schedule: Schedule) -> Figure:
     """Draw a valid schedule."""
     with drawing_style():

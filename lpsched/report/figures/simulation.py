@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 # A lane for each policy, one below the other: what pictures of priorities and of waits have in common.
-
 MOST_LANES: Final = 40
 
 
@@ -47,7 +46,6 @@ def draw_lanes(axes: Axes, entries: list[PolicyEntry]) -> None:
 # A row for each policy, a mark for each priority: its shape and its colour say which, its place says which
 # share its tasks earned of the naive figure, that is of what they would earn if each began on arrival where
 # it is quickest. More than all of it can be earned: by tasks of the warm-up that run in the period.
-
 MOST_PRIORITIES: Final = len(style.SHAPES)
 ROW_INCHES: Final = 0.3
 LANES: Final = 0.62  # of the room of a policy
@@ -124,7 +122,6 @@ def _percent(share: float | None) -> str:
 #
 # Waits go from nothing to weeks, so the axis is even up to a minute and logarithmic from there. Over several
 # trials the marks are means.
-
 KINDS: Final = (("median", "median"), ("mean", "mean"), ("p95", "95 % wait no longer"), ("longest", "longest"))
 MINUTE: Final = 60.0
 TICKS: Final = (
@@ -217,7 +214,6 @@ def waits_in_words(result: Simulation) -> str:
 # policies those that earn most are drawn. Where nobody knows the energy, there is only the left half.
 #
 # Source: Friese, thesis of 2015, figures of cumulative utility and energy in chapters 3 and 4.
-
 MOST_LINES: Final = len(style.MARKS)
 INCHES: Final = 3.6
 MARKS_ON_A_LINE: Final = 8
@@ -341,8 +337,6 @@ def quarters(axes: Axes, unit: style.Unit, end: float) -> None:
 # A simulation in one picture: utility and energy over the period, and below what each priority earned.
 #
 # Where tasks are judged by what they wait: its cost over time, and below how long they waited.
-
-
 def simulation_picture(result: Simulation) -> Figure:
     """Draw the policies of a simulation."""
     with drawing_style():

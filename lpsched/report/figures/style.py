@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 #
 # What a colour means, in every picture: blue is ours (bounds that are proved, and our schedules), red a limit
 # that somebody set (a cap, a deadline, a redline), light grey where no schedule can be.
-
 WIDTH_INCHES: Final = 7.0
 BLUE: Final = "#0072b2"
 VERMILION: Final = "#d55e00"
@@ -144,7 +143,6 @@ def _letters() -> frozenset[int]:
 
 
 # What pictures of fronts share: units that fit the numbers, and a colour and a mark for each method.
-
 MARKS: Final = (  # colour and mark of each method in turn; the colours can be told apart by anybody
     (VERMILION, "s"),
     (GREEN, "^"),
@@ -233,7 +231,6 @@ def room_about(values: Iterable[float], share: float = ROOM) -> tuple[float, flo
 
 
 # How priorities are told apart in pictures: a colour, a shape and a height; dark and tall are worth most.
-
 MAP, PRIORITY_DARK, LIGHT = "magma", 0.12, 0.84  # colours that stay in order in grey, and for anybody's eyes
 TALLEST, LOWEST = 0.92, 0.32  # heights, as shares of the room
 SHAPES: Final = ("s", "^", "D", "v", "P", "X", "<", "*")
@@ -271,7 +268,6 @@ def priority_marks(count: int) -> tuple[PriorityMark, ...]:
 # that order, a scale that stays readable without red and green. How memory-intensive a class b is, the
 # degradation table says: by how much it slows the others down, sum_a PD[a][b]; then by how much it is slowed
 # down, sum_a PD[b][a]. Equal ones, and all where there is no table, keep the order of the file.
-
 HATCHES: Final = ("", "////", "----", r"\\\\", "xxxx")  # no dots: each is a circle in the file
 PLAIN: Final = 8  # task types that colours and numbers tell apart well
 DARK: Final = 0.5  # of the brightness, below which letters are white

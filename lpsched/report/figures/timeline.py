@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 # period is cut into a thousand columns; each shows the priority that takes most of it, or nothing where the
 # machine is idle for most of it. So a day of a hundred machines stays a small file, and nothing is drawn that
 # is too thin to be seen. Of more machines than there is room for, some of each type are drawn.
-
 COLUMNS: Final = 1000
 MOST_MACHINES: Final = 120
 MOST_KINDS: Final = 6  # those worth less are drawn as one
@@ -201,8 +200,6 @@ def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark])
 
 
 # What machines ran under a policy, and when (`timeline.py`); or nodes of clusters (`nodes.py`).
-
-
 def times_picture(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
     """Draw the schedule of a policy, which it has."""
     assert entry.schedule is not None, "asked only where there is one"

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # day        utility; the bound is that of the energy which the schedule takes
 # clusters   utility, or the cost of waiting; one bound for all
 # facility   co-located reward rate; one bound for all
-
 Judged: TypeAlias = Validation | DayValidation | ClustersValidation | FacilityValidation
 
 
@@ -132,7 +131,6 @@ def _broken(codes: Iterable[str]) -> str:
 #
 # The longer the line, the further is a schedule from the bound; the words beside it say how far. A schedule
 # that breaks a rule has no mark but the word.
-
 MOST_ROWS: Final = 50
 ROW_INCHES: Final = 0.24
 AROUND_INCHES: Final = 1.15

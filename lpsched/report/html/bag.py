@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 #
 # Pictures stand right above the slider, so that both are seen at once. In place of a part that the bag does not
 # have stands the sentence that says why.
-
 NEAR: Final = 1.2  # times the most of the front
 ABOVE_EVEN: Final = 1.2  # times the break-even price: where a slider stands if there is no price
 AT_EVERY_PRICE: Final = "At every price"
@@ -157,8 +156,6 @@ def _lower(sentence: str) -> str:
 
 
 # The page of a solve, a front or a price curve.
-
-
 def solve_page(overview: Overview) -> str:
     """Return the page of an answer."""
     result = overview.result

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 # The answer about a bag in one sentence: what is proved, and what a schedule reaches.
-
 DO_NOT_RUN: Final = "do-not-run"
 LINEAR: Final = "The linear program, which may split tasks,"
 
@@ -172,7 +171,6 @@ def price_lead(curve: PriceCurve) -> str:
 
 
 # The sections of a bag's page: each shows one part of its overview, or says why there is none.
-
 FACTS: Final = ("what", "how much", "how we know")
 SAME: Final = 1e-6  # relative: what is nearer is written alike, or nearly
 MOST_ROWS: Final = 1_000  # of a table: a page of paper is 50

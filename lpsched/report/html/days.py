@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 # The page of a simulation: the answer, utility and energy over the period, priorities, waits, what ran.
-
 WORTHS: Final = (
     "The prices that prove the bound: an hour of one more machine, on average over the period, or a kWh more "
     "raises the bound by this at most."
@@ -176,7 +175,6 @@ def _machines(day: Day, entry: PolicyEntry) -> Section:
 
 
 # The page of fronts of a day: utility against energy below the line that no schedule passes.
-
 MOST_ROWS: Final = 1_000
 LINE: Final = "the line, proved"
 DRAWN: Final = "Utility against energy of each method's schedules, and the line that no schedule is above."

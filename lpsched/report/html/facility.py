@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 # Pages of a facility: one allocation with its room, or several methods side by side.
-
 MOST_SHARES: Final = 8  # allocations whose cores are drawn
 BARS: Final = "What each method earns with co-location (CRR) and would earn without (RR), below the bound."
 SHARES: Final = "How the cores of the same few nodes divide their time between task types, by each method."
@@ -96,7 +95,6 @@ def _footer(provenance: Provenance) -> str:
 
 
 # The page of a facility's allocation: the answer, its facts, the room, and other methods beside it.
-
 CAPTION: Final = (
     "Numbers in the bars are those of the legend, from the most memory-intensive task type to the least. "
     "Nodes are named by their place in the file, from 0."

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 # A slowdown is clear of noise where, at some clock, the confidence interval of the time beside the other lies
 # above that of the time alone; a saving, where that of the energy together lies below the sum of the lower ends
 # alone. Only what is clear is put first. Of a file without settings nothing tells noise, and its numbers count.
-
-
 def lead_of(measurements: Measurements) -> str:
     """Return the answer."""
     count, clocks = len(measurements.seconds), len(measurements.frequencies_mhz)
@@ -97,7 +95,6 @@ def _less(found: dict[Setting, Measured], saving: Saving) -> bool:
 
 
 # The page of measurements: what applications take, who slows whom, what running together saves, how sure.
-
 MOST_ROWS: Final = 250  # of a table: the page stays small enough for mail
 MOST_DRAWN: Final = 6  # applications, each in a picture of its own
 MOST_MATRIX: Final = 40  # applications of a degradation matrix as a table

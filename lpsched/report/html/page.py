@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 # height, from the left and from the top, which hold at every size. They are read from the axes once the picture
 # is drawn, because only then is its layout known. What all spots say stands below the picture, folded, as
 # a list: it is there for those who do not see the picture, and the browser takes it from there.
-
-
 WHOLE: Final = 100.0  # percent
 
 
@@ -117,7 +115,6 @@ def _place(picture: Picture, spot: Spot) -> str:
 
 
 # A table on a page; the browser lets it be sorted and copied.
-
 UNBROKEN: Final = "\u00a0"  # a space at which no line ends
 SHORT: Final = 20  # letters of a number with its unit
 MANY: Final = 30  # rows; then the table scrolls in its box
@@ -158,8 +155,6 @@ def _unbroken(row: tuple[str, ...]) -> tuple[str, ...]:
 #     a + (b - a) (x - start) / (stop - start)
 #
 # in doubles, from left to right, here and in the browser. A breakpoint belongs to the stretch that it begins.
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A number along a stretch: a line from `at_start` to `at_stop`; or a word, which does not change.
@@ -292,7 +287,6 @@ def written(reading: Reading, stretch: Stretch, x: float) -> str:
 #     stretches  start, stop, then places in `readings`: one for each label, and for each table a list of rows
 #
 # It is plain ASCII without `<`, so that no name in it can end the element that holds it.
-
 SLIDER_MANY: Final = 12  # rows; then the table scrolls in its box, so that what follows it stays near the slider
 Encoded = None | str | tuple[int | float, ...]
 
@@ -384,7 +378,6 @@ def _mark(mark: Mark) -> list[Any]:
 # tell more, and sliders move. Every text is escaped: it appears exactly as it stands, whatever a file's names
 # say; and the page's policy lets no script run but ours, known by its hash. The same input gives the same
 # bytes.
-
 __all__ = ["Paragraph", "Part", "Picture", "Section", "Slider", "Spot", "Table", "page"]
 
 SCRIPTS: Final = ("numbers.js", "tables.js", "scrolling.js", "spots.js", "slider.js", "begin.js")

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 # The pair of task and column that scores best of all is mapped first. Compiled.
-
-
 @compiled_inside
 def formula(scores: ScoreTables, per: float, cost: float, earned: float) -> float:
     """Return weight earned / per / scale - cost; what earns nothing is worth 0, whatever it takes."""
@@ -183,8 +181,6 @@ def best_one_by_one(present: Present, scores: ScoreTables, order: Integers) -> B
 
 
 # Who would suffer most if another took its machine is mapped first, machine by machine. Compiled.
-
-
 @compiled_inside
 def second_start_on(board: Board, j: int) -> float:
     """Return when the second machine of a type is ready; infinite if there is none."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 # The state as tuples of arrays, for the compiled loops that map: what is, how pairs score, what changes.
-
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 
@@ -131,8 +130,6 @@ def frozen(array: Array) -> Array:
 
 
 # The machine types where a task is fastest. Compiled.
-
-
 @compiled
 def of_fastest_types(usable: Mask, seconds: Floats, first_column: Integers, types: Integers, count: int) -> Mask:
     """Return where tasks may run if each is limited to so many machine types, those where it is fastest."""
