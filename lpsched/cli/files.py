@@ -37,9 +37,9 @@ def new(
     from importlib.metadata import version
 
     from lpsched.io.content import write_files
-    from lpsched.io.templates import TEMPLATES
+    from lpsched.io.templates import template
 
-    text = TEMPLATES[kind.value]
+    text = template(kind.value)
     content: dict[str, object] = {"format": "lpsched-new/1", "lpsched": version("lpsched"), "kind": kind.value}
     if output is None:
         talk_of(context).answer(content | {"text": text}, text=text)

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import yaml
 
-from lpsched.io.templates import TEMPLATES
+from lpsched.io.templates import template
 from lpsched.measure.bench_reading import APPLICATION_KEYS, ENERGY_KEYS, KEYS, REPEATS_KEYS
 from lpsched.measure.files import read_bench
 from tests.benches import asked
@@ -32,7 +32,7 @@ def test_a_new_bench_is_sound_says_every_key_and_satisfies_the_schema(lpsched, t
 
 
 def test_the_keys_that_the_template_leaves_out_can_be_taken_in(tmp_path):
-    lines = TEMPLATES["bench"].splitlines()
+    lines = template("bench").splitlines()
     sides = ("# machine_type:", "# frequencies_mhz:", "# class_bounds:", "# share_bounds:", "    # folder:")
     taken = [line.replace("# ", "", 1) if line.startswith(sides) else line for line in lines]
     path = tmp_path / "bench.yaml"
@@ -64,7 +64,7 @@ def test_a_shown_bench_has_its_numbers_in_json(lpsched, tmp_path):
 
 def test_faults_of_a_bench_come_with_their_lines(lpsched, tmp_path):
     path = tmp_path / "bench.yaml"
-    path.write_text(TEMPLATES["bench"].replace("cores: 2", "cores: 0").replace("count: 100", "count: -1"))
+    path.write_text(template("bench").replace("cores: 2", "cores: 0").replace("count: 100", "count: -1"))
     code, _, err = lpsched("show", str(path))
     assert code == 2
     lines = path.read_text().splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from lpsched.cli.options import Kind, Tables
 from lpsched.facility.files import read_facility
 from lpsched.facility.reading import facility_from_dict, facility_schema
 from lpsched.generate.facility import PLATFORMS
-from lpsched.io.templates import TEMPLATES
+from lpsched.io import templates
+from lpsched.io.templates import template
 from tests.facilities import SOUND, sound_facility
 
 
@@ -22,9 +24,12 @@ def facility(tmp_path):
     return str(path)
 
 
+TEMPLATES = Path(templates.__file__).parent
+
+
 def test_the_names_on_the_command_line_are_those_of_the_library():
     assert {each.value for each in Platform} == set(PLATFORMS)
-    assert {each.value for each in Kind} == set(TEMPLATES)
+    assert {f"{each.value}.yaml" for each in Kind} == {path.name for path in TEMPLATES.glob("*.yaml")}
 
 
 def test_show_tells_of_nodes_air_and_tasks(lpsched, facility):
@@ -148,7 +153,7 @@ def test_generate_refuses_what_cannot_be(lpsched, tmp_path):
 
 def test_a_bad_facility_is_told_with_its_lines_and_exit_two(lpsched, tmp_path):
     path = tmp_path / "f.yaml"
-    path.write_text(TEMPLATES["facility"].replace("power_cap_watts: 500", "power_cap_watts: 150"))
+    path.write_text(template("facility").replace("power_cap_watts: 500", "power_cap_watts: 150"))
     code, answer, err = lpsched("show", str(path), "--json")
     assert code == 2
     (fault,) = answer["error"]["faults"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lpsched.io.templates import TEMPLATES
+from lpsched.io.templates import template
 from lpsched.measure.files import read_measurements, write_measurements
 from lpsched.measure.schemas import measurements_schema
 from tests.measured import measurements_of_seed
@@ -15,7 +15,7 @@ from tests.measured import measurements_of_seed
 @pytest.fixture
 def by_hand(tmp_path):
     path = tmp_path / "node.yaml"
-    path.write_text(TEMPLATES["measurements"])
+    path.write_text(template("measurements"))
     return path
 
 
@@ -60,7 +60,7 @@ def test_convert_refuses_what_goes_with_instances_only(lpsched, by_hand, tmp_pat
     code, _, err = lpsched("convert", str(by_hand), "-o", other, "--merge")
     assert (code, "is no bag; leave the option out" in err) == (2, True)
     bench = tmp_path / "bench.yaml"
-    bench.write_text(TEMPLATES["bench"])
+    bench.write_text(template("bench"))
     code, _, err = lpsched("convert", str(bench), "-o", other)
     assert (code, "is a bench, which is written by hand only; copy it" in err) == (2, True)
     assert not (tmp_path / "other.json").exists()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from lpsched.facility.files import as_dict
 from lpsched.facility.reading import facility_schema
 from lpsched.io.instance_files import TableForm
-from lpsched.io.templates import FACILITY
+from lpsched.io.templates import template
 from tests.facilities import SOUND, facilities, sound_facility, within
 
 VALIDATOR = jsonschema.Draft202012Validator(facility_schema())
@@ -27,7 +27,7 @@ def test_every_facility_we_write_satisfies_it(facility):
 
 
 def test_the_template_satisfies_it():
-    VALIDATOR.validate(yaml.safe_load(FACILITY))
+    VALIDATOR.validate(yaml.safe_load(template("facility")))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.facility.reading import facility_from_dict
-from lpsched.io.templates import TEMPLATES
+from lpsched.io.templates import template
 from lpsched.measure.files import as_dict, read_measurements, write_measurements
 from lpsched.measure.measurements import Failed, Setting
 from lpsched.measure.measurements_reading import measurements_from
@@ -140,7 +140,7 @@ def test_what_a_program_said_is_written_even_if_it_is_no_text(tmp_path):
 
 def test_the_template_is_sound(tmp_path):
     path = tmp_path / "node.yaml"
-    path.write_text(TEMPLATES["measurements"])
+    path.write_text(template("measurements"))
     measurements = read_measurements(path)
     assert measurements.machine.cores == ((0,), (1,), (2,), (3,))
     assert measurements.remarks() == ()

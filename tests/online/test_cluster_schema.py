@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from lpsched.io.templates import CLUSTERS
+from lpsched.io.templates import template
 from lpsched.online.cluster_reading import clusters_schema
 from lpsched.online.files import clusters_as_dict
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
@@ -35,7 +35,7 @@ def test_all_clusters_we_write_satisfy_it(clusters):
 
 
 def test_the_template_and_clusters_by_hand_satisfy_it():
-    VALIDATOR.validate(as_json(yaml.safe_load(CLUSTERS)))
+    VALIDATOR.validate(as_json(yaml.safe_load(template("clusters"))))
     VALIDATOR.validate(as_json(SOUND))
     VALIDATOR.validate(as_json(waiting_clusters()))
 

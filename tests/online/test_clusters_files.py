@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
 from lpsched.io.instance_files import TableForm, yaml_text
-from lpsched.io.templates import CLUSTERS
+from lpsched.io.templates import template
 from lpsched.online.cluster_reading import KEYS, clusters_from_dict
 from lpsched.online.clusters import Clusters, ParallelTasks
 from lpsched.online.files import clusters_as_dict, read_clusters, write_clusters
@@ -161,18 +161,20 @@ def test_the_csv_of_tasks_has_only_the_columns_that_say_something(tmp_path):
 
 
 def test_the_template_is_sound_and_says_every_key(tmp_path):
-    (tmp_path / "c.yaml").write_text(CLUSTERS)
+    (tmp_path / "c.yaml").write_text(template("clusters"))
     clusters = read_clusters(tmp_path / "c.yaml")
-    assert set(clusters_as_dict(clusters)) == set(yaml.safe_load(CLUSTERS))
+    assert set(clusters_as_dict(clusters)) == set(yaml.safe_load(template("clusters")))
     assert clusters.tasks == 3
     # what is optional as a whole stands there as a comment, and is sound without its marks
-    optional = re.sub(r"^# (period:|made_by:)", r"\1", CLUSTERS, flags=re.MULTILINE)
+    optional = re.sub(r"^# (period:|made_by:)", r"\1", template("clusters"), flags=re.MULTILINE)
     optional = re.sub(r"^#   (warm|length|edge|energy)", r"  \1", optional, flags=re.MULTILINE)
     (tmp_path / "c.yaml").write_text(optional)
     full = read_clusters(tmp_path / "c.yaml")
     assert set(clusters_as_dict(full)) == set(KEYS) - {"waiting"}
     assert full.period == Period(14400.0, 86400.0, "prorated", 1e9)
-    waiting = re.sub(r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", CLUSTERS, flags=re.MULTILINE)
+    waiting = re.sub(
+        r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", template("clusters"), flags=re.MULTILINE
+    )
     said = yaml.safe_load(waiting)["waiting"]
     assert WaitingCost(**said) == WaitingCost()  # the template tells the defaults
     assert said.keys() == set(WaitingCost.__dataclass_fields__) - {"points"}

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 
 from lpsched.io.instance_files import TableForm
-from lpsched.io.templates import DAY
+from lpsched.io.templates import template
 from lpsched.online.day_reading import day_schema
 from lpsched.online.files import day_as_dict
 from tests.days import SOUND, sound_day
@@ -32,7 +32,7 @@ def test_every_day_we_write_satisfies_it(day, period):
 
 
 def test_the_template_satisfies_it():
-    VALIDATOR.validate(yaml.safe_load(DAY))
+    VALIDATOR.validate(yaml.safe_load(template("day")))
 
 
 @pytest.mark.parametrize(

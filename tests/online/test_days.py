@@ -19,7 +19,7 @@ import lpsched
 from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, OutputError
 from lpsched.io import content as arrow
 from lpsched.io.instance_files import TableForm, yaml_text
-from lpsched.io.templates import DAY
+from lpsched.io.templates import template
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.day_reading import KEYS, day_from_dict
 from lpsched.online.files import day_as_dict, read_day, write_day
@@ -134,12 +134,12 @@ def test_the_csv_of_tasks_has_only_the_columns_that_are_used(tmp_path):
 
 
 def test_the_template_is_a_day_and_says_every_key(tmp_path):
-    (tmp_path / "d.yaml").write_text(DAY)
+    (tmp_path / "d.yaml").write_text(template("day"))
     day = read_day(tmp_path / "d.yaml")
-    assert set(day_as_dict(day)) == set(yaml.safe_load(DAY))
+    assert set(day_as_dict(day)) == set(yaml.safe_load(template("day")))
     assert day.tasks == 4
     # what is optional as a whole stands there as a comment, and is sound without its marks
-    optional = re.sub(r"^# (period:|  \w+:|made_by:)", r"\1", DAY, flags=re.MULTILINE)
+    optional = re.sub(r"^# (period:|  \w+:|made_by:)", r"\1", template("day"), flags=re.MULTILINE)
     (tmp_path / "d.yaml").write_text(optional)
     full = read_day(tmp_path / "d.yaml")
     assert set(day_as_dict(full)) == set(KEYS)

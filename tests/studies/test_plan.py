@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.io.templates import TEMPLATES
+from lpsched.io.templates import template
 from lpsched.studies.methods import KINDS, find_method, method_names
 from lpsched.studies.plan import plan
 from lpsched.studies.running import declare
@@ -233,7 +233,7 @@ def test_every_name_of_a_method_has_one(kind):
 
 def test_the_template_is_a_sound_study(tmp_path):
     path = tmp_path / "study.yaml"
-    path.write_text(TEMPLATES["study"])
+    path.write_text(template("study"))
     assert len(plan(*declare(path))) == (5 + 2) * 3 * 2  # bags, methods, objectives
 
 
