@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
 
 
-# `lpsched certify`: a proof that travels; of a bag, a day, or clusters.
 def certify(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],
@@ -107,7 +106,6 @@ def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit:
     leave(watch, valid=True)
 
 
-# `lpsched verify`: the check that trusts nobody; it loads no solver.
 def verify(
     context: typer.Context,
     instance: Annotated[

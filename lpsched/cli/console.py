@@ -112,7 +112,6 @@ def print_tables(tables: Sequence[ConsoleRenderable]) -> None:
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in lines))
 
 
-# What every JSON answer about an instance begins with, and what every written one is answered with.
 def header(kind: str, instance: Bag | Facility | Day | Clusters | Bench | Measurements) -> dict[str, Any]:
     """Return the keys that every JSON answer has."""
     return {

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lpsched.online.day import Day
 
 
-# `lpsched new`: a commented file to start from.
 def new(
     context: typer.Context,
     kind: Annotated[Kind, typer.Argument(help="What to start.")],
@@ -51,7 +50,6 @@ def new(
     )
 
 
-# `lpsched schema`: the JSON Schema of a kind of file.
 def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")]) -> None:
     """Print the JSON Schema of a kind of file."""
     from lpsched.bag.reading import bag_schema
@@ -74,7 +72,6 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
     print_json(schemas[kind]())
 
 
-# `lpsched show`: what is in a file.
 def show(
     context: typer.Context,
     file: Annotated[
@@ -137,10 +134,10 @@ def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
 def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
     from dataclasses import asdict
 
-    from lpsched.report.facility_files import facility_facts, facility_tables
+    from lpsched.report.facility_files import facility_facts, file_facility_tables
 
     facts = facility_facts(facility)
-    return asdict(facts), facility_tables(facility, facts)
+    return asdict(facts), file_facility_tables(facility, facts)
 
 
 def _day(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
@@ -183,7 +180,6 @@ def measured_content(measurements: Measurements) -> dict[str, Any]:
     return content | {"measured_by_lpsched": measured_by}
 
 
-# `lpsched convert`: the same instance in another format or table form.
 def convert(
     context: typer.Context,
     file: Annotated[
@@ -212,7 +208,6 @@ def convert(
     write_and_tell(talk_of(context), merged, output, form_of(tables))
 
 
-# `lpsched expand`: a schedule task by task.
 def expand(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A bag, a day or clusters: a .yaml or .json file.", readable=False)],

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from lpsched.online.result.fronts import FuzzyFront
 
 
-# What `lpsched front` is asked for, of a bag or a day.
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked for, of a bag or a day."""
@@ -55,7 +54,6 @@ def saved(
     return found, lambda population: write_task_population(population, instance, state)
 
 
-# `lpsched front BAG`: the exact energy/makespan front, and what other methods find above it.
 @dataclass(frozen=True, slots=True)
 class BagAsked:
     """What is asked for of a bag only."""
@@ -158,7 +156,6 @@ def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, 
         tell(f"{of_bag.machines} is not drawn: there is no schedule to look into")
 
 
-# `lpsched front DAY`: utility over energy, below an envelope that no schedule passes.
 @dataclass(frozen=True, slots=True)
 class DayAsked:
     """What is asked for of a day only."""

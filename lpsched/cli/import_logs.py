@@ -28,7 +28,6 @@ from lpsched.cli.import_options import (
 from lpsched.cli.options import LONGEST_COUNT, Output, TablesOption, form_of, refuse, require_output, words_of
 
 
-# `lpsched import slurm`: what `sacct -P` tells, as a bag or as clusters.
 def import_slurm(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What 'sacct -P' wrote, plain or gzip.", readable=False)],
@@ -92,7 +91,6 @@ def import_slurm(
     write_import(talk_of(context), imported, output, form_of(tables))
 
 
-# `lpsched import swf`: logs of the Parallel Workloads Archive, as clusters or as a bag.
 class Times(StrEnum):
     """How long jobs run; the words of `lpsched.traces.swf_jobs`, without loading it."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Measurements
 
 
-# `lpsched import measurements`: what was measured on several machines, as a bag or as a facility.
 class JoinTarget(StrEnum):
     """What to make of measurements."""
 
@@ -163,7 +162,6 @@ def _facility(
     return facility_of(found, name=own, nodes=counts, power_cap_watts=cap, degradation=form)
 
 
-# `lpsched import`: files of other people's making.
 class FirstColumn(StrEnum):
     """What the first column holds; the names of `lpsched.traces.etc.FirstColumn`, without loading it."""
 

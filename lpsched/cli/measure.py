@@ -128,7 +128,6 @@ class Made:
         talk.answer(content | {"files": files} | more, measure_tables(measurements))
 
 
-# `lpsched measure`: run the applications of a bench on this machine, and tell what they take.
 def measure(
     context: typer.Context,
     file: Annotated[

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lpsched.model.risk import RiskOptions
 
 
-# Options that several commands share.
 class Kind(StrEnum):
     """Kinds of files."""
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.online.simulate.options import SimulationOptions
 
 
-# Options of `lpsched simulate`: which policies on which days or clusters, and how these are run.
 class Machines(StrEnum):
     """How machines get their tasks; as in `lpsched.online.simulate.options`, without loading it."""
 
@@ -335,7 +334,6 @@ def _write_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSc
         write_clusters_schedule(schedule, path)
 
 
-# `lpsched simulate`: policies on days and clusters as they happen, against what no schedule can pass.
 def simulate(
     context: typer.Context,
     instance: Annotated[Path, typer.Argument(help="A day or clusters: a .yaml or .json file.", readable=False)],

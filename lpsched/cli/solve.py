@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lpsched.bag.schedule import Schedule
 
 
-# `lpsched solve`: a verified schedule and a proved bound.
 def solve(
     context: typer.Context,
     bag: options.BagFile,
@@ -233,7 +232,6 @@ def write_page(
     write_files({report: draw(found).encode()})
 
 
-# `lpsched export`: the linear program for other solvers.
 def export(
     context: typer.Context,
     bag: options.BagFile,

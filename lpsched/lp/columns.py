@@ -119,11 +119,6 @@ class ColumnGeneration(Generic[Label]):
 
         `centre` is where good multipliers are thought to be. A bound of `enough` ends the work too, and so
         does a difference of `slack` between value and bound, or the oracle's answer number `most`.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails, or the master has no solution.
         """
         watch = watch or Watch()
         best = _Best()

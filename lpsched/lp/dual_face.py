@@ -50,13 +50,7 @@ class DualFace:
         return int(self.free.shape[1])
 
     def ranges(self, directions: Floats, solver: Solver) -> list[tuple[float | None, float | None]]:
-        """Return the least and the most of each linear function of the multipliers; `None`: without an end.
-
-        Raises
-        ------
-        SolverError
-            If the solver fails.
-        """
+        """Return the least and the most of each linear function of the multipliers; `None`: without an end."""
         sizes = np.abs(directions).max(axis=1, keepdims=True)
         sizes[sizes == 0] = 1.0
         at_origin, gradients = directions @ self.origin, directions / sizes @ self.free

@@ -50,35 +50,17 @@ class HighsSolver:
     device: Device = Device.CPU
 
     def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
-        """Solve from cold.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses the program or an option, or returns no solution.
-        """
+        """Solve from cold."""
         return self.sweep(program).solve(program.costs, watch=watch)
 
     def sweep(self, program: LinearProgram) -> HighsSweep:
-        """Return a solver of this one program that starts each solve from the basis of the last.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses the program or an option.
-        """
+        """Return a solver of this one program that starts each solve from the basis of the last."""
         highs, small = self._loaded(program)
         highs.HandleUserInterrupt = not small
         return HighsSweep(highs, program, np.arange(len(program.costs), dtype=np.int32))
 
     def master(self, program: LinearProgram) -> HighsMaster:
-        """Return a solver of this program as it grows, each time from the basis of the last solve.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses the program or an option.
-        """
+        """Return a solver of this program as it grows, each time from the basis of the last solve."""
         highs, _ = self._loaded(program)
         highs.HandleUserInterrupt = True  # however small it is now
         return HighsMaster(highs, program)
@@ -112,13 +94,7 @@ class HighsSweep:
     columns: Indices
 
     def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
-        """Solve for these costs.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses a cost or the limit, or returns no solution.
-        """
+        """Solve for these costs."""
         highs = self.highs
         if costs is not self.program.costs:
             self.program = self.program.with_costs(costs)
@@ -159,13 +135,7 @@ class HighsMaster:
     program: LinearProgram
 
     def add_columns(self, columns: Columns) -> None:
-        """Add variables after the others.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses them.
-        """
+        """Add variables after the others."""
         size = len(columns)
         cells = (len(columns.values), columns.starts[:-1], columns.rows, columns.values)
         status = self.highs.addCols(size, columns.costs, np.zeros(size), columns.upper, *cells)
@@ -173,13 +143,7 @@ class HighsMaster:
         self.program = with_columns(self.program, columns)
 
     def add_rows(self, rows: Rows) -> None:
-        """Add rows after the others.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses them.
-        """
+        """Add rows after the others."""
         cells = (len(rows.values), rows.starts[:-1], rows.columns, rows.values)
         check(self.highs.addRows(len(rows.names), rows.lower, rows.upper, *cells), self.program, "new rows")
         self.program = with_rows(self.program, rows)
@@ -191,13 +155,7 @@ class HighsMaster:
         self.program = with_cost(self.program, column, cost)
 
     def change_limits(self, upper: Floats, row_lower: Floats, row_upper: Floats) -> None:
-        """Change the limits of all variables and rows.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses them.
-        """
+        """Change the limits of all variables and rows."""
         highs: Any = self.highs  # its types leave out the rows
         size, height = len(upper), len(row_lower)
         columns, rows = np.arange(size, dtype=np.int32), np.arange(height, dtype=np.int32)
@@ -207,13 +165,7 @@ class HighsMaster:
         self.highs.setOptionValue("simplex_strategy", _DUAL)  # the last point may break them
 
     def solve(self, watch: Watch | None = None) -> LpSolution:
-        """Solve the program as it stands.
-
-        Raises
-        ------
-        SolverError
-            If HiGHS refuses the limit, or returns no solution.
-        """
+        """Solve the program as it stands."""
         run_highs(self.highs, self.program, watch)
         self.highs.setOptionValue("simplex_strategy", _PRIMAL)  # new columns leave the basis feasible
         return _answer(self.highs, self.program)

@@ -43,13 +43,7 @@ class CheckedSweep:
         self._sweep = self.solver.sweep(self.program)
 
     def solve(self, costs: Floats) -> LpSolution:
-        """Return the optimal solution for these costs.
-
-        Raises
-        ------
-        SolverError
-            If there is none even from cold.
-        """
+        """Return the optimal solution for these costs."""
         self.solves += 1
         try:
             hot = self._sweep.solve(costs)

@@ -181,13 +181,7 @@ class Solver(Protocol):
         """The solver and its version."""
 
     def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
-        """Return the answer, whatever it is.
-
-        Raises
-        ------
-        SolverError
-            If the solver gives none.
-        """
+        """Return the answer, whatever it is."""
 
     def sweep(self, program: LinearProgram) -> Sweep:
         """Return what solves this program again and again, each time with other costs."""
@@ -200,13 +194,7 @@ class Sweep(Protocol):
     """One program, many objectives: each solve may start from where the last one ended."""
 
     def solve(self, costs: Floats, *, watch: Watch | None = None) -> LpSolution:
-        """Return the answer for these costs, whatever it is.
-
-        Raises
-        ------
-        SolverError
-            If the solver gives none.
-        """
+        """Return the answer for these costs, whatever it is."""
 
     def multipliers_of(self, objectives: Sequence[Floats]) -> list[Floats] | None:
         """Return the multipliers that the last basis has for each of these costs, if the solver tells.
@@ -216,15 +204,7 @@ class Sweep(Protocol):
 
 
 def require_optimal(solution: LpSolution) -> LpSolution:
-    """Return the solution if it is optimal.
-
-    Raises
-    ------
-    InfeasibleProgramError
-        If the program has no solution.
-    SolverError
-        If the solver did not find one.
-    """
+    """Return the solution if it is optimal."""
     if solution.status is not LpStatus.OPTIMAL:
         kind = InfeasibleProgramError if solution.status is LpStatus.INFEASIBLE else SolverError
         raise kind(f"the linear program {solution.program.name} ended as {solution.status.value}, not optimal")
@@ -344,15 +324,7 @@ class Device(StrEnum):
 
 
 def array_module(device: Device) -> Any:  # noqa: ANN401 - numpy or cupy
-    """Return the module whose arrays live on the device.
-
-    Raises
-    ------
-    MissingExtraError
-        If CuPy is not installed.
-    SolverError
-        If there is no GPU.
-    """
+    """Return the module whose arrays live on the device."""
     if device is Device.CPU:
         return np
     try:
@@ -425,10 +397,4 @@ class Master(Protocol):
         """Change the limits of all variables and rows."""
 
     def solve(self, watch: Watch | None = None) -> LpSolution:
-        """Return the answer for the program as it stands.
-
-        Raises
-        ------
-        SolverError
-            If the solver gives none.
-        """
+        """Return the answer for the program as it stands."""

@@ -58,13 +58,7 @@ class PulpSolver:
         return f"{self.solver} by PuLP {_pulp().__version__}"
 
     def solve(self, program: LinearProgram, *, watch: Watch | None = None) -> LpSolution:
-        """Solve from cold.
-
-        Raises
-        ------
-        SolverError
-            If the solver gives no answer.
-        """
+        """Solve from cold."""
         model, x, owners = _translated(program)
         left = None if watch is None else watch.left()
         try:
@@ -106,13 +100,7 @@ class PulpSweep:
 
 
 def model_text(program: LinearProgram, kind: str) -> str:
-    """Return the program as other solvers read it; `kind` is `lp` or `mps`.
-
-    Raises
-    ------
-    MissingExtraError
-        If PuLP is not installed.
-    """
+    """Return the program as other solvers read it; `kind` is `lp` or `mps`."""
     model, _, _ = _translated(program)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"

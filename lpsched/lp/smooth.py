@@ -78,11 +78,6 @@ class SmoothSolution:
 class SmoothProgram:
     """Collects variables, limits and the objective in CasADi's expressions; `solve` hands them to Ipopt.
 
-    Raises
-    ------
-    MissingExtraError
-        If CasADi is not installed.
-
     Examples
     --------
     The largest rectangle in a circle of radius 1 is a square with an area of 2:
@@ -153,15 +148,7 @@ class SmoothProgram:
         self._objective = expression
 
     def solve(self, *, watch: Watch | None = None, stage: str = "") -> SmoothSolution:
-        """Look for a point that no small step makes better; hand back the last one when the watch is over.
-
-        Raises
-        ------
-        SolverError
-            If CasADi refuses the program.
-        KeyboardInterrupt
-            If Ctrl-C was pressed and nobody turned that into a stop of the watch.
-        """
+        """Look for a point that no small step makes better; hand back the last one when the watch is over."""
         start = time.perf_counter()
         casadi, rows = self._casadi, self._casadi.densify(self._casadi.vertcat(*self._rows))
         program = {"x": casadi.vertcat(*self._variables), "f": -self._objective, "g": rows}
@@ -223,13 +210,7 @@ def _status(said: str) -> SmoothStatus:
 
 
 def _casadi() -> Any:  # noqa: ANN401 - CasADi ships no types
-    """Return CasADi.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """Return CasADi."""
     try:
         import casadi  # noqa: PLC0415 - optional
     except ImportError as exc:

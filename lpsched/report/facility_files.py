@@ -96,7 +96,7 @@ def _recirculation(facility: Facility) -> float | None:
     return sum(of_nodes) / sum(flows)
 
 
-def facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
+def file_facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
     """Return what is in a facility."""
     mixing = f"{facts.mixing}, {facts.mixing_entries:,} entries"
     if facts.recirculation is not None:
@@ -141,7 +141,7 @@ def facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Te
             nodes,
             numbers=(1, 2, 3, 4, 5, 6),
         ),
-        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _units(facility), numbers=(1, 2, 4)),
+        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _file_units(facility), numbers=(1, 2, 4)),
         table(("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"), tasks, numbers=(1, 2, 3, 4)),
     ]
     if facility.description:
@@ -149,7 +149,7 @@ def facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Te
     return made
 
 
-def _units(facility: Facility) -> list[tuple[str, ...]]:
+def _file_units(facility: Facility) -> list[tuple[str, ...]]:
     """Return a row for each run of units that are alike but in name."""
     runs: list[list[CracUnit]] = []
     for unit in facility.crac_units:

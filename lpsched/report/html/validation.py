@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Judged = Validation | DayValidation | ClustersValidation
 
-MOST_ROWS: Final = 1_000
+VALIDATION_MOST_ROWS: Final = 1_000
 DRAWN: Final = "What each schedule achieves, and how far it is from the bound that none can pass."
 OF_DAY: Final = "'of bound' is the share of the most utility possible with the same energy, if no task ever waited."
 KINDS: Final = {Validation: "bag", DayValidation: "day", ClustersValidation: "clusters"}
@@ -44,9 +44,13 @@ def validation_page(result: Judged, bag: Bag | None = None) -> str:
         sections.append(Section("If times and powers scatter", tuple(risks)))
     broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
     if broken:
-        more = f" The first {MOST_ROWS:,} of {len(broken):,} are shown." if len(broken) > MOST_ROWS else ""
+        more = (
+            f" The first {VALIDATION_MOST_ROWS:,} of {len(broken):,} are shown."
+            if len(broken) > VALIDATION_MOST_ROWS
+            else ""
+        )
         told = Paragraph(f"A schedule that breaks a rule is not measured.{more}")
-        table = Table(("schedule", "violation", "what it says"), tuple(broken[:MOST_ROWS]))
+        table = Table(("schedule", "violation", "what it says"), tuple(broken[:VALIDATION_MOST_ROWS]))
         sections.append(Section("Rules that are broken", (told, table)))
     if bag is not None and isinstance(result, Validation):
         best = _best(result)
