@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from lpsched.online.compare.simulations import simulate
     from lpsched.online.day import ArrivingTasks, Day
     from lpsched.online.day_reading import day_from_dict
-    from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.nodes.state import ClusterOptions
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
@@ -150,7 +150,7 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "online.compare.simulations": "simulate",
     "online.day": "ArrivingTasks Day",
     "online.day_reading": "day_from_dict",
-    "online.nodes.options": "ClusterOptions",
+    "online.nodes.state": "ClusterOptions",
     "online.result.clusters_validation": "ClustersValidation",
     "online.result.day_validation": "DayValidation",
     "online.result.fronts": "DayFront",

@@ -127,7 +127,6 @@ class Watch:
         return [self] if self._outer is None else [self, *self._outer._chain()]  # noqa: SLF001
 
 
-# How long each stage took.
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
     """Note the seconds that the block takes."""

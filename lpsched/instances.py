@@ -113,7 +113,6 @@ def read_shown(path: Path | str) -> Bag | Facility | Day | Clusters | Bench | Me
     return made
 
 
-# The risk of a schedule: drawn, and told in means, percentiles, covariances and chances.
 def risk_of(  # noqa: PLR0913 - options are keyword-only
     instance: Bag | Day,
     schedule: Schedule | DaySchedule,

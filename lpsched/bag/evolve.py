@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
     """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
 
-    Examples
-    --------
     >>> from lpsched.bag.model import Bag, MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
@@ -268,7 +266,6 @@ def sampled_bag(bag: Bag, draws: TaskDraws) -> SampledBag:
     )
 
 
-# A bag as NSGA-II sees it: energy against makespan.
 class BagProblem:
     """A bag whose schedules evolve; its deadline and its power cap are not looked at."""
 

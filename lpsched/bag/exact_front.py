@@ -182,7 +182,6 @@ def _measured(recovered: Recovered) -> Point:
     return Point(measured.energy_joules, measured.makespan_seconds)
 
 
-# The feasible region in the plane of energy and makespan: every corner, exactly.
 def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion:
     """Find every energy and makespan that a bag can take, if tasks could be split; limits play no part.
 

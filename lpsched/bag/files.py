@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from lpsched.io.documents import Document
 
 
-# Bag files: YAML and JSON, with tables inside or beside them.
 def read_bag(path: Path | str) -> Bag:
     """Read a bag from a YAML or JSON file, and the tables that it names.
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from lpsched.cancellation import Watch
 
 
-# A question about a bag: the bag under its terms, and what is asked; refused at once if data are missing.
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of which bag."""

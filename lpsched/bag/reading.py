@@ -73,7 +73,6 @@ def bag_from_dict(raw: object, *, source: str = "bag", read_file: TableFileReade
     raise reading.error(source, ("task_types", "machine_types"))
 
 
-# The JSON Schema of a bag file, put together from the parts that check one.
 def bag_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) that every bag file satisfies.
 

@@ -91,7 +91,6 @@ def expand(bag: Bag, schedule: Schedule) -> Iterator[TaskRow]:
         used[name] += group.machines
 
 
-# How many tasks of each type a schedule runs in each mode, all machines together.
 def task_counts(bag: Bag, schedule: Schedule) -> list[dict[int, int]]:
     """Return ``counts[i][column]`` of a valid schedule, as recovery starts from."""
     row = {task.name: i for i, task in enumerate(bag.task_types)}

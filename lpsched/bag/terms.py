@@ -76,12 +76,9 @@ def checked(name: str, value: float | None, check: Callable[[object], float]) ->
         raise InstanceError("the terms", (Fault((name,), **(error.context or {})),)) from None
 
 
-# Other machines for the same bag: more of a type, fewer, or none.
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     """Return the bag with other counts of some machine types; a type of which there are none is dropped.
 
-    Examples
-    --------
     >>> from lpsched.bag.model import Bag, MachineType, TaskType
     >>> cpu, old = MachineType(name="cpu", count=2), MachineType(name="old", count=9)
     >>> bag = Bag("b", (cpu, old), (TaskType(name="render", count=4),), Table.of([[3.0, 30.0]]))

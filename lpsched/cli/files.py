@@ -134,7 +134,7 @@ def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
 def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
     from dataclasses import asdict
 
-    from lpsched.report.facility_files import facility_facts, file_facility_tables
+    from lpsched.report.facility import facility_facts, file_facility_tables
 
     facts = facility_facts(facility)
     return asdict(facts), file_facility_tables(facility, facts)
@@ -159,7 +159,7 @@ def _clusters(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
 
 
 def _bench(bench: Bench) -> tuple[dict[str, Any], Sequence[ConsoleRenderable]]:
-    from lpsched.report.facility_files import bench_facts, bench_tables
+    from lpsched.report.facility import bench_facts, bench_tables
 
     return bench_facts(bench), bench_tables(bench)
 

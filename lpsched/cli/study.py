@@ -153,7 +153,7 @@ def study_report(
 
         write_picture(study_picture(told), figure)
     if report is not None:
-        from lpsched.report.html.studies import study_page
+        from lpsched.report.html.validation import study_page
 
         write_files({report: study_page(told).encode()})
     talk_of(context).answer(told.to_dict(), report_tables(told))

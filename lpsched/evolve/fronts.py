@@ -135,7 +135,6 @@ def area_below(corners: Sequence[Pair]) -> float:
     return between + corners[-1][0] * corners[-1][1]
 
 
-# One method in a comparison of fronts: its verified points, and how far they are from what is proved.
 class Spot(Protocol):
     """What a schedule takes and achieves."""
 

@@ -290,7 +290,6 @@ def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's
     return slots
 
 
-# What an evolution by NSGA-II found.
 @dataclass(frozen=True, slots=True, eq=False)
 class EvolvedFront:
     """What nothing beat, and how it came about.

@@ -415,7 +415,6 @@ def _run(run: Generations, watch: Watch, generations: int | None, keep: Callable
     return True
 
 
-# Compiling before the clock starts: some ten seconds at the first use, nothing where the code is on disk.
 def warm_up() -> None:
     """Compile everything that the genetic algorithm runs, by breeding two children of one core."""
     require_compiler()

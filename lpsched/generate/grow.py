@@ -292,8 +292,6 @@ def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
 def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     """Return a bag of so many tasks whose types are drawn from a bag's mix.
 
-    Examples
-    --------
     >>> from lpsched.bag.model import Bag, MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> types = (TaskType(name="often", count=90), TaskType(name="seldom", count=10))

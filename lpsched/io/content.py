@@ -69,7 +69,6 @@ def as_text(path: Path, content: bytes) -> str:
     return text
 
 
-# Writing files whole or not at all.
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing piece by piece; it appears under its name when all is written, or never."""
@@ -147,7 +146,6 @@ def _complete(path: Path, content: bytes) -> Path:
     return temporary
 
 
-# PyArrow, loaded when it is needed; it is large, and optional.
 def load_arrow(purpose: str) -> tuple[Any, Any]:
     """Return PyArrow and its Parquet module."""
     try:

@@ -68,8 +68,6 @@ def descend(
 ) -> Floats:
     """Return the lowest point found; it ends when f has fallen by less than `settled`, relative, of late.
 
-    Examples
-    --------
     The nearest point to (3, -1) that is not negative:
 
     >>> from lpsched.cancellation import Watch

@@ -78,8 +78,6 @@ class SmoothSolution:
 class SmoothProgram:
     """Collects variables, limits and the objective in CasADi's expressions; `solve` hands them to Ipopt.
 
-    Examples
-    --------
     The largest rectangle in a circle of radius 1 is a square with an area of 2:
 
     >>> program = SmoothProgram()

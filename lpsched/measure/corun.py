@@ -125,8 +125,6 @@ def how_it_ended(status: int, errors: str) -> str | None:
     errors
         The end of what it printed to stderr.
 
-    Examples
-    --------
     >>> how_it_ended(3, "reading\nno such input\n"), how_it_ended(-11, ""), how_it_ended(0, "a warning")
     ('ended with exit code 3: no such input', 'was ended by SIGSEGV', None)
     """

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Setting, Spread
 
 
-# Bench files: what to measure, and how.
 def read_bench(path: Path | str) -> Bench:
     """Read a bench from a YAML or JSON file.
 

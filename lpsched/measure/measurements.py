@@ -33,8 +33,6 @@ class Setting:
         All are started at once and none again, and the time is that until the last has ended. This is what
         tells how much energy running together saves; `application` is then just the first in order.
 
-    Examples
-    --------
     >>> Setting("canneal", ("bodytrack", "canneal")).together
     ('bodytrack', 'canneal', 'canneal')
     """

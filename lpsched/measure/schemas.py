@@ -22,7 +22,6 @@ from lpsched.model.fields import LARGEST, MOST, Amount, check_seconds, check_wat
 from lpsched.model.provenance import LARGEST_SEED
 
 
-# The JSON Schema of a bench file.
 def bench_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12) that every bench file satisfies.
 

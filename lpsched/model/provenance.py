@@ -95,7 +95,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
 
-# What an answer came from, so that it can be made again.
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The program, the solver and the instance."""
@@ -138,7 +137,6 @@ def version_of_lpsched() -> str:
     return version("lpsched")
 
 
-# How good an answer is known to be.
 class Status(StrEnum):
     """How good the answer is known to be."""
 

@@ -280,7 +280,6 @@ def _outline(model: type[Part], entry: object, stand_in: Mapping[str, object]) -
         return None
 
 
-# Schemas that all kinds of instances share: tables of pairs, in their three forms.
 def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
     """Return the schema of a table in its three forms."""
     cell = {"anyOf": [number, {"type": "null"}]}

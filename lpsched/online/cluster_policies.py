@@ -377,8 +377,6 @@ def cluster_policy(name: str, *, placeholders: bool = False) -> ClusterPolicy:
     placeholders
         Whether those four use place-holders where their name does not say.
 
-    Examples
-    --------
     >>> cluster_policy("easy").drops
     False
     """

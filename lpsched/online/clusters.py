@@ -269,7 +269,6 @@ class Clusters:
         return tuple(found)
 
 
-# The hash of clusters: of everything that they say, whatever the form of their file.
 def hash_of(clusters: Clusters, format: str) -> str:  # noqa: A002 - what the key is called
     """Return the SHA-256 of clusters, in hexadecimal.
 

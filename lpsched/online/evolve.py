@@ -210,7 +210,6 @@ def _contiguous(genes: Genes) -> tuple[Numbers, Numbers, Numbers]:
     )
 
 
-# A day as NSGA-II sees it: energy against utility.
 class DayProblem:
     """A day whose schedules evolve; tasks that would earn less than `drop_below` do not run."""
 

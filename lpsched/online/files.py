@@ -254,7 +254,6 @@ def cluster_columns(clusters: Clusters) -> dict[str, list[Any]]:
     return columns | told_columns(tasks.told, tasks.utility_numbers)
 
 
-# Clusters files: YAML and JSON, with the tasks inside or beside them.
 def read_clusters(path: Path | str) -> Clusters:
     """Read clusters from a YAML or JSON file, and the tasks that it names.
 

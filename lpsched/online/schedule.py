@@ -71,7 +71,6 @@ def written_nodes(nodes: Nodes) -> str:
     return ";".join(f"{first}-{last}" if last != first else str(first) for first, last in nodes)
 
 
-# Tasks of a day or of clusters as they ran, one by one: what exports write.
 @dataclass(frozen=True, slots=True)
 class Ran:
     """Where and when a task ran.

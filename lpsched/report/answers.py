@@ -260,7 +260,6 @@ def _cut(rows: Sequence[object]) -> list[Text]:
     return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
 
 
-# Compared fronts in tables: the exact one first, then every method's distance from it.
 def comparison_tables(result: FrontComparison) -> list[Table | Text]:
     """Return the exact front of a bag, the methods beside it, and what is wrong with some."""
     reference = result.reference
@@ -299,7 +298,6 @@ def _remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
     return [*found, *broken_rules("method", broken)]
 
 
-# The three questions of a pricing study in tables: which price, which electricity, which machines.
 def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]:
     """Return the answers; pieces of the electricity price are told where there are few."""
     name = result.provenance.instance_name

@@ -1,21 +1,275 @@
-"""The answer for a facility in tables: value and bound, CRAC units, and marginal values of its limits."""
+"""Facilities and benches in tables: what `lpsched show` prints of a file, and what was found."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import shlex
+import textwrap
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
 from lpsched.bag.pricing.worth import UNFINISHED
 from lpsched.facility.result import HEADERS, UNIT, FacilityResult
+from lpsched.facility.rules import airflows, inlet_shares
+from lpsched.measure.bench import size_of
 from lpsched.report.answers import broken_rules, table
-from lpsched.units import number
+from lpsched.units import number, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lpsched.facility.model import Facility
+    from lpsched.facility.model import CracUnit, Facility
     from lpsched.facility.result import FacilityValidation, FacilityWorth, MethodResult
+    from lpsched.measure.bench import Bench, BenchSize
+
+
+# What `lpsched show` prints of facilities and benches.
+
+# What is in a facility, for `lpsched show`.
+WIDTH = 100  # characters of a line of the description
+
+
+@dataclass(frozen=True, slots=True)
+class FacilityFacts:
+    """Sizes and sums of a facility.
+
+    Attributes
+    ----------
+    nodes_of_types
+        How many nodes there are of each type.
+    pairs, pairs_in_time
+        Of task types and P-states: how many can run, and how many of those meet their deadline.
+    idle_watts
+        What all nodes draw when no core is busy, cooling not counted.
+    recirculation
+        The share of the air drawn in by nodes that left nodes; unknown for a recirculation matrix.
+    """
+
+    nodes: int
+    cores: int
+    nodes_of_types: dict[str, int]
+    crac_units: int
+    task_types: dict[str, float]  # arrivals per second
+    pairs: int
+    pairs_in_time: int
+    power_cap_watts: float
+    idle_watts: float
+    mixing: str
+    mixing_entries: int
+    recirculation: float | None
+    memory_classes: list[str]
+
+
+def facility_facts(facility: Facility) -> FacilityFacts:
+    """Count and add up."""
+    speeds = [[cell for cell in row if cell is not None] for row in facility.speeds]
+    in_time = [
+        cell
+        for row, task in zip(speeds, facility.task_types, strict=True)
+        for cell in row
+        if task.deadline_seconds is None or 1.0 / cell < task.deadline_seconds
+    ]
+    types = Counter(facility.node_types[j].name for j in facility.nodes)
+    return FacilityFacts(
+        nodes=len(facility.nodes),
+        cores=facility.cores,
+        nodes_of_types={kind.name: types[kind.name] for kind in facility.node_types},
+        crac_units=len(facility.crac_units),
+        task_types={task.name: task.arrivals_per_second for task in facility.task_types},
+        pairs=sum(map(len, speeds)),
+        pairs_in_time=len(in_time),
+        power_cap_watts=facility.power_cap_watts,
+        idle_watts=sum(facility.node_types[j].overhead_watts for j in facility.nodes),
+        mixing=facility.mixing.form,
+        mixing_entries=facility.mixing.matrix.entries,
+        recirculation=_recirculation(facility),
+        memory_classes=list(facility.classes),
+    )
+
+
+def _recirculation(facility: Facility) -> float | None:
+    if facility.mixing.form == "recirculation":
+        return None
+    nodes = len(facility.nodes)
+    flows = airflows(facility)[:nodes]
+    of_nodes = (
+        flow * sum(share for place, share in zip(*row, strict=True) if place < nodes)
+        for flow, row in zip(flows, inlet_shares(facility), strict=False)
+    )
+    return sum(of_nodes) / sum(flows)
+
+
+def file_facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
+    """Return what is in a facility."""
+    mixing = f"{facts.mixing}, {facts.mixing_entries:,} entries"
+    if facts.recirculation is not None:
+        mixing += f"; {percent(facts.recirculation)} of the nodes' air left nodes"
+    rows = [
+        ("facility", facility.name),
+        ("hash", facility.content_hash),
+        ("nodes", f"{facts.nodes:,} of {len(facility.node_types):,} types, {facts.cores:,} cores"),
+        ("CRAC units", f"{facts.crac_units:,}"),
+        ("pairs", f"{facts.pairs:,} can run, {facts.pairs_in_time:,} of them in time"),
+        ("power cap", f"{number(facts.power_cap_watts)} W; idle nodes draw {number(facts.idle_watts)} W"),
+        ("mixing", mixing),
+        ("degradation", ", ".join(facility.classes) or "none"),
+    ]
+    nodes = [
+        (
+            kind.name,
+            f"{facts.nodes_of_types[kind.name]:,}",
+            f"{kind.cores:,}",
+            number(kind.overhead_watts),
+            number(kind.airflow_m3_per_second),
+            number(kind.redline_celsius),
+            f"{kind.modes:,}" if kind.p_states is not None else "-",
+        )
+        for kind in facility.node_types
+    ]
+    tasks = [
+        (
+            task.name,
+            number(task.arrivals_per_second),
+            number(task.reward),
+            number(task.deadline_seconds),
+            number(1.0 / max(cell for cell in row if cell is not None)),
+            task.memory_class or "-",
+        )
+        for task, row in zip(facility.task_types, facility.speeds, strict=True)
+    ]
+    made: list[Table | Text] = [
+        table(("", ""), rows),
+        table(
+            ("node type", "nodes", "cores", "overhead W", "m3/s", "redline C", "P-states"),
+            nodes,
+            numbers=(1, 2, 3, 4, 5, 6),
+        ),
+        table(("CRAC units", "number", "m3/s", "outlet C", "redline C"), _file_units(facility), numbers=(1, 2, 4)),
+        table(("task type", "arrivals/s", "reward", "deadline s", "quickest s", "class"), tasks, numbers=(1, 2, 3, 4)),
+    ]
+    if facility.description:
+        made.append(Text(textwrap.fill(facility.description, WIDTH)))
+    return made
+
+
+def _file_units(facility: Facility) -> list[tuple[str, ...]]:
+    """Return a row for each run of units that are alike but in name."""
+    runs: list[list[CracUnit]] = []
+    for unit in facility.crac_units:
+        if runs and _but_name(runs[-1][0]) == _but_name(unit):
+            runs[-1].append(unit)
+        else:
+            runs.append([unit])
+    return [
+        (
+            run[0].name if len(run) == 1 else f"{run[0].name} to {run[-1].name}",
+            f"{len(run):,}",
+            number(run[0].airflow_m3_per_second),
+            "{:g} to {:g}".format(*run[0].outlet_celsius),
+            number(run[0].redline_celsius),
+        )
+        for run in runs
+    ]
+
+
+def _but_name(unit: CracUnit) -> tuple[object, ...]:
+    return unit.airflow_m3_per_second, unit.outlet_celsius, unit.cop, unit.redline_celsius
+
+
+# What a bench asks for, for `lpsched show`: what will run, how often, and with which meters.
+LONGEST_COMMAND = 100  # characters that are shown
+
+
+def bench_facts(bench: Bench) -> dict[str, Any]:
+    """Return what a bench asks for as it appears in JSON."""
+    return {
+        "machine_type": bench.machine_type,
+        "at_once": bench.at_once,
+        "cores": [list(place) for place in bench.cores] or None,
+        "frequencies_mhz": list(bench.frequencies_mhz),
+        "applications": {each.name: list(each.command) for each in bench.applications},
+        "repeats": asdict(bench.repeats),
+        "energy": bench.energy.kind,
+        "counters": bench.counters,
+        "companions": bench.companions,
+        "limit_seconds": bench.limit_seconds,
+    } | asdict(size_of(bench))
+
+
+def bench_tables(bench: Bench) -> list[Table | Text]:
+    """Return the same as tables: the bench, its settings, its applications."""
+    repeats, size = bench.repeats, size_of(bench)
+    often = f"{repeats.least} to {repeats.most} times, until the mean is known within {percent(repeats.within)}"
+    limit = "none" if bench.limit_seconds is None else f"{number(bench.limit_seconds)} s in all"
+    facts = [
+        ("bench", bench.name),
+        ("machine type", bench.machine_type),
+        ("cores", _cores(bench)),
+        ("clocks", ", ".join(f"{mhz:g} MHz" for mhz in bench.frequencies_mhz) or "the machine's own"),
+        ("each setting", f"{often} at {percent(repeats.confidence)} confidence"),
+        ("warm-ups", f"{repeats.warm_ups} of each program"),
+        ("energy", _energy(bench)),
+        ("cache misses", "where perf may count them" if bench.counters == "auto" else "not counted"),
+        ("time limit", limit),
+    ]
+    headers = ("application", "tasks", "time limit", "folder", "command")
+    rows = [
+        (each.name, f"{each.count:,}", f"{number(each.timeout_seconds)} s", each.folder or ".", _shown(each.command))
+        for each in bench.applications
+    ]
+    return [table(("", ""), facts), _settings(bench, size), table(headers, rows, numbers=(1, 2))]
+
+
+def _cores(bench: Bench) -> str:
+    if not bench.cores:
+        return f"{bench.places}, chosen when it runs"
+    return f"{len(bench.cores)}: processors " + ", ".join("+".join(map(str, place)) for place in bench.cores)
+
+
+def _energy(bench: Bench) -> str:
+    energy = bench.energy
+    ways = {
+        "auto": "RAPL where it can be read",
+        "rapl": "RAPL",
+        "none": "not measured",
+        "command": f"'{_shown(energy.command)}' every {number(energy.every_seconds)} s",
+        "stream": f"lines of '{_shown(energy.command)}'",
+    }
+    return ways[energy.kind] + (f" ({energy.covers})" if energy.covers else "")
+
+
+def _settings(bench: Bench, size: BenchSize) -> Table:
+    """Return settings by kind, with a word on what it depends on whether they run."""
+    metered = bench.energy.kind in {"command", "stream"}
+    rows = [
+        ("alone", f"{size.alone:,}", ""),
+        ("pairs", f"{size.pairs:,}", ""),
+        ("groups", f"{size.groups:,}", ""),
+        ("until all have ended", f"{size.batches:,}", "" if metered else "only where energy is measured"),
+        (
+            "beside companions",
+            f"{size.companions:,}",
+            "" if bench.companions != "auto" else "only where misses cannot be counted",
+        ),
+        ("settings in all", _range(size.least_settings, size.most_settings), ""),
+        ("runs in all", _range(size.least_runs, size.most_runs), "warm-ups counted"),
+    ]
+    kept = [(kind, count, why if count != "0" else "") for kind, count, why in rows]
+    return table(("settings", "", ""), kept, numbers=(1,))
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _shown(command: tuple[str, ...]) -> str:
+    text = shlex.join(command)
+    return text if len(text) <= LONGEST_COMMAND else text[:LONGEST_COMMAND] + "..."
+
+
+# The answer for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
 
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 ONE_MORE: Final = "marginal value of one more (LP)"

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lpsched.online.utility import WaitingCost
 
 
-# What is in a bag, for `lpsched show`.
 def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
     """Return what is in a bag, and how heterogeneous it is."""
     cells = bag.seconds.rows * bag.seconds.columns
@@ -235,7 +234,6 @@ def cut(rows: Sequence[object]) -> list[Text]:
     return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
 
 
-# What is in a clusters file, for `lpsched show`.
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
     """Sizes and sums of clusters.

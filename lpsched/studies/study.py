@@ -349,7 +349,6 @@ def _seeds() -> dict[str, Any]:
     return {"anyOf": [listed, counted]}
 
 
-# Study files: what a study declares.
 def read_study(path: Path | str, check: Callable[[Study], Iterable[Fault]] | None = None) -> Study:
     """Read a study from a YAML or JSON file.
 

@@ -117,8 +117,6 @@ def estimates(values: NDArray[np.float64], samples: NDArray[np.int64]) -> NDArra
     values
         Task types by machine types; used where there are samples and the value is positive.
 
-    Examples
-    --------
     >>> two, all_but_one = np.array([[1.0, 3.0], [2.0, np.nan]]), np.array([[1, 1], [1, 0]])
     >>> estimates(two, all_but_one).round(9)
     array([[1., 3.],

@@ -143,7 +143,7 @@ def test_a_report_never_solves(lpsched, tmp_path):
     arguments = [sys.executable, "-c", REPORT, path, str(tmp_path / "page.html")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "lpsched.report.html.studies" in loaded
+    assert "lpsched.report.html.validation" in loaded
     solving = ("lp", "pipeline", "formulations", "search", "recovery", "studies", "compare", "evolve")
     assert not {each for each in loaded if each.split(".")[:2] in [["lpsched", part] for part in solving]}
     assert not loaded & {"highspy", "pulp"}

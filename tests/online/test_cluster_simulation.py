@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.io.pictures import picture_bytes
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterOptions
 from lpsched.online.parts import Cluster, Period
 from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun, headers_of
 from lpsched.online.result.simulation import TrialBounds

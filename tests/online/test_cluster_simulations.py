@@ -20,8 +20,7 @@ from lpsched.online.compare import simulations
 from lpsched.online.compare.cluster_backend import ClusterStage, rehearse_bound, usual_options
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.options import ClusterOptions
-from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
+from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Draft, Placement
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.utility import WaitingCost

@@ -10,7 +10,7 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.studies import described, study_picture, study_spots, swept
-from lpsched.report.html.studies import lead_of, study_page
+from lpsched.report.html.validation import lead_of, study_page
 from lpsched.report.studies import csv_text, detail_rows, failure_rows, overview_headers, overview_rows
 from lpsched.studies import methods as bag_methods
 from lpsched.studies.report import QUESTION, study_report

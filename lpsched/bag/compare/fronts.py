@@ -88,7 +88,6 @@ def _shares(bag: Bag, schedule: Schedule) -> Floats:
     return shares
 
 
-# What each machine does at points along a front: where the tasks go as less energy is bought with time.
 def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:
     """Return the two ends of a front, its middle and two points between, with the loads of all machines.
 

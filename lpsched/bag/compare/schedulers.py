@@ -165,7 +165,6 @@ def spelled_out(bag: Bag, given: Sequence[str | Heuristic]) -> list[str | Heuris
     return asked
 
 
-# Schedules that others wrote into files, or into a folder of files, checked as they are.
 def read_and_checked(bag: Bag, path: Path, *, may_wait: bool = False) -> Ran:
     """Return the schedule in a file, checked; one that cannot be read breaks the first rule of all."""
     try:

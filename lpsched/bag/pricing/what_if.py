@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lpsched.lp.program import Solver
 
 
-# What if there were other machines? The same question, asked of two bags.
 def what_if(  # noqa: PLR0913 - options are keyword-only
     bag: Bag,
     machines: Mapping[str, int],

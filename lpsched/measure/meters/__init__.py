@@ -1,6 +1,6 @@
 """Meters: what this machine lets us measure besides time, chosen by what it offers and named in the output.
 
-energy       RAPL, or a command of the user's that prints watts      rapl.py, power.py, power.py
+energy       RAPL, or a command of the user's that prints watts      energy.py, power.py, power.py
 counters     last-level cache misses and instructions by perf stat   perf_counters.py
 clocks       frequencies set by cpufreq, and put back                machine.py
 choice       what was asked against what is there                    choosing.py

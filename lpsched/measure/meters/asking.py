@@ -164,8 +164,6 @@ def shown(text: str) -> str:
 def read_watts(text: str) -> float | str:
     r"""Return the power that a text tells, in watts, or what is wrong with it.
 
-    Examples
-    --------
     >>> read_watts("GPU 0: 65.3 W")
     65.3
     >>> read_watts("65.3 W\n70.1 W")

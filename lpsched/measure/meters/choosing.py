@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.measure.measurements import Meters
+from lpsched.measure.meters import energy as rapl
 from lpsched.measure.meters import machine as cpufreq
-from lpsched.measure.meters import rapl
 from lpsched.measure.meters.machine import CPUINFO, IS_LINUX, PROCESSORS, allowed_processors, missed_level, siblings_of
 from lpsched.measure.meters.perf_counters import PerfCounters, find_counters
 from lpsched.measure.meters.power import WattCommand, WattStream

@@ -1,17 +1,24 @@
-"""An energy meter, its thread, and the power of an idle machine."""
+"""Energy meters: the interface, a thread that reads, the power of an idle machine, and RAPL."""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
+from bisect import bisect_left
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from lpsched.cancellation import Watch
 
+
+# An energy meter, its thread, and the power of an idle machine.
 
 # An energy meter, and the power of a machine that does nothing.
 #
@@ -125,3 +132,190 @@ class OwnThread(ABC):
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+
+
+# Energy from RAPL: counters inside the processor, shown in `/sys/class/powercap` (Intel, and AMD alike).
+#
+# A zone counts energy since some moment, in `energy_uj`, and begins again at 0 after `max_energy_range_uj`.
+# Summed up are all zones `package-*` and the zones `dram` below them. Left out is what would be counted twice:
+# `core` and `uncore` are parts of a package, `psys` contains the packages (it counts only where there are
+# none), and `intel-rapl-mmio` tells the same counters by another way.
+#
+# With readings c_0, c_1, ... of a zone of range R, taken often enough that it wraps at most once in between,
+#
+#     E(t_k) = E(t_{k-1}) + (c_k - c_{k-1}  mod  R),   linear between readings;   joules = E(end) - E(begin)
+
+ROOT: Final = Path("/sys/class/powercap")
+ZONE: Final = re.compile(r"intel-rapl:\d+(:\d+)*")  # not intel-rapl-mmio
+MOST_MICROWATTS: Final = 5e9  # 5 kW in one zone: sets how often it is read, so that no wrap is missed
+SLOWEST_POLL_SECONDS: Final = 10.0
+PROBE_SECONDS: Final = 0.5  # a counter that stands still for so long does not count
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A counter: `package-0`, `dram-0`."""
+
+    name: str
+    file: Path
+    range_microjoules: int
+
+    def microjoules(self) -> int:
+        """Read it."""
+        return int(self.file.read_text())
+
+
+def find_zones(root: Path = ROOT, *, probe_seconds: float = PROBE_SECONDS) -> tuple[Zone, ...] | str:
+    """Return the zones to sum up, or why there are none."""
+    folders = sorted((folder for folder in _entries(root) if ZONE.fullmatch(folder.name)), key=_order)
+    names = {folder.name: _name(folder) for folder in folders}
+    chosen = [
+        (_label(folder.name, names), folder)
+        for folder in folders
+        if names[folder.name].startswith("package") or names[folder.name] == "dram"
+    ] or [(names[folder.name], folder) for folder in folders if names[folder.name] == "psys"]
+    if not chosen:
+        return (
+            f"there is no RAPL counter in {root}; it needs an Intel or AMD processor with the kernel module"
+            " intel_rapl_msr, and in a virtual machine it is mostly missing"
+        )
+    try:
+        zones = tuple(
+            Zone(name, folder / "energy_uj", int((folder / "max_energy_range_uj").read_text()))
+            for name, folder in chosen
+        )
+        first = [zone.microjoules() for zone in zones]
+    except PermissionError as error:
+        return (
+            f"{error.filename} may be read by root alone; run as root, or let root say:"
+            f" chmod a+r {root}/intel-rapl:*/energy_uj"
+        )
+    except (OSError, ValueError) as error:
+        return f"a RAPL counter cannot be read: {error}"
+    return zones if _moves(zones, first, probe_seconds) else f"the RAPL counters in {root} stand still"
+
+
+def _moves(zones: Sequence[Zone], first: Sequence[int], probe_seconds: float) -> bool:
+    """Tell whether a counter goes on: some virtual machines show one that does not."""
+    end = time.monotonic() + probe_seconds
+    while [zone.microjoules() for zone in zones] == list(first):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(probe_seconds / 50)
+    return True
+
+
+def _entries(root: Path) -> list[Path]:
+    try:
+        return list(root.iterdir())
+    except OSError:
+        return []
+
+
+def _order(folder: Path) -> list[int]:
+    return [int(number) for number in folder.name.split(":")[1:]]
+
+
+def _name(folder: Path) -> str:
+    try:
+        return (folder / "name").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _label(zone: str, names: dict[str, str]) -> str:
+    """Name a zone: memory is called after its package.
+
+    >>> _label("intel-rapl:1:0", {"intel-rapl:1": "package-1", "intel-rapl:1:0": "dram"})
+    'dram-1'
+    """
+    package = names.get(zone.rpartition(":")[0], "")
+    return names[zone] if names[zone] != "dram" else f"dram{package.removeprefix('package')}"
+
+
+class RaplMeter(OwnThread):
+    """All zones, read by a thread now and then, and whenever somebody marks a moment."""
+
+    def __init__(self, zones: Sequence[Zone], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._zones = tuple(zones)
+        self._clock = clock
+        self._last: list[int] | None = None
+        self._readings: list[tuple[float, int]] = []  # times, and microjoules since the first
+        self._lock = threading.Lock()
+        self._troubles = Troubles()
+
+    @property
+    def name(self) -> str:
+        """Name the zones."""
+        return f"RAPL {', '.join(zone.name for zone in self._zones)}"
+
+    @property
+    def covers(self) -> str:
+        """Say what the zones see."""
+        if self._zones[0].name == "psys":
+            return "the platform as the processor knows it"
+        memory = any(zone.name.startswith("dram") for zone in self._zones)
+        return "processor packages and memory" if memory else "processor packages, without memory"
+
+    @property
+    def poll_seconds(self) -> float:
+        """How often the counters are read at least."""
+        return min(SLOWEST_POLL_SECONDS, *(zone.range_microjoules / MOST_MICROWATTS for zone in self._zones))
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What went wrong so far."""
+        return self._troubles.told
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        self.mark()
+        return super().__enter__()
+
+    def mark(self) -> None:
+        """Read all counters now; the reading counts for the middle of the time that it took."""
+        with self._lock:
+            before = self._clock()
+            try:
+                now = [zone.microjoules() for zone in self._zones]
+            except (OSError, ValueError) as error:
+                self._troubles.add(f"a RAPL counter cannot be read any more: {error}")
+                self._last = None
+                self._readings.clear()
+                return
+            after = self._clock()
+            grown = 0
+            if self._last is not None:
+                grown = sum(
+                    (new - old) % zone.range_microjoules
+                    for zone, new, old in zip(self._zones, now, self._last, strict=True)
+                )
+            self._last = now
+            total = self._readings[-1][1] if self._readings else 0
+            self._readings.append(((before + after) / 2, total + grown))
+
+    def joules(self, begin: float, end: float) -> float | None:
+        """Return the energy of an interval; absent if the counters could not be read during it."""
+        self.mark()
+        with self._lock:
+            first, last = self._at(begin), self._at(end)
+            early = bisect_left(self._readings, (begin,))
+            del self._readings[: max(0, early - 1)]
+        return None if first is None or last is None else (last - first) * 1e-6
+
+    def _at(self, seconds: float) -> float | None:
+        k = bisect_left(self._readings, (seconds,))
+        if k == len(self._readings):
+            return None
+        (after, above) = self._readings[k]
+        if after == seconds:
+            return above
+        if k == 0:
+            return None
+        (before, below) = self._readings[k - 1]
+        return below + (above - below) * (seconds - before) / (after - before)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self.poll_seconds):
+            self.mark()

@@ -47,8 +47,6 @@ class PowerSamples:
     longest_gap_seconds
         How long the meter may be silent within an interval.
 
-    Examples
-    --------
     >>> samples = PowerSamples(longest_gap_seconds=5.0)
     >>> samples.add(1.0, 100.0)
     >>> samples.add(2.0, 200.0)

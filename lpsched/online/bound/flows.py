@@ -58,8 +58,6 @@ class Flows:
 def flow_prices(flows: Flows, start: tuple[Floats, float] | None = None) -> tuple[Floats, float]:
     """Return w (M x S) and lambda; `start`: prices to begin with.
 
-    Examples
-    --------
     Ten tasks of 60 s, worth 6 each, and ten worth 3, for 600 machine seconds: the better half runs, so that
     a second is worth between 3 / 60 and 6 / 60.
 

@@ -220,8 +220,6 @@ def _float_down(exact: Fraction) -> float:
 def naive_utility(day: Day) -> float:
     """Return what all tasks would earn, each at once on a machine of its own.
 
-    Examples
-    --------
     Two tasks of 40 seconds worth 8 each, the second of which is cut in half by the end of the period:
 
     >>> from lpsched.model.table import Table

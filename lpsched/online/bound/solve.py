@@ -208,7 +208,6 @@ def shortened(prices: ArrivalPrices) -> ArrivalPrices:
     return ArrivalPrices(prices.edges, few(prices.per_second), float(few(np.array([prices.per_joule]))[0]))
 
 
-# A certificate for a day or for clusters: the bound of what is earned, and the prices that prove it.
 def certify_day(day: Day, *, time_limit: float | None = None, watch: Watch | None = None) -> DayCertificate:
     """Find a bound that no schedule of the day can pass, and the prices that prove it."""
     found = arrival_bound(day, time_limit=time_limit, watch=watch)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.nodes.options import ClusterOptions
+    from lpsched.online.nodes.state import ClusterOptions
     from lpsched.online.parts import Period
     from lpsched.online.result.policy import Judged, PolicyRun
     from lpsched.online.schedule import ClustersSchedule, DaySchedule

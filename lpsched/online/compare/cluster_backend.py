@@ -15,8 +15,7 @@ from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_po
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.compare.backend import FoundBound, Given, drawn_again, earned_by_kind, length_of, refusal, traces_of
 from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.options import ClusterOptions
-from lpsched.online.nodes.state import ClusterPolicy
+from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy
 from lpsched.online.parts import Cluster, NodeCurves, Period
 from lpsched.online.result.policy import Judged, PolicyRun
 from lpsched.online.schedule import ClustersSchedule

@@ -266,7 +266,6 @@ def _read(day: Day, path: Path) -> list[DaySchedule | tuple[Violation, ...]]:
     return found
 
 
-# From an evolved front to a fuzzy one: every schedule of it, run in all samples.
 def fuzzy_front(
     front: EvolvedFront, options: RiskOptions, *, seed: int, name: str, by_percentile: bool = False
 ) -> FuzzyFront:

@@ -18,7 +18,7 @@ from lpsched.online.compare.backend import Given, refusal, work_off
 from lpsched.online.compare.cluster_backend import ClusterStage, no_offline_schedule, usual_options
 from lpsched.online.compare.day_backend import DayStage
 from lpsched.online.day import Day
-from lpsched.online.nodes.options import ClusterOptions
+from lpsched.online.nodes.state import ClusterOptions
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
 from lpsched.online.simulate.machines import Fate

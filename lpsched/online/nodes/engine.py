@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.options import ClusterOptions
     from lpsched.online.nodes.reservations import Run
-    from lpsched.online.nodes.state import ClusterPolicy, Placement
+    from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Placement
 
 
 # When the next mapping event is: so long after the last one, or as soon as something arrives or ends.

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.online.nodes.options import PER_TASK
+from lpsched.online.nodes.state import PER_TASK
 from lpsched.online.simulate.filters import require_an_end
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Mask
     from lpsched.online.arrays import ClusterArrays
-    from lpsched.online.nodes.options import ClusterOptions
     from lpsched.online.nodes.reservations import Book
+    from lpsched.online.nodes.state import ClusterOptions
     from lpsched.online.parts import Period
 
 

@@ -69,8 +69,6 @@ class Accounts:
 def accounts_of(period: Period) -> Accounts:
     """Open an account for each piece.
 
-    Examples
-    --------
     >>> from lpsched.online.parts import Period
     >>> accounts_of(Period(26.0, 12.0, energy_constraint_joules=5.0)).edges.tolist()
     [0.0, 2.0, 14.0, 26.0, 38.0]

@@ -405,8 +405,6 @@ class Section:
 def page(title: str, lead: str, sections: Sequence[Section], *, footer: str = "") -> str:
     """Return the page as HTML.
 
-    Examples
-    --------
     >>> text = page("A <room>", "All is well.", [Section("Facts", (Paragraph("1 < 2"),))])
     >>> "<h1>A &lt;room&gt;</h1>" in text, "<p>1 &lt; 2</p>" in text
     (True, True)

@@ -11,8 +11,8 @@ import pytest
 from lpsched.measure.bench import Application, Bench, EnergyChoice
 from lpsched.measure.measurements import Meters
 from lpsched.measure.meters.choosing import ONLY_LINUX, Machine, choose
+from lpsched.measure.meters.energy import RaplMeter, Zone
 from lpsched.measure.meters.power import WattCommand, WattStream
-from lpsched.measure.meters.rapl import RaplMeter, Zone
 
 
 def bench(energy: EnergyChoice | None = None, **options) -> Bench:

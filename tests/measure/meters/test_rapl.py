@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lpsched.measure.meters.rapl import RaplMeter, Zone, find_zones
+from lpsched.measure.meters.energy import RaplMeter, Zone, find_zones
 
 RANGE = 262_143_328_850
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.options import ClusterOptions
-from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Draft
 from lpsched.online.parts import WHOLE
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
