@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from lpsched.measure.measurements import Measurements, Saving
 
-MOST: Final = 12  # groups
+SAVINGS_MOST: Final = 12  # groups
 PAIR_INCHES: Final = 0.42
-AROUND_INCHES: Final = 0.95
+SAVINGS_AROUND_INCHES: Final = 0.95
 LONGEST: Final = 44  # letters of a group
 ROOM: Final = 1.22  # beyond the longest bar, for words
 BAR: Final = 0.36
@@ -40,7 +40,7 @@ Static = tuple[float, float]  # joules apart and together
 def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] = ()) -> Figure:
     """Draw groups of applications, each with its static energy where it is known."""
     with drawing_style():
-        figure = style.blank_picture(AROUND_INCHES + PAIR_INCHES * len(savings))
+        figure = style.blank_picture(SAVINGS_AROUND_INCHES + PAIR_INCHES * len(savings))
         axes = figure.subplots()
         unit = style.fitting(style.JOULES, max(max(each.joules_apart, each.joules_together) for each in savings))
         for row, saving in enumerate(savings):
@@ -63,7 +63,7 @@ def savings_picture(savings: Sequence[Saving], static: Sequence[Static | None] =
 def drawn_savings(measurements: Measurements) -> tuple[Saving, ...]:
     """Return what is drawn, what saves most first; of many, those that save most and least."""
     order = sorted(measurements.savings, key=lambda saving: -saving.share_saved)
-    return tuple(order if len(order) <= MOST else order[: MOST // 2] + order[-MOST // 2 :])
+    return tuple(order if len(order) <= SAVINGS_MOST else order[: SAVINGS_MOST // 2] + order[-SAVINGS_MOST // 2 :])
 
 
 def static_joules(measurements: Measurements, saving: Saving) -> Static | None:

@@ -19,7 +19,7 @@ from lpsched.report.figures.measured import (
     quantities_of,
     series_of,
 )
-from lpsched.report.figures.savings import MOST, drawn_savings, savings_picture, savings_spots, static_joules
+from lpsched.report.figures.savings import SAVINGS_MOST, drawn_savings, savings_picture, savings_spots, static_joules
 from tests.report.measurements import APPLICATIONS, IDLE_WATTS, made_measurements, many_applications
 from tests.report.test_measure_tables import BARE
 
@@ -224,4 +224,4 @@ def test_bars_apart_and_together_are_as_long_as_their_energies():
 def test_of_many_savings_the_largest_and_the_least_are_drawn():
     several = tuple(Saving((f"{place}",), None, 100.0, float(place)) for place in range(40))
     drawn = drawn_savings(dataclasses.replace(BARE, savings=several))
-    assert [each.joules_together for each in drawn] == [*range(MOST // 2), *range(40 - MOST // 2, 40)]
+    assert [each.joules_together for each in drawn] == [*range(SAVINGS_MOST // 2), *range(40 - SAVINGS_MOST // 2, 40)]
