@@ -84,7 +84,7 @@ def _crew(jobs: int | None, scheduler: str | None) -> Crew:
     wanted = _cores() if jobs is None else jobs
     if wanted == 1:
         return SerialCrew()
-    from lpsched.studies.local_executor import LocalCrew
+    from lpsched.studies.executors import LocalCrew
 
     try:
         return LocalCrew(wanted)

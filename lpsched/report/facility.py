@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from lpsched.measure.bench import Bench, BenchSize
 
 
-# What `lpsched show` prints of facilities and benches.
-
 # What is in a facility, for `lpsched show`.
 WIDTH = 100  # characters of a line of the description
 
@@ -270,7 +268,6 @@ def _shown(command: tuple[str, ...]) -> str:
 
 
 # The answer for a facility in tables: value and bound, CRAC units, and marginal values of its limits.
-
 MOST_UNITS: Final = 12  # CRAC units in a table; beyond, their range
 ONE_MORE: Final = "marginal value of one more (LP)"
 SMALL_CHANGES: Final = (

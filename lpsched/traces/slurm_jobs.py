@@ -10,8 +10,18 @@ import numpy as np
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of
-from lpsched.traces.clusters import Machines, clusters_of
-from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, classes, distinct, numbered_labels, refused, require_jobs
+from lpsched.traces.jobs import (
+    ONLY_TYPE,
+    Account,
+    Jobs,
+    Machines,
+    classes,
+    clusters_of,
+    distinct,
+    numbered_labels,
+    refused,
+    require_jobs,
+)
 from lpsched.traces.sacct import state_of
 
 if TYPE_CHECKING:

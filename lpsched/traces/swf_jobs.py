@@ -11,8 +11,17 @@ import numpy as np
 from lpsched.errors import nearest, quote
 from lpsched.online.utility import WaitingCost
 from lpsched.traces.bags import bag_of, with_powers
-from lpsched.traces.clusters import Machines, clusters_of
-from lpsched.traces.jobs import ONLY_TYPE, Account, Jobs, classes, numbered_labels, refused, require_jobs
+from lpsched.traces.jobs import (
+    ONLY_TYPE,
+    Account,
+    Jobs,
+    Machines,
+    classes,
+    clusters_of,
+    numbered_labels,
+    refused,
+    require_jobs,
+)
 from lpsched.traces.swf import MISSING
 
 if TYPE_CHECKING:

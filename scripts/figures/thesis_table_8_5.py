@@ -13,7 +13,7 @@ from typing import Final
 
 from lpsched.io.pictures import write_picture
 from lpsched.measure.measurements import Saving
-from lpsched.report.figures.savings import savings_picture
+from lpsched.report.figures.degradation import savings_picture
 from lpsched.report.measured_tables import in_counts, share_text
 
 MHZ: Final = 3400.0

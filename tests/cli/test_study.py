@@ -12,7 +12,7 @@ from lpsched.cli.study import _cores
 from lpsched.cli.study import _crew as crew_of
 from lpsched.errors import MissingExtraError
 from lpsched.studies.dask_executor import DaskCrew
-from lpsched.studies.local_executor import LocalCrew
+from lpsched.studies.executors import LocalCrew
 from lpsched.studies.running import SerialCrew
 from tests.studies.declared import study_file
 
@@ -155,7 +155,7 @@ def test_all_cores_are_used_unless_one_says_or_joblib_is_missing(monkeypatch):
     assert crew_of(2, None) == LocalCrew(2)
     assert crew_of(None, "tcp://127.0.0.1:1") == DaskCrew("tcp://127.0.0.1:1")
     assert isinstance(crew_of(1, None), SerialCrew)
-    monkeypatch.setattr("lpsched.studies.local_executor.process_executor", None)
+    monkeypatch.setattr("lpsched.studies.executors.process_executor", None)
     assert isinstance(crew_of(None, None), SerialCrew)
     with pytest.raises(MissingExtraError, match="cluster"):
         crew_of(2, None)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.facility.air import dense
-from lpsched.generate.air_mixing import air_mixing, balanced, layout
+from lpsched.generate.facility import air_mixing, balanced, layout
 
 
 def shares(nodes, units, recirculation=0.2, rack=25, seed=0):

@@ -10,9 +10,8 @@ import pytest
 
 from lpsched.cancellation import Watch
 from lpsched.errors import MissingExtraError, WorkersError
-from lpsched.studies import local_executor as local_crew
-from lpsched.studies.executors import LOOK_SECONDS, ONE_THREAD
-from lpsched.studies.local_executor import LocalCrew
+from lpsched.studies import executors as local_crew
+from lpsched.studies.executors import LOOK_SECONDS, ONE_THREAD, LocalCrew
 from lpsched.studies.running import SerialCrew
 from tests.online.compare.test_workers import eventually, is_running
 from tests.studies.toys import end_at_once, make, outcomes, surroundings, tasks

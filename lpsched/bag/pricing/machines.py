@@ -1,7 +1,7 @@
 """How many more machines of which type are worthwhile? Lines of the relaxation, proved, type by type.
 
 Each type is asked alone, with the others as they are. A line F + s v, found in doubles, is proved in exact
-arithmetic at the largest v of interest (`bag/search/machine_counts.py` has the formula); with the exact
+arithmetic at the largest v of interest (`bag/search/curves.py` has the formula); with the exact
 slope of its prices it then holds for all smaller v. What v more machines bring at most is the least line,
 concave in v.
 
@@ -25,7 +25,7 @@ from lpsched.bag.pricing.result import MachineNeed, MachinePiece
 from lpsched.bag.pricing.worth import Between, Worth
 from lpsched.bag.proving import require_power, require_time
 from lpsched.bag.result import Effort
-from lpsched.bag.search.machine_counts import CountSearch, longest_task
+from lpsched.bag.search.curves import CountSearch, longest_task
 from lpsched.bag.solve import DEFAULT_GAP, answer
 from lpsched.bag.terms import with_machines
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag, MachineType
     from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
-    from lpsched.bag.search.machine_counts import CountPrices
+    from lpsched.bag.search.curves import CountPrices
     from lpsched.lp.program import Solver
 
 LEVEL: Final = Fraction(1, 10**9)  # of what the first machine adds: less is rounding

@@ -12,7 +12,7 @@ from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
-from lpsched.bag.search.machine_counts import longest_task
+from lpsched.bag.search.curves import longest_task
 from lpsched.errors import SolverError
 from lpsched.lp.dual_face import dual_face
 from lpsched.lp.program import require_optimal

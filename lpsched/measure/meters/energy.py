@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lpsched.cancellation import Watch
 
 
-# An energy meter, its thread, and the power of an idle machine.
-
 # An energy meter, and the power of a machine that does nothing.
 #
 # A meter runs while the bench does. Of any interval that lies behind it tells the energy, in joules, of
@@ -144,7 +142,6 @@ class OwnThread(ABC):
 # With readings c_0, c_1, ... of a zone of range R, taken often enough that it wraps at most once in between,
 #
 #     E(t_k) = E(t_{k-1}) + (c_k - c_{k-1}  mod  R),   linear between readings;   joules = E(end) - E(begin)
-
 ROOT: Final = Path("/sys/class/powercap")
 ZONE: Final = re.compile(r"intel-rapl:\d+(:\d+)*")  # not intel-rapl-mmio
 MOST_MICROWATTS: Final = 5e9  # 5 kW in one zone: sets how often it is read, so that no wrap is missed

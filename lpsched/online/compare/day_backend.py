@@ -13,7 +13,7 @@ from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedEr
 from lpsched.model.table import Table
 from lpsched.online import policies as registry
 from lpsched.online.arrays import day_arrays
-from lpsched.online.bound.flows import Flows, flow_prices
+from lpsched.online.bound.no_waiting import Flows, flow_prices
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.compare.backend import (

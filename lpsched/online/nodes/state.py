@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 #     placeholders    whether Max Util, UPT, UPR and UPE use place-holders instead of permanent reservations
 #
 # Source: Machovec et al. (2016), sections III.A to III.C, III.G and IV.C.
-
 PER_TASK: Final = "per-task"
 PER_RESOURCE: Final = "per-resource"
 LENIENCY: Final = {PER_TASK: 2.0, PER_RESOURCE: 4.0}
@@ -90,9 +89,6 @@ def _faults(options: ClusterOptions) -> Iterator[Fault]:
         yield Fault(("leniency",), f"{leniency!r} of no filter", needed, "choose one, or leave it out")
     if not isinstance(options.placeholders, bool):
         yield Fault(("placeholders",), describe(options.placeholders), "true or false", "correct it")
-
-
-# What a cluster policy sees and what it answers; a draft to write one with.
 
 
 # What a policy for clusters sees at a mapping event. Never the future.

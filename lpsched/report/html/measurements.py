@@ -6,9 +6,17 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from lpsched.measure.measurements import Setting
-from lpsched.report.figures.degradation import degradation_map, degradation_spots, has_gaps, mapped
+from lpsched.report.figures.degradation import (
+    degradation_map,
+    degradation_spots,
+    drawn_savings,
+    has_gaps,
+    mapped,
+    savings_picture,
+    savings_spots,
+    static_joules,
+)
 from lpsched.report.figures.measured import drawn_applications, has_clocks, measure_picture, measure_spots
-from lpsched.report.figures.savings import drawn_savings, savings_picture, savings_spots, static_joules
 from lpsched.report.html.page import Paragraph, Part, Picture, Section, Table, page
 from lpsched.report.measured_tables import (
     additive_in_words,

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 
 # The page of a validation: schedulers against the bound, of a bag, of a day or of clusters.
-
 Judged = Validation | DayValidation | ClustersValidation
 
 VALIDATION_MOST_ROWS: Final = 1_000
@@ -162,7 +161,6 @@ def _best(result: Validation) -> Entry | None:
 
 
 # The page of a study: how many runs, what they say group by group, a picture, what failed and why.
-
 METHOD: Final = "method"
 ROWS: Final = (
     "A row is a group of runs: dots are single runs, the thin line goes from the least to the most, the bar "

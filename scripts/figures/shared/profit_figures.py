@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.front_result import Point
+from lpsched.studies.executors import LocalCrew
 from lpsched.studies.lines import lines_of, read_runs
-from lpsched.studies.local_executor import LocalCrew
 from lpsched.studies.running import SerialCrew, run_study
 from lpsched.studies.study import read_study
 from lpsched.units import number

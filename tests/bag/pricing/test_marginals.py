@@ -13,7 +13,7 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import marginals
 from lpsched.bag.relaxation import scales_of
-from lpsched.bag.search.machine_counts import longest_task
+from lpsched.bag.search.curves import longest_task
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from lpsched.online.bound.flows import Flows, flow_prices
+from lpsched.online.bound.no_waiting import Flows, flow_prices
 
 
 def flows(expected, utilities, seconds, joules, machine_seconds, energy=math.inf, column_type=None):  # noqa: PLR0917

@@ -7,7 +7,17 @@ import pytest
 from lpsched.measure.bench import MEMORY_COMPANION
 from lpsched.measure.measurements import Measured, Saving, Setting, Spread
 from lpsched.model.fields import FrozenDict
-from lpsched.report.figures.degradation import degradation_map, degradation_spots, has_gaps, mapped
+from lpsched.report.figures.degradation import (
+    SAVINGS_MOST,
+    degradation_map,
+    degradation_spots,
+    drawn_savings,
+    has_gaps,
+    mapped,
+    savings_picture,
+    savings_spots,
+    static_joules,
+)
 from lpsched.report.figures.measured import (
     LEVELS,
     MOST_APPLICATIONS,
@@ -19,7 +29,6 @@ from lpsched.report.figures.measured import (
     quantities_of,
     series_of,
 )
-from lpsched.report.figures.savings import SAVINGS_MOST, drawn_savings, savings_picture, savings_spots, static_joules
 from tests.report.measurements import APPLICATIONS, IDLE_WATTS, made_measurements, many_applications
 from tests.report.test_measure_tables import BARE
 
