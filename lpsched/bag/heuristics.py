@@ -258,7 +258,7 @@ class _Phases:
 #   would end it as soon.
 #
 # The second holds everywhere for the longest type where all machine types agree on which that is, and the
-# rule then works on counts. Where they do not agree it goes step by step (`steps.py` has the limit),
+# rule then works on counts. Where they do not agree it goes step by step (`Steps` has the limit),
 # comparing doubles.
 #
 # Source: Ibarra and Kim, 1977; Braun and others, 2001.
@@ -329,7 +329,7 @@ class _State:
 # Ties go to the lowest task type, then to the lowest machine type. Only the two earliest machines of each
 # type matter, so a step hands one task each to all but one of the machines that are ready together: while two
 # of them are left, nothing changes. The last task type goes at once, by completion times. Apart from that the
-# rule goes step by step (`steps.py` has the limit), comparing doubles.
+# rule goes step by step (`Steps` has the limit), comparing doubles.
 #
 # Where each machine type has many machines ready together, nothing suffers, and the tasks go in the order of
 # the file: the rule was made for machines that differ.

@@ -247,7 +247,7 @@ def _draw_fuzzy(fuzzy: FuzzyFront, figure: Path | None, ellipses: Path | None) -
 
 # `lpsched front`: the exact energy/makespan front of a bag; what other methods find, held against it.
 #
-# A day has no exact front, but an envelope that no schedule passes: see `day_front.py`.
+# A day has no exact front, but an envelope that no schedule passes: see below.
 OF_BAG = "goes with a bag, and this is a day"
 OF_DAY = "goes with a day, and this is a bag"
 EVOLVED = "goes with --compare nsga2"

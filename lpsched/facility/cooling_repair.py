@@ -87,7 +87,7 @@ def halls_of(heat: HeatMap) -> tuple[Integers, Integers]:
 # "Hottest" is the air that leaves a node, w_v + (H T)_v + P_v / k_v: what it draws in hardly depends on its
 # own power, so by its inlet a node would stay the hottest however slow it gets. When a gene has moved, w and
 # c change by its watts times a column of G and Gc, so a move costs N + U, not N N; where the air of some
-# nodes never reaches others, only those of its own hall count (`room_air.py`).
+# nodes never reaches others, only those of its own hall count (above).
 #
 # The paper's loop has no end where all P-states are at their thriftiest and a limit is still broken. There,
 # which is our addition, all fractions shrink together by the largest factor theta that any step allows:

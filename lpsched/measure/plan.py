@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #                         of every application: a beside M, a beside C, M beside a
 #
 # M and C are the memory-bound and the compute-bound companion. They run where cache misses are not counted, or
-# are always asked for, and only as much as the classes need (`classes.py`); at the fastest clock, where memory
+# are always asked for, and only as much as the classes need (`measure/summary.py`); at the fastest clock, where memory
 # is the most in the way. Whatever needs more places than the bench has is left out.
 def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool, counters: bool) -> tuple[Setting, ...]:
     """Return every setting once, in the order above.
@@ -167,7 +167,7 @@ class Stage(Protocol):
 #     idle       again, after
 #
 # A setting needs another run until its mean time is known well enough, or it was run often enough
-# (`spreads.py`). One that failed is not run again. Runs that are on file from before count as if they had
+# (`measure/summary.py`). One that failed is not run again. Runs that are on file from before count as if they had
 # been made now, but for those that failed: whoever goes on has mended something, or tries again.
 class Kept(Protocol):
     """Where runs are kept: `measure/samples.py`, or a list."""

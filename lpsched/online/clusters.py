@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #    seconds       work times the curve of its type and column at q nodes (`clusters.py`)
 #    watts         of all q nodes together, likewise a curve; not known where the file has none
 #
-# A task is worth a utility, as in a day (`day.py`), or costs what it waits (`waiting.py`); then there is no
+# A task is worth a utility, as in a day (`day.py`), or costs what it waits (`online/utility.py`); then there is no
 # utility, all tasks count, and all have to run. Tasks of one *kind* agree in type, cores, work and request.
 #
 # Clusters are immutable, and sound from birth: whoever holds them need not check them again.

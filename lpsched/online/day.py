@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #    m_j           machines of type j, each running one task at a time; idle ones take no energy
 #    e_ijk, a_ijk  seconds and watts of a task of type i on machine type j in P-state k; absent = cannot run
 #
-# Of all this a period counts (`period.py`), by default the whole.
+# Of all this a period counts (`online/parts.py`), by default the whole.
 #
 # The utility of a task is a function of the seconds between its arrival and its end. It is told by levels
 # (priority, urgency, utility class: see `utility.py`), or by the name of one of the day's own functions.

@@ -1,4 +1,9 @@
-"""Policies for arriving tasks, by name: ours, those that others register, those of installed packages."""
+"""Policies for arriving tasks, by name: ours, those that others register, those of installed packages.
+
+Of equals they take: of a task's choices the earliest end, then the lowest column; of tasks the lowest number; of the
+machines of one type the one that is ready first, then the lowest number. A task that fits nowhere waits.
+`docs/policies.md` says what else the sources leave open.
+"""
 
 from __future__ import annotations
 

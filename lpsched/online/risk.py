@@ -70,7 +70,7 @@ def _end(arrays: DayArrays, f: int, limit: float) -> float:
 #     utility  =  sum U(end - arrival)       energy  =  sum of drawn seconds x drawn watts
 #
 # A task that is not placed is dropped in all samples; one that is placed, in those in which it is expected to
-# earn less than a limit (`dropping.py`). One pass over the tasks, all samples at once.
+# earn less than a limit (above). One pass over the tasks, all samples at once.
 #
 # Source: Friese, thesis of 2015, section 7.4.
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Days as they happen: an engine that owns the clock and the truth, and policies that only answer.
 
-`register` makes a function of one's own a policy; see `registry.py`. `Draft` helps to write one.
+`register` makes a function of one's own a policy; see `online/policies.py`. `Draft` helps to write one.
 """
 
 from lpsched.online.policies import forget, names, policy, register

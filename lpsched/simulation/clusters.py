@@ -1,6 +1,6 @@
 """Clusters as their tasks arrive: availability profiles, the engine, and policies for parallel tasks.
 
-`register` makes a function of one's own a policy; see `registry.py`. `Draft` helps to write one.
+`register` makes a function of one's own a policy; see `online/cluster_policies.py`. `Draft` helps to write one.
 """
 
 from lpsched.online.cluster_policies import cluster_policy, cluster_policy_names, forget, register

@@ -149,7 +149,7 @@ def _degradation(facility: Facility, classes: Sequence[int]) -> dict[int, dict[i
 #     each node              gain_v(p_v) - p_v O_v,   p_v = mu + what a watt takes from the air
 #     each unit              max of (alpha + A - eta) T + (beta + B - eta / k) Q - mu Q g(T)    (`cooling.py`)
 #
-# The gain of a node is in `node_patterns.py`. `Proof.reward` is that for omega = 1: a bound. `narrowed` is
+# The gain of a node is above. `Proof.reward` is that for omega = 1: a bound. `narrowed` is
 # that for one outlet T, one heat Q or one inlet T + Q / k, up or down: it proves smaller ranges. Ranges begin
 # with those of the units, and with 0 <= Q_u <= cap CoP_u: a unit cools, and draws no more than the cap. A
 # gain falls with the price of a watt, by at least the overhead; so p_v is rounded down.

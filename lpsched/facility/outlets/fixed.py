@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # Fixed outlet temperatures: the most reward a facility can earn, over patterns of its nodes.
 #
 # Data       r_i, a_i       reward and arrivals per second of task type i
-#            q              a pattern of a node: rate_iq tasks per second, w_q watts (`node_patterns.py`)
+#            q              a pattern of a node: rate_iq tasks per second, w_q watts (`facility/patterns.py`)
 #            O_v, R_v       overhead watts of node v, and the highest temperature of the air it draws in
-#            T, G, H, Gc, Hc, k   outlet temperatures and the heat map (`heat.py`)
+#            T, G, H, Gc, Hc, k   outlet temperatures and the heat map (`facility/air.py`)
 # Variables  z_i            the share of the arrivals that is done, x_vq the share of its time that v runs q
 #            P_v            watts of node v, over: kilowatts above the cap, kelvin too hot or too cold
 #

@@ -2,7 +2,7 @@
 
 Each question and each change takes time in proportion to the number of ranges of nodes in use, times its
 logarithm where something is sorted; the numbers of nodes and of seconds do not matter. How it is done:
-`mapping/openings.py` and `mapping/choosing.py`.
+`openings.py`.
 """
 
 from __future__ import annotations

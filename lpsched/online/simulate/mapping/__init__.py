@@ -5,7 +5,7 @@
     fits        c may be used by i, its machine starts before the day ends, and the joules that count today,
                 joules_ic times the share of the run before the day's end, are within what is left of the
                 day's energy after what this event mapped already
-    score       weight U(end) / per_ic / scale - cost_ic, or minus the end: see `scores.py`
+    score       weight U(end) / per_ic / scale - cost_ic, or minus the end: see `simulate/choosing.py`
     needed      a machine whose next task would get unmovable by `until`, if a task that waits can run there
 
 Of the machines of one type only the one that is ready first, of several the lowest, is looked at: it serves
@@ -18,5 +18,5 @@ run that would have taken too much energy may fit if it begins later, when less 
 this happens all bounds are made anew.
 
 A loop may stop when no machine is needed any more: all it could still decide will be decided anew by the
-next event. The order in which equals are taken: see `policies/__init__.py`.
+next event. The order in which equals are taken: see `online/policies.py`.
 """
