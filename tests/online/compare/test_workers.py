@@ -56,15 +56,17 @@ def test_nothing_is_begun_when_the_watch_is_over():
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to a group of processes")
 def test_other_processes_answer_in_order_and_stop_with_the_watch():
-    # The third piece ends only because the watch is over, and the fifth, with nobody free for it, never begins.
+    # The third piece ends only because the watch is over, and the fifth, with nobody free for it, never begins. The fourth
+    # may be stopped before another process has taken it: then it has no answer.
     def heard(progress):
         if (progress.done, progress.total) == (2, 5):
             watch.stop()
 
     watch = Watch(listener=heard)
     answers = work_off(Squares(), [3, 1, -1, -1, 2], jobs=2, watch=watch)
-    assert [answer for answer, _, _ in answers] == [9, 1, 1, 1]
-    assert [is_over for _, is_over, _ in answers] == [False, False, True, True]
+    assert len(answers) in {3, 4}
+    assert [answer for answer, _, _ in answers] == [9, 1, 1, 1][: len(answers)]
+    assert [is_over for _, is_over, _ in answers] == [False, False, True, True][: len(answers)]
     assert os.getpid() not in {place for _, _, place in answers}
 
 
