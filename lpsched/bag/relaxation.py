@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Mask
 
 
-# What a formulation hands on: where the tasks would go if they could be split, and the prices.
 class Regime(StrEnum):
     """Whether running the bag pays."""
 

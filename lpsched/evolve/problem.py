@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lpsched.model.risk import RiskOptions
 
 
-# What a chromosome is ranked by: two numbers, both to be minimised.
 class Scorer(Protocol):
     """Scores S chromosomes at once.
 
@@ -38,7 +37,6 @@ class Scorer(Protocol):
         """Return S x 2 scores."""
 
 
-# What NSGA-II needs to know of an instance whose tasks it maps: a bag, or a day of arriving tasks.
 class Sampler(Scorer, Protocol):
     """Scores chromosomes by samples, and tells all of them."""
 

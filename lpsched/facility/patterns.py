@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 
-# What the relaxation of a facility returns: patterns of nodes with their shares of time, and prices.
 @dataclass(frozen=True, slots=True)
 class NodePattern:
     """What the cores of a node of one type run at once, and what that brings and takes.

@@ -257,7 +257,6 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
     }
 
 
-# Files that an instance file names: in its own folder or below it, and nowhere else.
 class Beside:
     """Reads the tables and matrices beside one file; `kind` is what that is, for messages."""
 

@@ -315,7 +315,6 @@ def _flat(block: Indices, coefficients: Floats | float) -> tuple[Indices, Floats
     return np.ravel(block), np.broadcast_to(np.asarray(coefficients, dtype=float), np.shape(block)).ravel()
 
 
-# Where passes over large arrays run: NumPy on the CPU, or CuPy on a GPU, through the same interface.
 class Device(StrEnum):
     """What the arrays live on."""
 

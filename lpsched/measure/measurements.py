@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# What a bench measures: an application, what runs beside it and at which clock; and one run of that.
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One thing to be measured, several times.

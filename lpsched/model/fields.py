@@ -245,7 +245,6 @@ def little_endian(code: str, packed: bytes) -> bytes:
     return cells.tobytes()
 
 
-# The hash of what plain dataclasses say; in which order their mappings stand does not matter.
 def plain_hash(part: DataclassInstance, format: str) -> str:  # noqa: A002 - what the key is called
     """Return the SHA-256, in hexadecimal."""
     told: dict[str, Any] = asdict(part)

@@ -239,7 +239,6 @@ class _Reader:
             self.faults.append(Fault(path, found, needed, do))
 
 
-# A matrix of few entries: packed bytes, readable without NumPy.
 @dataclass(frozen=True, slots=True)
 class SparseMatrix:
     """Rows of (column, value), packed; what is not there is 0.

@@ -159,7 +159,6 @@ class FreeMachines:
         return machine
 
 
-# Writing down who runs what: from numbers of tasks, columns and machines to a schedule of a day.
 class Placing:
     """Collects tasks as they are placed; a task that never is, is dropped."""
 

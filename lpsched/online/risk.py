@@ -109,7 +109,6 @@ def sample_day(day: Day, schedule: DaySchedule, draws: TaskDraws, *, drop_below:
     return DaySamples(earned, joules, makespan, dropped)
 
 
-# The risk of a schedule of a day: drawn, and told in means, percentiles and chances.
 def day_risk(  # noqa: PLR0913 - what was asked
     day: Day,
     schedule: DaySchedule,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# What packed tasks of days and of clusters have in common: arrival, type and utility of each.
 class _HasColumns(Protocol):
     @property
     def arrivals(self) -> bytes: ...

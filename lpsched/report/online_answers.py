@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from lpsched.online.result.simulation import Simulation
 
 
-# The answer for schedules of clusters in tables.
 def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]:
     """Return each schedule beside what no schedule can pass, and the rules that the invalid ones break."""
     name, waiting = result.provenance.instance_name, result.waiting
@@ -45,7 +44,6 @@ def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]
     return [heading, answer, Text(note), *broken_rules("schedule", broken)]
 
 
-# The answer for schedules of a day in tables.
 def _of_period(period: Period) -> str:
     left_out = "what would start later, or break the energy constraint, is left out of a heuristic's schedule"
     return f"counted: {period_words(period)}; {left_out}."

@@ -215,7 +215,6 @@ class _Found:
         return key not in self.ended or (retry_failed and self.ended[key] is not None)
 
 
-# The smallest crew: this process, one run after another.
 class SerialCrew:
     """Makes runs here, in their order."""
 

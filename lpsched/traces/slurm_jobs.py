@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from lpsched.traces.sacct import SacctLine, SacctLog
 
 
-# How many nodes were in use at once: the least that a system must have had.
 def most_at_once(starts: NDArray[np.float64], seconds: NDArray[np.float64], widths: NDArray[np.int64]) -> int:
     """Return the largest sum of widths of jobs that run at one time; one ends before another starts.
 

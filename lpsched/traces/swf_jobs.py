@@ -181,7 +181,6 @@ def _machines(trace: SwfTrace, choice: SwfChoice) -> tuple[NDArray[np.int64], tu
     return np.minimum(place, len(known) - 1), tuple(f"partition {shown(number)}" for number in known)
 
 
-# From a Standard Workload Format log to clusters and to a bag.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSize:
     """How large a system is, where its partitions do not say it.

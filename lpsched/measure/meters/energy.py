@@ -99,7 +99,6 @@ def idle_watts(meter: EnergyMeter, seconds: float, watch: Watch) -> float | None
     return None if joules is None else joules / (end - begin)
 
 
-# A meter that reads in a thread of its own, for as long as its `with` block lasts.
 class OwnThread(ABC):
     """What reads in the background, and the event that ends it."""
 

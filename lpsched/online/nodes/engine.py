@@ -102,7 +102,6 @@ def most_utility(arrays: ClusterArrays, tasks: Integers, fastest: Floats, now: f
     )  # fmt: skip
 
 
-# What happened in clusters, task by task, and the schedule that it makes.
 @dataclass(frozen=True, slots=True)
 class SimulatedClusters:
     """What happened: a schedule for the verifier, the fate of every task, and what mapping took."""

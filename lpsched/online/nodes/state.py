@@ -121,7 +121,6 @@ class ClusterState:
     until: float = math.inf  # what starts later may be left out: it would be forgotten before that
 
 
-# A policy for clusters: a name, a function from the present to placements, and what it uses.
 class Place(Protocol):
     """Answers at a mapping event."""
 

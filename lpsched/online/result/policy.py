@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.online.verify.day import DayMeasurement
 
 
-# What was measured of a schedule of clusters, as it appears in JSON.
 def facts_of(measured: ClustersMeasurement | None) -> dict[str, Any]:
     """Return how busy clusters were and how long tasks waited; every value is `None` if nobody knows."""
     waits = None if measured is None else measured.waits

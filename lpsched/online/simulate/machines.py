@@ -275,7 +275,6 @@ def _fix(  # noqa: PLR0913, PLR0917 - likewise
         charge(edges, used, prorated, 0, starts[n], ends[n], joules[types[n], columns[n]])
 
 
-# What happened in a day, task by task, and the schedule that it makes.
 class Fate(IntEnum):
     """What became of a task by the end of the day."""
 

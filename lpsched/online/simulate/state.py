@@ -79,7 +79,6 @@ class State:
     memory: dict[str, Any]  # the policy's own, empty when the day begins; the only thing here it may change
 
 
-# A policy: a name, a function from the present to assignments, and whether it maps each task as it comes.
 class Choose(Protocol):
     """Answers at a mapping event."""
 

@@ -255,7 +255,6 @@ def sensitivity_spots(sensitivity: Sensitivity) -> tuple[Spot, ...]:
     return tuple(spots)
 
 
-# A pricing study in one picture: the most profit at every price, and below what it depends on.
 def pricing_picture(curve: PriceCurve, sensitivity: Sensitivity) -> Figure:
     """Draw a price curve; where a price is known, also what electricity may cost and which machines pay."""
     with drawing_style():

@@ -265,7 +265,6 @@ def _add_scale(figure: Figure | SubFigure, axes: Axes) -> None:
         beside.set_in_layout(False)  # the scale of shades is as high as it
 
 
-# A schedule of a bag in one picture: when machines are done, what they take, and which tasks run where.
 def schedule_picture(bag: Bag, schedule: Schedule) -> Figure:
     """Draw a valid schedule."""
     with drawing_style():

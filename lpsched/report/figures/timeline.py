@@ -199,7 +199,6 @@ def _legend(figure: Figure, kinds: Sequence[str], looks: Sequence[PriorityMark])
     )
 
 
-# What machines ran under a policy, and when (`timeline.py`); or nodes of clusters (`nodes.py`).
 def times_picture(instance: Day | Clusters, entry: PolicyEntry) -> Figure:
     """Draw the schedule of a policy, which it has."""
     assert entry.schedule is not None, "asked only where there is one"

@@ -155,7 +155,6 @@ def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-# The page of a solve, a front or a price curve.
 def solve_page(overview: Overview) -> str:
     """Return the page of an answer."""
     result = overview.result

@@ -129,7 +129,6 @@ def frozen(array: Array) -> Array:
     return array
 
 
-# The machine types where a task is fastest. Compiled.
 @compiled
 def of_fastest_types(usable: Mask, seconds: Floats, first_column: Integers, types: Integers, count: int) -> Mask:
     """Return where tasks may run if each is limited to so many machine types, those where it is fastest."""
