@@ -192,4 +192,5 @@ def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     other = best_rate_between(bag, start, end)
     size = abs(other) + standing(bag) + (abs(income(bag)) + 2 * bag.prices.overhead_per_bag) / start
     assert proved >= other - CLOSE * size
-    assert proved <= other + 1e-2 * size  # tasks that fit only on the grid may earn a little more
+    # Tasks that fit only on the grid may earn a little more; without any money the solver's tolerance is left.
+    assert proved <= other + 1e-2 * size + 1e-9

@@ -64,8 +64,7 @@ def test_a_script_draws_and_tells(name, known, tmp_path, monkeypatch, capsys):
 
 def test_every_script_is_run_here_or_imported_by_its_own_tests():
     scripts = {path.stem for path in (ROOT / "scripts" / "figures").glob("*.py")}
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*figures.py")]
-    texts += [path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_thesis_table_*.py")]
-    texts.append((ROOT / "tests" / "test_arriving_days.py").read_text(encoding="utf-8"))
-    imported = {name for text in texts for name in re.findall(r"\bfigure_(\w+)", text)}
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "scripts").glob("test_*.py")]
+    texts.append((ROOT / "tests" / "test_uncertainty.py").read_text(encoding="utf-8"))
+    imported = {name for text in texts for name in re.findall(r"(?:\bfigure_|scripts\.figures import )(\w+)", text)}
     assert scripts - set(ARGUMENTS) <= imported
