@@ -96,7 +96,7 @@ def write_instance(
         If a file cannot be written; then none is.
     """
     names = [each.__name__.lower() for each in type(instance).__mro__]
-    kind = next(KINDS[name] for name in names if name in KINDS)
+    kind = next((KINDS[name] for name in names if name in KINDS), KINDS["bag"])
     written: tuple[Path, ...] = pkgutil.resolve_name(kind.write)(instance, path, form=form)
     return written
 

@@ -324,6 +324,6 @@ class SampledBagScorer(SampledScorer):
         self.bag = sampled_bag(bag, task_draws(bag.tasks, arrays.seconds, arrays.watts, options, seed))
         self.compile(bag.tasks)
 
-    def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:  # noqa: ARG002
+    def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:  # noqa: ARG002 - days need orders
         """Return all that chromosomes take in each sample."""
         return GeneSamples(*bag_samples(self.bag, machines, columns))

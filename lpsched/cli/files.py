@@ -134,10 +134,10 @@ def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
 def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
     from dataclasses import asdict
 
-    from lpsched.report.facility import facility_facts, file_facility_tables
+    from lpsched.report.facility import facility_facts, facility_file_tables
 
     facts = facility_facts(facility)
-    return asdict(facts), file_facility_tables(facility, facts)
+    return asdict(facts), facility_file_tables(facility, facts)
 
 
 def _day(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:

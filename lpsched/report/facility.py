@@ -99,7 +99,7 @@ def _recirculation(facility: Facility) -> float | None:
     return sum(of_nodes) / sum(flows)
 
 
-def file_facility_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
+def facility_file_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
     """Return what is in a facility."""
     mixing = f"{facts.mixing}, {facts.mixing_entries:,} entries"
     if facts.recirculation is not None:
