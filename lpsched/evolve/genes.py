@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from lpsched.model.arrays import Floats, Integers, Mask
+
+
+# The state of a random generator, kept with a population, so that it goes on as if it had never stopped.
+BIT_GENERATORS: Final = {
+    each.__name__: each
+    for each in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
+}
+# How long an evolution runs, how often it tells of itself, and what may end it.
+SECONDS: Final = 60.0  # where neither generations nor time are limited
+BETWEEN_TELLS: Final = 0.25  # seconds
+BETWEEN_KEEPS: Final = 60.0
+Ended: TypeAlias = Literal["generations", "time", "stopped"]
 
 
 # Chromosomes of tasks: which machine runs each task, how, and in which order.
@@ -201,17 +213,17 @@ def require_same(population: TaskPopulation, *, content_hash: str, objectives: s
     """Refuse a population of another instance, with another aim, or with genes that cannot be."""
     if population.instance_hash != content_hash:
         found = f"the hash {population.instance_hash[:12]}..."
-        raise _refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
+        raise population_refusal("instance_hash", found, f"that of the instance, {content_hash[:12]}...")
     if population.objectives != objectives:
-        raise _refusal("objectives", repr(population.objectives), repr(objectives))
+        raise population_refusal("objectives", repr(population.objectives), repr(objectives))
     genes, tasks = population.genes, len(pairs.task_type)
     shapes = {genes.machines.shape, genes.columns.shape, genes.orders.shape}
     if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
-        raise _refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
+        raise population_refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
     wrong = ~fits(pairs, genes).all(axis=1)
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
-        raise _refusal(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
+        raise population_refusal(f"chromosome {place}", "a gene that cannot be", "machines that can run their tasks")
 
 
 def fits(pairs: Pairs, genes: Genes) -> Mask:
@@ -233,5 +245,46 @@ def fits(pairs: Pairs, genes: Genes) -> Mask:
     return sound
 
 
-def _refusal(where: str, found: str, needed: str) -> InstanceError:
+def population_refusal(where: str, found: str, needed: str) -> InstanceError:
+    """Return the error about a population that cannot be resumed."""
     return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))
+
+
+class Resumable(Protocol):
+    """A population that can be gone on from."""
+
+    @property
+    def random_state(self) -> Mapping[str, Any]:
+        """The state of its bit generator."""
+
+
+def state_of(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the state of a generator, with lists in place of arrays, so that it can be written as JSON."""
+    return _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+
+
+def generator_of(population: Resumable) -> np.random.Generator:
+    """Return a generator that goes on where the population's was."""
+    state = population.random_state
+    try:
+        bits = BIT_GENERATORS[state["bit_generator"]]()
+        bits.state = _changed(  # type: ignore[assignment]
+            dict(state), list, lambda cells: np.array(cells, dtype=np.uint64)
+        )
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        there = f"a state of {state.get('bit_generator')!r} that cannot be set"
+        needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
+        raise population_refusal("random_state", there, needed) from error
+    return np.random.Generator(bits)
+
+
+def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]:  # noqa: ANN401 - a function
+    """Return a nested mapping with all values of one kind changed."""
+    return {
+        key: _changed(value, kind, change)
+        if isinstance(value, dict)
+        else change(value)
+        if isinstance(value, kind)
+        else value
+        for key, value in state.items()
+    }

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.evolve.nsga2 import require_pymoo, warm_up
 from lpsched.jit import require_compiler
 
 if TYPE_CHECKING:
-    from lpsched.cancellation import Watch
-    from lpsched.evolve.problem import Problem
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lpsched.cancellation import Watch
     from lpsched.evolve.genes import TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
+    from lpsched.evolve.problem import Problem
+
 
 GENERATIONS: Final = 1000
 SECONDS: Final = 60.0

@@ -33,15 +33,9 @@ Source: Oxley and others, sections III and IV-C, first step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from lpsched.facility.air import FacilityArrays
-    from lpsched.model.arrays import Floats, Integers
-
-from typing import TYPE_CHECKING, Final
 
 from lpsched.facility.air import even_outlets
 from lpsched.lp.smooth import SmoothProgram

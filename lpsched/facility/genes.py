@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from lpsched.model.arrays import Floats
-
-from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.schedule import CoreAllocation, CoreFraction
@@ -22,12 +15,14 @@ from lpsched.jit import compiled
 from lpsched.model.fields import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from lpsched.facility.air import FacilityArrays
     from lpsched.facility.model import Facility
     from lpsched.io.populations import Checks
     from lpsched.model.arrays import Floats, Integers
+
 
 States: TypeAlias = NDArray[np.int16]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.nsga2 import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS, generator_of, population_refusal, state_of
+from lpsched.evolve.genes import BETWEEN_KEEPS, BETWEEN_TELLS, SECONDS, generator_of, population_refusal, state_of
 from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, inlets, outlet_steps, require_room, total_watts
 from lpsched.facility.cooling_repair import cooling_of, node_watts, repair
 from lpsched.facility.genes import Population, from_allocation, genes_of, reward_rate, set_at_random, to_allocation
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lpsched.evolve.nsga2 import Ended
+    from lpsched.evolve.genes import Ended
     from lpsched.facility.genes import States
     from lpsched.facility.schedule import CoreAllocation
     from lpsched.model.arrays import Floats

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.arrays import arrays_of
+from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
 from lpsched.errors import Fault, InstanceError
-from lpsched.model.fields import MOST
+from lpsched.generate.cov import MOST_PAIRS, MOST_TYPES, own_tasks, packed_table, rounded, six_digits, task_counts
+from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, numbered
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.model import Bag
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
-from lpsched.generate.cov import MOST_PAIRS, MOST_TYPES, own_tasks, packed_table, rounded, six_digits, task_counts
-from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
-from lpsched.model.fields import LARGEST, SMALLEST, numbered
-
-if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
 
 

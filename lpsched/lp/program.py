@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from lpsched.cancellation import Watch
-
-from collections.abc import Sequence
-from dataclasses import field, replace
-from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
 from numpy.typing import NDArray
 
 from lpsched.errors import InfeasibleProgramError, MissingExtraError, SolverError

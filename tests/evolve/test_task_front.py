@@ -19,8 +19,8 @@ from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.evolve import nsga2 as task_front
 from lpsched.evolve import nsga2 as task_generations
 from lpsched.evolve.fronts import hypervolume
-from lpsched.evolve.genes import Genes, fill, mutate
-from lpsched.evolve.nsga2 import BIT_GENERATORS, evolve_front, warm_up
+from lpsched.evolve.genes import BIT_GENERATORS, Genes, fill, mutate
+from lpsched.evolve.nsga2 import evolve_front, warm_up
 from lpsched.io.populations import read_task_population, write_task_population
 from lpsched.online.day_reading import day_from_dict
 from lpsched.online.evolve import DayProblem, day_scores

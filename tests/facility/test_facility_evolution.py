@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError
-from lpsched.evolve.nsga2 import BIT_GENERATORS, generator_of
+from lpsched.evolve.genes import BIT_GENERATORS, generator_of
 from lpsched.facility import genetic as module
 from lpsched.facility.genes import read_population, write_population
 from lpsched.facility.genetic import evolve_facility

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lpsched.bag.front_result import FrontResult
-    from lpsched.bag.model import Bag
-    from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
-    from lpsched.bag.result import Result
-
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.result import Effort
+from lpsched.bag.verify import MachineLoad, machine_loads
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
+    from lpsched.bag.front_result import FrontResult, Point
+    from lpsched.bag.model import Bag
+    from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
+    from lpsched.bag.result import Result
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
+    from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.provenance import Provenance
     from lpsched.model.risk import Risk
     from lpsched.model.violation import Violation
-
-from typing import TYPE_CHECKING
-
-from lpsched.bag.verify import MachineLoad, machine_loads
-
-if TYPE_CHECKING:
-    from lpsched.bag.front_result import FrontResult, Point
-    from lpsched.bag.schedule import Schedule
-    from lpsched.evolve.fronts import FrontEntry
 
 
 FORMAT: Final = "lpsched-validate/1"

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from lpsched.facility.outlets.envelope import Ranges
-from lpsched.facility.patterns import NodeMarket
-from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration
-
-if TYPE_CHECKING:
-    from lpsched.cancellation import Watch
-    from lpsched.facility.air import HeatMap
-    from lpsched.facility.outlets.envelope import Planes
-    from lpsched.facility.patterns import FacilityRelaxation, Run
-    from lpsched.lp.columns import Generated
-    from lpsched.lp.program import Solver
-    from lpsched.model.arrays import Floats
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from lpsched.facility.outlets.envelope import CoolingCurve, Planes, edges, planes
-from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK
-from lpsched.lp.columns import Priced
+import numpy as np
+
+from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
+from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK, NodeMarket
+from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Priced
 from lpsched.lp.program import LpBuilder, Rows
 
 if TYPE_CHECKING:
+    from lpsched.cancellation import Watch
     from lpsched.facility.air import FacilityArrays, HeatMap
     from lpsched.facility.patterns import FacilityRelaxation, NodeMarket, Run
-    from lpsched.lp.program import LinearProgram, LpSolution
+    from lpsched.lp.columns import Generated
+    from lpsched.lp.program import LinearProgram, LpSolution, Solver
     from lpsched.model.arrays import Floats, Integers
 
 

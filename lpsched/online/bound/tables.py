@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from lpsched.model.arrays import Floats
-
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
