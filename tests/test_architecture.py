@@ -225,3 +225,18 @@ def test_help_loads_only_the_command_line(arguments, heavy):
     assert not loaded & heavy
     parts = {name.split(".")[1] for name in loaded if name.startswith("lpsched.")}
     assert parts <= BASE | {"cli"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["show", "instances/tiny.yaml"], {"highspy", "numba", "scipy", "pymoo"}),
+        (["front", "instances/tiny.yaml"], {"numba", "scipy", "pymoo", "matplotlib"}),
+        (["facility", "instances/facility-tiny.yaml", "--method", "greedy"], {"pymoo", "matplotlib"}),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else "",
+)
+def test_a_command_loads_only_the_packages_that_it_needs(arguments, heavy):
+    given = [str(PACKAGE.parent / each) if "/" in each else each for each in arguments]
+    quietly = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): run"
+    assert not loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({given})'!r})") & heavy

@@ -131,23 +131,3 @@ def _meaning(result: Result) -> str:
     if result.regime != result.bound_regime:
         return f"{meaning}; the bound leaves room for {result.bound_regime}"
     return meaning
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Shape of a distribution of seconds; `None` where there are too few to tell."""
-
-    coefficient_of_variation: float | None
-    skewness: float | None
-    kurtosis: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Heterogeneity:
-    """The measures above; `None` where one is not defined."""
-
-    across_task_types: Spread
-    across_machine_types: Spread
-    machine_performance_homogeneity: float | None
-    task_difficulty_homogeneity: float | None
-    task_machine_affinity: float | None

@@ -112,7 +112,7 @@ def show(
 def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
     from dataclasses import asdict
 
-    from lpsched.bag.overview import heterogeneity
+    from lpsched.bag.arrays import heterogeneity
     from lpsched.report.files import bag_tables
 
     measures = heterogeneity(bag)

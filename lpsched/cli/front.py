@@ -132,8 +132,7 @@ def _tell_timings(context: typer.Context, exact: FrontResult) -> None:
 
 def _draw(bag: Bag, result: FrontResult | FrontComparison, figure: Path | None, of_bag: BagAsked) -> None:
     """Draw the front, and draw or write what each machine does along it."""
-    from lpsched.bag.compare.fronts import machine_points
-    from lpsched.bag.compare.result import shown_front
+    from lpsched.bag.compare.result import machine_points, shown_front
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
     from lpsched.report.figures.fronts import front_picture

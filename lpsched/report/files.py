@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from lpsched.bag.arrays import Heterogeneity, Spread
     from lpsched.bag.model import Bag
-    from lpsched.bag.result import Heterogeneity, Spread
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
     from lpsched.online.parts import Cluster, Period

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.overview import affinity, homogeneity
+from lpsched.bag.arrays import affinity, homogeneity
 from lpsched.generate.day import Affinity, EsscOptions, essc_day
 from lpsched.online.arrays import day_arrays
 

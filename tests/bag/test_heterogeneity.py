@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.overview import affinity, heterogeneity
+from lpsched.bag.arrays import affinity, heterogeneity
 from lpsched.bag.reading import bag_from_dict
 from tests.support import simple_bag, sound
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.overview import affinity, homogeneity
+from lpsched.bag.arrays import affinity, homogeneity
 from lpsched.cli.generate import AffinityOption
 from lpsched.generate.cov import CovOptions, cov_tables
 from lpsched.generate.day import SLOWEST_SHARE, Affinity, high_affinity, low_affinity, with_affinity

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.arrays import arrays_of
-from lpsched.bag.overview import heterogeneity
+from lpsched.bag.arrays import arrays_of, heterogeneity
 from lpsched.errors import InstanceError
 from lpsched.generate.cov import CovOptions, cov_bag
 

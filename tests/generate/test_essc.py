@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lpsched.bag.overview import affinity
+from lpsched.bag.arrays import affinity
 from lpsched.errors import InstanceError
 from lpsched.generate import day as essc
 from lpsched.generate.arrivals import Bursts, Waves

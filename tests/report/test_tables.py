@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from lpsched.bag.overview import heterogeneity
+from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.reading import bag_from_dict
 from lpsched.report.answers import FoldingTable, table
 from lpsched.report.files import bag_tables

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.compare.result import OURS, FrontComparison, MachinePoint, along
+from lpsched.bag.compare.result import OURS, FrontComparison, along
 from lpsched.bag.compare.schedulers import failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
@@ -21,7 +21,6 @@ from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
 from lpsched.bag.schedule import task_counts
 from lpsched.bag.terms import Terms
-from lpsched.bag.verify import machine_loads
 from lpsched.cancellation import Watch
 from lpsched.errors import InvalidScheduleError
 from lpsched.evolve.fronts import Chain, FrontEntry, rank_one, reference_of
@@ -86,17 +85,6 @@ def _shares(bag: Bag, schedule: Schedule) -> Floats:
         for column, count in row.items():
             shares[i, column] = count / task.count
     return shares
-
-
-def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:
-    """Return the two ends of a front, its middle and two points between, with the loads of all machines.
-
-    Points and their schedules come by rising energy; of fewer than five, all are returned.
-    """
-    return tuple(
-        MachinePoint(chr(ord("A") + place), points[at], machine_loads(bag, schedules[at]))
-        for place, at in enumerate(along(len(points)))
-    )
 
 
 # Schedules of a method, verified one by one: what each takes, and that none is below what is proved.

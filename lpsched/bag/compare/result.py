@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.bag.front_result import Point
 from lpsched.bag.result import Effort
 from lpsched.bag.verify import MachineLoad, machine_loads
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
@@ -270,3 +273,14 @@ class Overview:
     curve: PriceCurve | str
     stretches: tuple[PriceStretch, ...] | str
     sensitivity: Sensitivity | None = None
+
+
+def machine_points(bag: Bag, points: Sequence[Point], schedules: Sequence[Schedule]) -> tuple[MachinePoint, ...]:
+    """Return the two ends of a front, its middle and two points between, with the loads of all machines.
+
+    Points and their schedules come by rising energy; of fewer than five, all are returned.
+    """
+    return tuple(
+        MachinePoint(chr(ord("A") + place), points[at], machine_loads(bag, schedules[at]))
+        for place, at in enumerate(along(len(points)))
+    )

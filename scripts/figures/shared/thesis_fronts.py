@@ -8,7 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.compare.fronts import compare_fronts, machine_points
+from lpsched.bag.compare.fronts import compare_fronts
+from lpsched.bag.compare.result import machine_points
 from lpsched.evolve.running import Evolving
 from lpsched.io.pictures import write_picture
 from lpsched.online.compare.day_fronts import area_ratios, compare_day_fronts

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from lpsched.bag.compare.fronts import compare_fronts, machine_points, require_above, schedules_along
+from lpsched.bag.compare.fronts import compare_fronts, require_above, schedules_along
+from lpsched.bag.compare.result import machine_points
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import write_schedule
 from lpsched.bag.front_result import HalfPlane, Point
