@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 INTERRUPTED = 130
@@ -14,8 +17,26 @@ def main() -> NoReturn:
         from lpsched.cli.main import main as run  # noqa: PLC0415 - loading it takes time, and may be interrupted
 
         run()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:  # before the command could take it
+        with suppress(OSError, AttributeError):
+            sys.stderr.write("lpsched: interrupted\n")
+        _leave()
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            _leave()
+        raise
+
+
+def _leave() -> NoReturn:
+    """End an interrupted command with its own exit code, whatever still runs and however often Ctrl-C is pressed.
+
+    An ordinary exit would wait for solvers that still run in their threads, or be aborted by them.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # nobody reads it any more
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sys
 
 import pytest
@@ -86,8 +88,15 @@ def test_an_interrupt_before_the_command_begins_is_exit_130(bag, capsys, monkeyp
     assert run(["solve", bag]) == 130
     assert capsys.readouterr().err == "lpsched: interrupted\n"
     monkeypatch.setattr(cli, "main", interrupt)
-    with pytest.raises(SystemExit, match="130"):
-        entry()
+    monkeypatch.setattr(os, "_exit", sys.exit)  # an interrupted command does not wait for what still runs
+    usual = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit, match="130"):
+            entry()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert capsys.readouterr().err == "lpsched: interrupted\n"
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def test_main_exits_with_the_code(bag, capsys):
