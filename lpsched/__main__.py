@@ -34,7 +34,7 @@ def _leave() -> NoReturn:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # nobody reads it any more
+        with suppress(OSError, ValueError, AttributeError):  # its reader is gone
             stream.flush()
     os._exit(INTERRUPTED)
 

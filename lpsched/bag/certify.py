@@ -1,4 +1,4 @@
-"""From a question to a certificate; and to a file for other solvers."""
+"""From a problem to a certificate, and to an LP or MPS file for other solvers."""
 
 from __future__ import annotations
 

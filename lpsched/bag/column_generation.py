@@ -289,7 +289,7 @@ class ChoiceOracle:
 
 # Huge bags, by prices: soft ones first, then columns, and for profit the rate that just pays.
 #
-# `bag/column_generation.py` is the program, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The
+# The program is above, `lp/soft_prices.py` and `lp/columns.py` are the two steps. The
 # answer is that of the whole program, to the same accuracy, after some twenty passes over all pairs.
 #
 # For profit, the program has the tasks' costs and a price L of T seconds; its optimum G(L) rises with L, with

@@ -1,4 +1,4 @@
-"""From a question to a proved bound: screening, the relaxation, and whether anything is feasible."""
+"""From a problem to a proved bound: screening, the relaxation, and whether anything is feasible."""
 
 from __future__ import annotations
 

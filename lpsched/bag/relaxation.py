@@ -67,7 +67,7 @@ class Relaxation(Point):
 # Solvers have absolute tolerances, so every amount is told as a share of something of its own size:
 #
 #    T        seconds: a makespan that surely suffices, or any other of the order of the answer
-#    L        seconds: a makespan that no schedule of whole tasks undercuts (`relaxation.py`)
+#    L        seconds: a makespan that no schedule of whole tasks undercuts (`least_makespan`)
 #    l_ijk    n_i e_ijk / (m_j T): the load, if all tasks of type i ran in this column (j, k)
 #    F        joules: |P - I| T, what the cap leaves above the idle floor in T seconds, or the least that the
 #             tasks move away from it, if that is more

@@ -258,7 +258,7 @@ def duration(seconds: float) -> str:
     return f"{max(1, round(seconds / unit)):,} {name}"
 
 
-# A command that may take long: its time limit, its progress on stderr (`console.py`), and what Ctrl-C does.
+# A command that may take long: its time limit, its progress on stderr, and what Ctrl-C does.
 #
 # Pressed once, Ctrl-C ends the work at its next step: what was found so far is verified and printed, and the
 # exit code is 130. Pressed again, it leaves at once. Work that must not be cut off takes a request to end

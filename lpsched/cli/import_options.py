@@ -1,4 +1,4 @@
-"""What the commands of `lpsched import` share: options, and what is written and told."""
+"""What the commands of `lpsched import` share: options, and the report of what was written."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ SomeSchedule = TypeVar("SomeSchedule")
 
 @dataclass(frozen=True, slots=True)
 class FrontEntry(Generic[SomePoint, SomeSchedule]):
-    """What a method found; its distances are defined in `lpsched/evolve/fronts.py`.
+    """What a method found; the comment above defines its distances.
 
     Attributes
     ----------

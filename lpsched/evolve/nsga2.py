@@ -281,9 +281,9 @@ class EvolvedFront:
 
 # Fronts by evolution: energy against makespan of a bag, or against utility of a day, by NSGA-II.
 #
-# The parts: `evolve/genes.py` (what a chromosome is), `genes.py` (crossover and mutation),
-# `evolve.py` and `evolve.py` (what it takes), `nsga2.py` (ranks and crowding, by pymoo).
-# Here they run until generations, time or somebody says stop, and what nothing beats becomes the front.
+# The parts: `genes.py` (chromosomes, crossover and mutation), `bag/evolve.py` and `online/evolve.py` (their
+# energy, makespan and utility), and above ranks and crowding, by pymoo. Here they run until the limit of
+# generations or of time, or until stopped, and what is not dominated becomes the front.
 #
 # NSGA-II itself may lose a point of its front: when more than S chromosomes have rank 1, the crowded ones go.
 # The front returned is that of the last population and of the seeds, so the seeds are kept, or beaten.

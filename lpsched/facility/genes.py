@@ -1,4 +1,4 @@
-"""Chromosomes of allocations: cores, P-states, outlets; what they bring; and their files."""
+"""Chromosomes of allocations: cores, P-states, outlets; their reward; and their files."""
 
 from __future__ import annotations
 

@@ -311,9 +311,9 @@ class Generations:
 
 # The genetic algorithm of a facility: GA (ranked by reward rate) and GACL (by co-located reward rate).
 #
-# The parts: `genes.py` (what a chromosome is), `cooling_repair.py` (algorithm 2), `genes.py` (what
-# it earns), `genetic.py` (parents and crossover), `genetic.py` and `genetic.py`. Here they run until
-# generations, time or somebody says stop, and the best there is becomes an allocation.
+# The parts: `genes.py` (chromosomes and their reward), `cooling_repair.py` (algorithm 2), and above parents and
+# crossover, the ranking, and the generations. Here they run until the limit of generations or of time, or
+# until stopped, and the best chromosome becomes an allocation.
 #
 # Source: Oxley and others, section IV-B.
 @dataclass(frozen=True, slots=True)

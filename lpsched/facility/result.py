@@ -179,7 +179,7 @@ class FacilityResult:
 
 # What another method than ours answers for a facility: a verified allocation, and how far from the bound.
 #
-# The JSON object has the keys of `facility/result.py`, so that a reader of one reads all; what only the
+# The JSON object has the keys of `FacilityResult`, so that a reader of one reads all; what only the
 # linear program knows (boxes, worths) is null.
 Moment = tuple[float, int, float]  # seconds, generations, best score by then
 

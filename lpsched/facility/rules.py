@@ -1,4 +1,4 @@
-"""What makes a facility sound: rules between its parts, its air, and its cooling."""
+"""What makes a facility valid: rules between its parts, its air, and its cooling."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
 # What the parts of a facility must satisfy together: one small function per rule, named for the rule.
 #
 # Each rule returns every fault of its kind, as soon as the parts that it speaks of are sound. The rules about
-# air and heat are in `rules.py` and `cooling_rules.py`; they are asked last, when everything else is sound.
+# air and heat are above and in `cooling_rules.py`; they are asked last, when everything else is sound.
 MOST_NODES: Final = 20_000  # the heat map is a dense matrix
 MOST_UNITS: Final = 1_000
 MOST_NODE_TYPES: Final = 1_000

@@ -1,4 +1,4 @@
-"""What of the Jobs paper's clusters may be chosen, and what of that is refused.
+"""Options of the Jobs paper's clusters, and their checks.
 
 The paper leaves some of it out; these defaults are ours:
 

@@ -168,7 +168,7 @@ def _parallelism(rng: np.random.Generator, options: MachovecOptions, cores: Inte
 #  s_ick  ~ G(sqrt(f_k r_ic), V/10)        factor of speed
 #
 #  watts of m nodes     m D_ic p_ick
-#  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `clusters.py`. On as many nodes as the
+#  seconds on m nodes   t_ic / s_ick / S(cores), with the speed-up S of `speed_up`. On as many nodes as the
 #                       type takes for its cores it uses just these; on more or fewer, all that they have
 #
 # so in one pair power and speed go up together, as they do from one P-state to another. Curves of seconds
@@ -264,7 +264,7 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 #             cores; for larger ones, 2 between 9:00 and 18:00 and (24 - 2 x 9) / 15 = 0.4 in the other 15
 #             hours: the mean over the day is 1
 #
-# Task types come by `clusters.py`, tables by `clusters.py`. Tasks of a type agree in cores, in starting
+# Task types come by `draw_types`, tables by `draw_curves`. Tasks of a type agree in cores, in starting
 # utility and in urgency; utility classes are drawn evenly for each task. How many tasks there are is random;
 # a draw without any is drawn again. Arrivals have hundredths of a second. Energy and utility are prorated at
 # the edges of the 24 hours that count, after four hours of warm-up with the rates of their time of day.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # Days of a bag: its machines, task types and tables, with tasks that arrive and lose utility.
 #
 # Of every task the type is drawn by the bag's counts, the arrival evenly from the span, and the levels of
-# utility as in the thesis; see `arrivals.py` and `arrivals.py`. The watts are those of the bag while it runs a
+# utility as in the thesis; see `arrivals.py`. The watts are those of the bag while it runs a
 # task; idle power, prices and site have no place in a day.
 SECONDS_PER_MINUTE: Final = 60
 MOST_MINUTES: Final = 1e9
@@ -255,7 +255,7 @@ class EsscOptions:
 #     rate    n_i / length of the period, times the waves or bursts of `arrivals.py`
 #
 # Tables come by `cov.py`, with 17 task types of their own for the four special-purpose machine types together
-# (bursts; the 83 others have waves), and by `day.py`; P-states are drawn after that. Priority, urgency and
+# (bursts; the 83 others have waves), and by `with_affinity`; P-states are drawn after that. Priority, urgency and
 # utility class come by `arrivals.py`. Static and dynamic power are one number in a day: machines that run
 # nothing take nothing.
 #

@@ -267,8 +267,8 @@ DEGRADATION: Final = ((1.00, 0.30, 0.05), (0.50, 0.20, 0.03), (0.06, 0.04, 0.01)
 #   watts           of a core: those of table II x (0.1 + 0.9 c^3) x (0.75 + 0.25 s)
 #   arrivals        U(0.5, 1.5) x what all cores could do of the task type in P-state 0 / number of task types
 #   deadline        U(1.5, 3) x mean seconds in P-state 0 over the node types
-#   memory class    heavy, medium or light, of each task type as in `facility.py`
-#   air             `facility.py`, with a stated share of recirculation
+#   memory class    heavy, medium or light, of each task type as in `BENCHMARKS`
+#   air             `air_mixing`, with a stated share of recirculation
 #
 # Numbers are rounded to six significant digits, except airflows of CRAC units and the mixing shares: they are
 # exact, so that air is conserved.

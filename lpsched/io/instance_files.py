@@ -1,4 +1,4 @@
-"""Files of instances: a document, and the tables beside it."""
+"""Files of instances: a document, and its tables in sidecar files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures as files: PNG, SVG and PDF by Matplotlib, the same bytes for the same picture.
+"""Figures as files: PNG, SVG and PDF by Matplotlib, the same bytes for the same figure.
 
 Matplotlib is optional, and whoever draws begins with `load_matplotlib`. It keeps its settings in one place
 for the whole program; `drawing_style` changes them while a picture is drawn or written, and puts them back,

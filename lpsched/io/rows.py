@@ -1,4 +1,4 @@
-"""Tables with one row for each task, read piece by piece; and files of schedules by other programs."""
+"""Tables with one row for each task, read in chunks; and files of schedules by other programs."""
 
 from __future__ import annotations
 

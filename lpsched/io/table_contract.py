@@ -1,4 +1,4 @@
-"""What a table file must hold, and how it is told when it does not."""
+"""What a table file must hold, and the errors when it does not."""
 
 from __future__ import annotations
 

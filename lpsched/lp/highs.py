@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # HiGHS, fed with arrays: translates a program and its answer, and does nothing else.
 #
-# A program that may take long can be stopped (`highs.py`). A small one is done before anybody could press
+# A program that may take long can be stopped (`run_highs`). A small one is done before anybody could press
 # Ctrl-C, and is solved without presolve, which would cost more than it saves. The primal simplex method is
 # used where its start is feasible: when all variables may be 0, and after a solve, when only costs have
 # changed.

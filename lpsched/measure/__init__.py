@@ -1,4 +1,4 @@
-"""The bench for times, powers and co-location: runs applications on this machine and tells what they take.
+"""The bench for times, powers and co-location: runs applications on this machine and measures them.
 
 plan       which settings a bench asks for                  plan.py
 stage      one run of a setting: pinned, metered, killed    backend.py, machine.py, corun.py, meters/

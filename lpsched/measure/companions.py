@@ -1,4 +1,4 @@
-"""Two small applications to run beside others: one bound by memory, one by computing; no compiler needed.
+"""Interference probes: two small applications, one bound by memory, one by computing; no compiler needed.
 
 memory     copies back and forth between two arrays that together take 1/4, then 3/8, then 1/2 of the
            last-level cache. Alone, they fit; beside another of its kind, or beside whatever else fills the

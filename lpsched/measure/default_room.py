@@ -1,4 +1,4 @@
-"""A room and a market for measured nodes, where nobody says what they are: nothing of it is measured.
+"""The default machine room and prices for measured nodes: assumed values, none of them measured.
 
 One CRAC unit, whose air goes to the nodes and straight back. With P_j the most that a node of type j draws
 (idle power and the hungriest application on every core) and C the joules that warm a cubic metre by a kelvin:

@@ -239,7 +239,7 @@ def _fill_tables(raw: Raw, told: MeasuredFacility) -> None:
 #
 # With P_0 idle power and P(a) that of a alone, a node whose cores run a, b, ... draws P_0 + sum (P(a) - P_0):
 # static power once, dynamic power of each. Room and market are not measured: they come from a room file
-# (`facilities.py`), or are plain (`default_room.py`), which is said.
+# (`facility_in`), or are plain (`default_room.py`), which is said.
 @dataclass(frozen=True, slots=True)
 class MeasuredFacility:
     """What measurements tell of a facility, and what to know about it."""

@@ -368,8 +368,8 @@ RULES: Final[tuple[Rule, ...]] = (
 # degradation     by memory class, as a facility has it;    degradation_in_full   by application
 # evidence        measured, failed, savings, additive: lists of settings with what was found
 #
-# Only name, applications and seconds must be there. The rules between the parts are in
-# `measurements_reading.py`.
+# Only name, applications and seconds must be there. The rules between the parts are
+# those of `broken_rules`.
 KEYS: Final = (
     "format",
     "name",

@@ -1,4 +1,4 @@
-"""What a user should know of measurements before relying on them, in sentences for stderr."""
+"""Warnings about measurements, for stderr."""
 
 from __future__ import annotations
 

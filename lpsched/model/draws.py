@@ -114,7 +114,7 @@ def _drawn(shape: tuple[int, int], cov: Cov, rng: np.random.Generator) -> Floats
 #
 # Each of N tasks has, in each of S samples, one draw for its time and one for its power: the number of one of
 # 256 equally likely bins. What the draw stands for depends on where the task runs: the mean of that bin of
-# the pair's gamma distribution (`draws.py`), which is the table's mean times a number that only depends on
+# the pair's gamma distribution (`bin_means`), which is the table's mean times a number that only depends on
 # the pair's coefficient of variation. So whoever schedules, in whatever order and on whatever machines, a
 # task that is long in a sample is long everywhere, and two schedules differ by their merits, not by their
 # luck. The bins' mean is the table's, exactly.

@@ -1,4 +1,4 @@
-"""What makes clusters sound; and the hash of what they say."""
+"""What makes clusters valid: their tasks, curves and names."""
 
 from __future__ import annotations
 

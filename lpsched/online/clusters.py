@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #    columns       cluster and P-state, in the order of the clusters
 #    N tasks n     arrival in seconds (never falling), task type i, cores, work, utility (`tasks.py`)
 #    q             nodes of a task in a cluster: ceil(cores / cores per node); more than there are: cannot run
-#    seconds       work times the curve of its type and column at q nodes (`clusters.py`)
+#    seconds       work times the curve of its type and column at q nodes (`NodeCurves`)
 #    watts         of all q nodes together, likewise a curve; not known where the file has none
 #
 # A task is worth a utility, as in a day (`day.py`), or costs what it waits (`online/utility.py`); then there is no

@@ -1,4 +1,4 @@
-"""What makes tasks that arrive, and a day of them, sound."""
+"""What makes arriving tasks, and a day of them, valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of days and of clusters: a document, and the tasks beside it."""
+"""Files of days and of clusters: a document, and its tasks in a sidecar file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 #
 # Columns: arrival_seconds, task_type; then priority, urgency and utility_class, or utility, the name of one
 # of the file's own functions. A column that no task uses may be missing; an empty cell is none. Tasks of
-# clusters have some more (`files.py`).
+# clusters have some more (`cluster_columns`).
 def read_task_file(path: Path, rows: TaskRows) -> None:
     """Gather the rows of a file."""
     try:

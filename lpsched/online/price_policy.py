@@ -135,7 +135,7 @@ def free_seconds(state: State, edges: Floats) -> Floats:
 
 # Prices: map the tasks whose utility exceeds what their machine time and energy cost.
 #
-# Now and then the policy plans: it makes a forecast of the rest of the day (`price_policy.py`; it knows
+# Now and then the policy plans: it makes a forecast of the rest of the day (`as_so_far`; it knows
 # nothing of the tasks to come), and is handed prices at which just so many of these tasks are worth running
 # as machines and energy can take: w_j for a second on a machine of type j, lambda for a joule. Between plans
 #

@@ -319,7 +319,7 @@ def squeeze(market: Market, lines: Lines) -> None:
 #
 # At the best prices every task has its best column and start, and tasks that are worth more than their price
 # all run; but machines are whole. So tasks are put, one by one as they arrive, into the gap of a real machine
-# where their value at the prices is largest (`recovery.py`); those that are not worth their price wait.
+# where their value at the prices is largest (`best_gap`); those that are not worth their price wait.
 # Then tasks that are left take the place of runs that are worth less, what is behind moves up, and gaps are
 # filled at lower and lower prices, as long as that brings anything and there is energy.
 #

@@ -1,4 +1,4 @@
-"""Utility functions: what a task is worth by the time it ends; and the cost of waiting."""
+"""Utility functions: the value of a task by the time it ends; and the cost of waiting."""
 
 from __future__ import annotations
 

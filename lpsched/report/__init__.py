@@ -1,1 +1,1 @@
-"""Tables, pictures and pages for people. Reads results, never solves."""
+"""Tables, figures and pages. Reads results, never solves."""

@@ -1,4 +1,4 @@
-"""The talk with a Dask scheduler: its library's many errors and logs become few words of ours."""
+"""The executor on a Dask cluster; errors and logs of Dask become few messages of ours."""
 
 from __future__ import annotations
 

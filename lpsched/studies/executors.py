@@ -1,4 +1,4 @@
-"""Executors of studies: what work is, threads and packages of workers, and processes of this machine."""
+"""Executors of studies: a task of a run, one thread and the same packages everywhere, processes of this machine."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def use_one_thread() -> None:
 
 # What decides a run besides its task: the versions of Python and of the packages that compute.
 #
-# Two machines that have the same and compute with one thread (`executors.py`) make the same run, bit for bit.
+# Two machines that have the same and compute with one thread make the same run, bit for bit.
 COMPUTING: Final = ("lpsched", "numpy", "highspy", "numba", "pymoo", "casadi")  # each in some run
 THREADS: Final = "OMP_NUM_THREADS"  # every BLAS heeds it
 Packages: TypeAlias = tuple[tuple[str, str | None], ...]

@@ -190,7 +190,7 @@ class StudySummary:
         }
 
 
-# The lines of a study: one JSON object for each run; how they are kept safe is in `lines.py`.
+# The lines of a study: one JSON object for each run; how they are kept safe is in `io/lines.py`.
 ENDING: Final = ".runs.jsonl"
 RUNS: Final = LineKind("run", "lines of a study", "lpsched study run", (FORMAT,))
 

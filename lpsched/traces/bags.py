@@ -170,12 +170,12 @@ def connected(has_samples: NDArray[np.bool_]) -> NDArray[np.bool_]:
 # Jobs of a log as a bag: what ran, what it ran on, and how long it took there.
 #
 # Each job counts as many tasks as it is wide, one on each of its nodes, freed from the duty to run at the
-# same time, and each with the mean time of its type (`bags.py`). So node-seconds and joules are those of the
+# same time, and each with the mean time of its type (`cells_of`). So node-seconds and joules are those of the
 # log. A bag knows nothing of arrivals, nor of tasks that need several machines at once: it is the load, not
 # the day.
 #
 # A pair that no job tells of is absent: it cannot run. With `fill` it is estimated where that can be done
-# (`bags.py`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
+# (`estimates`), and so are powers of pairs whose jobs tell no energy; of a machine type of which no job at all
 # tells its energy, nobody knows any.
 MOST_TOLD: Final = 20  # cells that a message names
 

@@ -111,7 +111,7 @@ def require_valid(violations: Sequence[Violation], what: str) -> None:
 
 
 def export_schedule(instance: Day | Clusters, schedule: DaySchedule | ClustersSchedule, path: Path | str) -> None:
-    """Write a schedule task by task, in the form that the file's ending says (`traces/export.py`)."""
+    """Write a schedule task by task, in the form that the file's ending says."""
     if isinstance(instance, Day):
         assert isinstance(schedule, DaySchedule), "a day has schedules of days"
         day_account = DayAccount(instance, schedule)

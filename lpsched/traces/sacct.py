@@ -139,7 +139,7 @@ def require_nothing(cell: str) -> None:
 # be compressed with gzip. Every line is kept, so that reading what was written gives the same log.
 #
 # A line is *dirty* if it has another number of cells than the header (a name may hold a bar), or if one of
-# the cells that are read cannot be (`sacct.py`).
+# the cells that are read cannot be.
 __all__ = ["SacctLine", "SacctLog", "read_sacct", "write_sacct"]
 
 MOST_TEXT_BYTES: Final = 256 * 2**20

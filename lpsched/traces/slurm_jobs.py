@@ -108,7 +108,7 @@ class Energy:
 
 # Which jobs of Slurm's accounting count, and how.
 #
-# A job is its own line; the lines of its steps only add to its energy (`slurm_jobs.py`). It is left out, each
+# A job is its own line; the lines of its steps only add to its energy (`Energy`). It is left out, each
 # reason with its count, if its state is none of those that are kept, if it never had a node, or never ran.
 # Its width is its nodes. Its part of the system is the partition, or another column.
 #

@@ -157,7 +157,7 @@ def require_above(proofs: Sequence[HalfPlane], point: Point, what: str) -> None:
 #     a file        one point: a schedule, compact or one row per task
 #     a folder      the points of all schedules in it
 #
-# All are verified, and held against the proofs of the exact front. What the numbers mean: `fronts.py`.
+# All are verified, and held against the proofs of the exact front. What the numbers mean: `evolve/fronts.py`.
 DENSE: Final = "lp-dense"
 MOST_OF_OURS: Final = 50  # as seeds; half of the first population stays left to chance
 

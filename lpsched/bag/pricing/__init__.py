@@ -1,1 +1,1 @@
-"""What things are worth: marginal values, one whole machine more, prices that pay, what-if."""
+"""Prices: marginal values, one whole machine more, prices that pay, what-if."""

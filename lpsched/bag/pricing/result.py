@@ -1,4 +1,4 @@
-"""Answers about prices: the curve, its stretches, and how far each price may move."""
+"""Results about prices: the curve, its segments, and how far each price may move."""
 
 from __future__ import annotations
 

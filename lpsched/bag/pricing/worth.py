@@ -1,4 +1,4 @@
-"""What things are worth, as answers: marginal values, one more of something, and what-if.
+"""Results about marginal values: derivatives of the bound, one more of something, and what-if.
 
 Worth      marginal values, from the multipliers of the linear program: no promise about schedules
 OneMore    between which two numbers the best possible changes, from bounds and verified schedules with and

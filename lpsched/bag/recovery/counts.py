@@ -122,7 +122,7 @@ class WholeCounts:
 
 # Better whole counts, where machines run many tasks: an integer program by machine types, then levelling.
 #
-# The program (`bag/recovery/counts.py`) assumes that the machines of a type can share their tasks evenly.
+# The program (`WholeCounts`) assumes that the machines of a type can share their tasks evenly.
 # Where levelling leaves one longer than that, its type gets a little less to do, and the program is solved
 # again. Every schedule is verified, and the best is kept. All work is counted.
 FEWEST_TASKS: Final = 8  # a machine: with fewer, levelling leaves too much

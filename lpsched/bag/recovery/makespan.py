@@ -137,7 +137,7 @@ def _worth(seconds: Floats, can_run: Mask, prices: Floats) -> Floats:
 
 # Two machines at a time, against a falling target.
 #
-# The aim is a makespan T a little below the best so far. By the identity of `makespan.py`, loads of at most T
+# The aim is a makespan T a little below the best so far. By the identity of `Fleet`, loads of at most T
 # need cheap pairs, so this is minimised, with a penalty v_h for each machine:
 #
 #     sum_h y_h (load_h + v_h max(0, load_h - T)).
@@ -310,7 +310,7 @@ def chosen(taken: Mask, cells: Integers, cell: int) -> Mask:
 #           sum_i l_ih x_ih  <= t      for each machine h
 #           0 <= x_ih <= d_i whole,    only where r_ih <= dearest and l_ih <= T, or where the pair is in use
 #
-# with lengths l and reduced costs r of `makespan.py`. The present state is the start, and its makespan T the
+# with lengths l and reduced costs r of the fleet. The present state is the start, and its makespan T the
 # limit of t. On all machines, a better state has no pair with r_ih > T - 1: so if that much is allowed, and
 # the program is solved to the end, nothing better is left to find.
 GAP: Final = 1e-6

@@ -1,1 +1,1 @@
-"""Loops of linear programs: every corner of a front or of a price curve. A solver is passed in."""
+"""Loops of linear programs: every vertex of a front or of a price curve. A solver is passed in."""

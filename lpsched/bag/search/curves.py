@@ -326,7 +326,7 @@ def longest_task(bag: Bag) -> float:
 
 # The most profit as a function of how many machines of a type there are: every piece, exactly.
 #
-# Let R(v) be the best rate with v more machines of a type (`bag/search/curves.py`): concave and
+# Let R(v) be the best rate with v more machines of a type (`with_more`): concave and
 # piecewise linear. Its breakpoints are the corners of the chain of (v, -R): where a further machine would
 # cost s more a second than it does, v machines are best for which R has the slope s. So `objectives.py` finds
 # them all, from v = 0 to the best number, where R has no slope left; all s share one set of rows. The prices

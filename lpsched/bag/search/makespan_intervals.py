@@ -1,4 +1,4 @@
-"""Best first over intervals of the makespan: the most that any schedule is worth, from below and from above.
+"""Best first over intervals of the makespan: lower and upper bounds on the best objective value.
 
 A leaf is an interval [t1, t2] of makespans with a proved bound of the score of every schedule that ends there
 (`bag/packing.py`); together the leaves cover all makespans, and the largest bound among them is the

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # = T / t may be so small that the solver's absolute tolerance hides it. Then it is solved again with T as
 # slow as the answer.
 #
-# The row r <= 1 / L is added where the answer without it breaks it (see `objectives.py`).
+# The row r <= 1 / L is added where the answer without it breaks it.
 SLOW: Final = 1e-3  # as a share of 1 / T
 MOST_RESCALED: Final = 3
 

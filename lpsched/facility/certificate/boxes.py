@@ -1,4 +1,4 @@
-"""A proof in boxes: ranges of outlets, heat and inlets, narrowed and cut until each piece proves enough.
+"""A proof in boxes: ranges of outlets, heat and inlets, narrowed and cut until each box proves enough.
 
 Box 0 is everything. A box first takes steps, each of which moves one end of one range inwards by prices of
 its own. Then it is cut at some outlet temperature or heat into two boxes that come later in the list; or it

@@ -212,7 +212,7 @@ def coarsened(program: FixedOutlets) -> FixedOutlets:
 
 # The best allocation of a facility at given outlet temperatures, and its bound.
 #
-# Column generation over patterns of nodes (`facility/outlets/fixed.py`). It begins with the patterns that
+# Column generation over patterns of nodes (`FixedOutlets`). It begins with the patterns that
 # take most power, so that some mixture of them and idling keeps the air within its limits if anything does.
 GAP: Final = 1e-6
 ROUNDED: Final = 1e-9  # relative: what floating point may do to a bound is less

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #     minus a cost   of the time t from arrival to start, straight pieces:  s - r (t - t_k)
 #
 # Both never rise. `tail` is what of a run lies between its start and the moment that matters: all of it, or
-# nothing. How much rounding can take away, and so what is added, says `choices.py`.
+# nothing. How much rounding can take away, and so what is added: see "Rounding" below.
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
 LATE_SHARE: Final = 2.0**-49
 
@@ -61,7 +61,7 @@ def latest_worth(tables: Tables, n: int, time: float) -> float:
 
 
 # Keeping what a task can do at some prices: its best choice so far, or all that are good. Compiled.
-REST: Final = 2.0**-46  # see `choices.py`
+REST: Final = 2.0**-46  # see "Rounding" below
 
 
 @compiled_inside
@@ -187,7 +187,7 @@ def find_corners(tables: Tables, grid: Grid, corners: Corners, i: int, column: i
 
 # Runs over the begin or the end of the period, of which only a share counts. Compiled.
 #
-# Where such a run gains most, and how that is rounded, is in `choices.py`.
+# Where such a run gains most, and how that is rounded, is said below.
 ENOUGH: Final = 1.0 + 2.0**-20  # more than all that is added to a utility
 
 

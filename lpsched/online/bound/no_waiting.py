@@ -116,7 +116,7 @@ def _whole_up(number: float) -> int:
 # the way are the vertices of that function. (The slope at E is the price of energy in the dual; machine time
 # has no price here, which is why waiting costs nothing.)
 #
-# Rounding. Sums are whole numbers, exact (`no_waiting.py`). Vertices are then rounded towards less energy and
+# Rounding. Sums are whole numbers, exact (`points_of`). Vertices are then rounded towards less energy and
 # more utility, so that no point on the way between two of them is lower than before.
 #
 # Source: the last vertex, utility at any energy, is the upper bound of Friese, thesis of 2015, section 2.7.1;
@@ -263,7 +263,7 @@ def naive_of(offers: Offers, period: Period) -> float:
 #           sum J_ic x_gcs       <= E                                            (energy: price lambda)
 #           x >= 0
 #
-# Unlike in `arrivals.py` no task waits, and none is seen by itself: this is a forecast, and its optimum bounds
+# Unlike in `prices.py` no task waits, and none is seen by itself: this is a forecast, and its optimum bounds
 # nothing real. Only the prices are wanted. They are where
 #
 #     sum_gs n_gs max(0, max_c u_gc - lambda J_ic - w_js e_ic)  +  sum_js R_js w_js  +  lambda E

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What arrives, as plain arrays: tasks of a day or of clusters, or expected ones, each standing for so many.
 #
 # A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
-# weigh 1 each, and take one machine each; what the tasks of clusters take says `offers.py`.
+# weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of_clusters`.
 @dataclass(frozen=True, slots=True)
 class Offers:
     """N offers, T task types, C columns of M machine types, utility functions as in `DayArrays`."""

@@ -122,7 +122,7 @@ def _gains_of(utility: Falling | Rising, columns: list[Column], arrivals: list[i
 # really takes, whatever was requested for it.
 #
 # It is accepted exactly when it speaks of this very day or these clusters (their hash), its slots follow each
-# other, its prices are not negative, and its claim is not below what they prove. `claim.py` looks at
+# other, its prices are not negative, and its claim is not below what they prove. `gains` looks at
 # every task.
 FORMAT: Final = "lpsched-day-certificate/1"
 CLUSTERS_FORMAT: Final = "lpsched-clusters-certificate/1"

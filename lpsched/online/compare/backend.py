@@ -99,10 +99,10 @@ def naive_utility(found: Sequence[ToldUtility]) -> float:
     return math.fsum(each.if_none_waits for each in found)
 
 
-# A stage: an instance whose tasks arrive, how policies are run on it, and how what they do is judged.
+# A simulation backend: an instance whose tasks arrive, how policies are run on it, and how what they do is judged.
 #
 # Days of machines (`day_backend.py`) and clusters (`cluster_backend.py`) are simulated, shared among processes,
-# held against the bound and told alike (`simulations.py`, `simulations.py`); what differs between them is
+# held against the bound and told alike (`simulations.py`); what differs between them is
 # here.
 DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
 Arriving = TypeVar("Arriving")

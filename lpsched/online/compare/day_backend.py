@@ -1,4 +1,4 @@
-"""Days of machines on the stage: how policies run on them, and how schedules of them are measured."""
+"""The simulation backend of days: how policies run on them, and how schedules of them are measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best task and opening first. Compiled."""
+"""The best task and free slot first. Compiled."""
 
 from __future__ import annotations
 

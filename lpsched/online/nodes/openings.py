@@ -1,4 +1,4 @@
-"""The earliest openings for parallel tasks. Compiled."""
+"""The earliest free slots for parallel tasks. Compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes are free when: the book of reservations, and profiles of it."""
+"""Which nodes are free when: the reservation table, and profiles of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster policy sees and what it answers: options, states, drafts, checked answers."""
+"""What a cluster policy sees and what it answers: options, states, partial schedules, checked answers."""
 
 from __future__ import annotations
 

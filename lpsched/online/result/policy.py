@@ -1,4 +1,4 @@
-"""One policy in a simulation: its runs, and the columns that tell of it."""
+"""One policy in a simulation: its runs, and its columns in tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulation returns: policies, trials, bounds; told by priority."""
+"""What a simulation returns: policies, trials, bounds; also by priority."""
 
 from __future__ import annotations
 

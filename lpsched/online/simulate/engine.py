@@ -1,4 +1,4 @@
-"""The engine of days: mapping events, one after another."""
+"""The engine of days: scheduling events, one after another."""
 
 from __future__ import annotations
 
@@ -346,8 +346,8 @@ class _Batches:
 # Of equal times: tasks end; then pending tasks start and virtual queues move up; then tasks arrive; then
 # comes the mapping event, which sees all of that. The clock stands still while a policy thinks.
 #
-# What a mapping event does is in `engine.py`, for policies that map all tasks that wait, and in
-# `engine.py`, for those that map each task as it comes. What would break the energy constraint, or start
+# What a scheduling event does is in `run_in_batches`, for policies that map all tasks that wait, and in
+# `run_one_by_one`, for those that map each task as it comes. What would break the energy constraint, or start
 # after the day's end, is not done, whatever the policy says: the task waits.
 #
 # Source: Friese, thesis of 2015, 2.4, 3.3 and 4.3. There, mapping that takes longer than a minute delays the

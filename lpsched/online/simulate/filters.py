@@ -1,4 +1,4 @@
-"""What comes before policies: mapping events, filters of energy, dropped tasks, permuted queues."""
+"""What comes before policies: scheduling events, filters of energy, dropped tasks, permuted queues."""
 
 from __future__ import annotations
 

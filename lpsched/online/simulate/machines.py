@@ -91,7 +91,7 @@ def accounts_of(period: Period) -> Accounts:
     return Accounts(np.array(edges), limits, used, has_free_start, is_prorated, tuple(edges[1:-1]))
 
 
-# Energy of a run by the pieces of simulated time, for compiled loops and for engines (see `machines.py`).
+# Energy of a run by the pieces of simulated time, for compiled loops and for engines (see `Accounts`).
 @compiled
 def has_energy(  # noqa: PLR0913, PLR0917 - likewise
     edges: Floats,

@@ -1,4 +1,4 @@
-"""What a policy sees and what it answers; a draft to write one with."""
+"""What a policy sees and what it answers; a partial schedule to write one with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accounts of single tasks: what each earned and when, how utility was told, and how long tasks waited."""
+"""Accounts of single tasks: what each earned and when, how its utility is given, and how long it waited."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class HeldNodes:
 # for someone rounded them (`counting.py`). That earns nothing: a task runs from when it really could, that is
 # when all its nodes are free and it has arrived.
 #
-# Tasks of a cluster are looked at by their starts; who had each node before, `clusters.py` knows by ranges.
+# Tasks of a cluster are looked at by their starts; who had each node before, `HeldNodes` knows by ranges.
 TOLD: Final = 6  # ranges of nodes in a sentence
 
 
@@ -267,8 +267,8 @@ def _broken_ranges(nodes: Nodes, available: int) -> tuple[str, str] | None:
 
 # What does a schedule of clusters earn, and what does it take? By plain loops and exact sums.
 #
-# Whether it is one, and when each task really runs, `clusters.py` says; what counts of it,
-# `counting.py`; how long tasks waited, `counting.py`; how much by which time, `counting.py`.
+# Whether it is one, and when each task really runs: `ClusterRuns`. What counts of it, and how much by which
+# time: `counting.py`. How long tasks waited: `accounts.py`.
 #
 #   utility      the sum of what counts of each task's; or, where tasks are judged by their waiting, minus the
 #                sum of their costs (`online/utility.py`), each exact and rounded up

@@ -131,8 +131,8 @@ class Runs:
 
 # What does a schedule of a day earn, and what does it take? By plain loops and exact sums.
 #
-# Whether it is one, and when each task really runs, `day.py` says; what counts of it, `counting.py`;
-# how much by which time, `counting.py`.
+# Whether it is one, and when each task really runs: `Runs`. What counts of it, and how much by which time:
+# `counting.py`.
 # Utility and energy are the sums of what counts of each task. Energy is exact, and rounded up once; the sum
 # of utilities is rounded once.
 #

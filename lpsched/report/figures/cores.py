@@ -76,7 +76,7 @@ def fractions(core: Sequence[CoreFraction]) -> dict[str, float]:
 # A bar is a core, its parts the fractions of its time for each task type, the most memory-intensive at the
 # bottom; what is left blank is idle. Cores of one node stand together, for they slow each other down.
 #
-# Of a huge node the first cores are shown, and the label says so. Which nodes are shown: `cores.py`.
+# Of a huge node the first cores are shown, and the label says so. Which nodes are shown: `shown_nodes`.
 #
 # Source: Oxley and others, section VI, figure 3.
 MOST_CORES: Final = 16  # of a node

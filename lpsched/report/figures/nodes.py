@@ -80,7 +80,7 @@ def _named(order: Sequence[str], of_runs: Sequence[str], tell: str) -> Looks:
 # Which nodes of which cluster run what, and when: what the picture of nodes over time shows.
 #
 # Every run is a rectangle for each range of its nodes, from its start to its end; its look tells something of
-# it (`nodes.py`). Of more rectangles than can be seen, cells are made, a thousand in time and some hundred
+# it (`Looks`). Of more rectangles than can be seen, cells are made, a thousand in time and some hundred
 # in nodes: each shows the look that takes most of it, or nothing where nodes are idle for most of it. So the
 # picture stays small, however many tasks and nodes there are.
 #

@@ -1,4 +1,4 @@
-"""Profit over the price, with its regimes; sensitivities beside it."""
+"""Profit over the price, with its regimes; with its sensitivities."""
 
 from __future__ import annotations
 

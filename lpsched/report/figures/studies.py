@@ -1,4 +1,4 @@
-"""A study in a picture: the first quantity of its report, along a parameter or group by group.
+"""The figure of a study: the first quantity of its report, along a parameter or group by group.
 
 Where a parameter takes three numbers or more, a line for each of the other groups leads along it: means, with
 the 95 % confidence interval about them. Else every group is a row: a thin line from the least run to the

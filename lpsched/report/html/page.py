@@ -1,4 +1,4 @@
-"""A page: one HTML file that needs nothing else. Its pictures, tables and slider."""
+"""A page: one HTML file that needs nothing else. Its figures, tables and slider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The board on which tasks are mapped: machines by when they are ready, energy, what is needed. Compiled."""
+"""The mapping state: machines by when they are ready, energy, what is needed. Compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compiled loops see of a state."""
+"""The state view of the compiled loops."""
 
 from __future__ import annotations
 
