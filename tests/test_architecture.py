@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "lpsched"
+NAMED_FILE = re.compile(r"`([a-z_0-9/]+\.py)`")
 SLICES = {"bag", "facility", "online"}
 BASE = {"errors", "units", "cancellation", "plugins", "jit"}
 SHARED = BASE | {"model", "lp", "evolve"}
@@ -165,6 +167,21 @@ def test_no_module_imports_itself_by_way_of_others():
         edges = {name: targets for name, targets in edges.items() if name not in leaves}
     inside = {name: targets & set(edges) for name, targets in edges.items()}
     assert inside == {}
+
+
+def test_a_file_that_a_comment_names_is_there_and_is_another_one():
+    # `name.py` is beside the file that names it or at the top of the package, `folder/name.py` anywhere.
+    root = PACKAGE.parent
+    there = {path.relative_to(root) for part in ("lpsched", "models", "tests") for path in root.glob(f"{part}/**/*.py")}
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        for named in NAMED_FILE.findall(path.read_text(encoding="utf-8")):
+            places = {(folder / named).relative_to(root) for folder in (path.parent, PACKAGE)} & there
+            if "/" in named:
+                places = {each for each in there if f"/{each}".endswith(f"/{named}")}
+            if not places - {path.relative_to(root)}:
+                wrong.append((str(path.relative_to(PACKAGE)), named))
+    assert wrong == []
 
 
 def test_no_folder_has_more_than_25_files():

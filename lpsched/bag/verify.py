@@ -247,7 +247,7 @@ def _whole(number: float) -> int:
 #
 # Machines that do the same are told together, so that 10^12 of them are a few entries; those that run nothing
 # at all are told too. The energies of all machines add up to the schedule's. Plain loops and exact sums, as
-# in `bag.py`; every number is rounded up, once.
+# above; every number is rounded up, once.
 #
 # Source: Friese, thesis of 2015, section 6.4.3, where a machine that is done is switched off (no idle watts).
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Places of the air are numbered nodes first, then CRAC units; so are rows and col
 
 A facility is immutable, and sound from birth: whoever holds one need not check it again. `reading.py`
 makes one of data as it stands in a file, and tells all faults at once. This module imports no NumPy; the
-array views that the numerics use are in `arrays.py`.
+array views that the numerics use are in `air.py`.
 """
 
 from __future__ import annotations

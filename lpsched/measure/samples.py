@@ -179,7 +179,7 @@ def _said(value: object) -> str:
 # a line        the power of the idle machine, before all runs      lpsched-idle/1
 #
 # Where applications were added to a bench, a later line with a head tells of them. What is absent was not
-# measured. How lines are kept safe is in `lines.py`.
+# measured. How lines are kept safe is in `io/lines.py`.
 ENDING: Final = ".samples.jsonl"
 SAMPLE_FORMAT: Final = "lpsched-sample/1"
 IDLE_FORMAT: Final = "lpsched-idle/1"

@@ -319,7 +319,7 @@ def _placed(state: ClusterState, per: Floats) -> list[Placement]:
 #         ...
 #         return draft.placements
 #
-# What it uses is said when it is registered (see `policy.py`). A package announces its own in its
+# What it uses is said when it is registered (see `ClusterPolicy`). A package announces its own in its
 # `pyproject.toml`; a function says what it uses by attributes of these names, where it differs from what is
 # usual:
 #

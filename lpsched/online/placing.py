@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What would a task take and earn now, on every column? The one step that all heuristics of days share.
 #
 # On a machine that is free at R, a task that arrives at A and takes e seconds there ends at max(A, R) + e and
-# earns U(end - A). Of the machines of one type none is better than the one that is free first; `machines.py`
+# earns U(end - A). Of the machines of one type none is better than the one that is free first; `FreeMachines`
 # says which of several that are free is taken.
 #
 # Of choices with the same score the one of more utility wins, then the one of less energy, then the one that

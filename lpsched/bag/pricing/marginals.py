@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # and studies show the numbers from here.
 #
 # The program here is that of split tasks, and of the longest task: no schedule is shorter, however many
-# machines and tasks there are. A least makespan that is counted (`relaxation.py`) is a row of the bound too,
+# machines and tasks there are. A least makespan that is counted (`bag/relaxation.py`) is a row of the bound too,
 # but it moves in steps with their numbers, and has no derivative.
 #
 # The bound is concave in the number of machines and in the cap, and bends where the program is degenerate.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #
 # A schedule that takes t and costs a earns (p - a) / t less what a second costs in any case, at every price
 # p. So all schedules of a curve are one pool, and each price has the best of them: those of the pieces, with
-# even loads, and those of searches at a few prices (`find` in `solve.py`), the bag's own price first. What
+# even loads, and those of searches at a few prices (`find` in `bag/solve.py`), the bag's own price first. What
 # such a search proves of the makespans of an interval, cost >= A - t B, holds at every price as well:
 #
 #     rate  <=  B + max over both ends t of (N - A) / t  -  K,        N = p - overhead.

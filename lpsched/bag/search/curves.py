@@ -261,7 +261,7 @@ LONGEST: Final = "longest"
 
 
 def compile_lp(scales: Scales, money: Money) -> LinearProgram:
-    """Return the program above with v = 0, as a minimum, in the pure numbers of `relaxation.py`."""
+    """Return the program above with v = 0, as a minimum, in the pure numbers of `bag/relaxation.py`."""
     plain = profit.compile_lp(scales, money)
     most = scales.seconds / longest_task(scales.bag)  # rho can be no more
     wide = np.where(scales.is_told, SLACK * most / scales.units, 0.0)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #   gain(p)  =  max over n, sum n <= cores, of   sum_l n_l  max over i of class l, k  v_i s_ik / d_l - p a_ik.
 #
 # All n are gone through. For one class and one slowdown, most pairs (i, k) are best at no price; they are
-# left out first. All in whole numbers (`fixed_point.py`), rounded so that the gain is never too small.
+# left out first. All in whole numbers (`model/fixed_point.py`), rounded so that the gain is never too small.
 Line: TypeAlias = tuple[int, int]  # worth per second and watts of a core: its gain is worth - p watts
 Slowed: TypeAlias = tuple[int, int]  # a class and its slowdown
 
@@ -136,7 +136,7 @@ def _degradation(facility: Facility, classes: Sequence[int]) -> dict[int, dict[i
 # Proofs about facilities: what no allocation exceeds while outlets, heat and inlets stay in their ranges.
 #
 # Take any prices: v_i >= 0 of a task done in a second, mu >= 0 of a watt under the cap, kappa of the air
-# balances (`air.py`) and eta_u >= 0 of a unit's redline; and lambda >= 0 of reward beyond a floor L, where
+# balances (`facility/air.py`) and eta_u >= 0 of a unit's redline; and lambda >= 0 of reward beyond a floor L, where
 # only allocations that earn at least L are spoken of. Every allocation keeps its limits, so adding
 #
 #    lambda (reward - L),   v_i (done - counted),   mu (cap - sum P - sum_u Q_u g_u(T_u)),   eta_u (R_u - s_u)

@@ -163,7 +163,7 @@ def _joined(rows: list[_Row]) -> Rows | None:
 
 # Outlet temperatures as variables: what no allocation exceeds while outlets, heat and inlets stay in a box.
 #
-# The program of `facility.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
+# The program of `fixed.py` with T free from l to h; unit u takes out the heat Q_u and draws w_u:
 #
 #     max   sum_i r_i a_i z_i
 #     s.t.  demand, node and power as there

@@ -215,7 +215,7 @@ def _float_down(exact: Fraction) -> float:
 # That passes over two things, so it is a yardstick and no bound. A task on its fastest column takes the most
 # power as a rule, and all of them together need more machines than there are: real schedules earn less. But
 # only the tasks that would run in the period at once count in it: one that arrives in the warm-up can be kept
-# waiting until the period has begun, and then earns something there. `arrivals.py` bounds that as well.
+# waiting until the period has begun, and then earns something there. `prices.py` bounds that as well.
 #
 # Where tasks cost what they wait it is a bound, and a simple one: nobody waits.
 #

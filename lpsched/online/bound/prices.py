@@ -319,8 +319,8 @@ def _places(edges: Floats, times: Floats) -> tuple[Integers, Floats]:
 # Where tasks cost what they wait and all must run, - cost_n(tau - arrival) is in the place of U_n, there is
 # no 0 to choose, the period never ends, and energy is free. What is bounded is minus the sum of all costs.
 #
-# The best prices are those of the LP that lets tasks be split and machines of a type be one (`arrivals.py`
-# and `clusters.py` in `models/`). The bound is convex in the prices; with a soft maximum it is smooth as
+# The best prices are those of the LP that lets tasks be split and machines of a type be one
+# (`models/arrivals.py`, `models/clusters.py`). The bound is convex in the prices; with a soft maximum it is smooth as
 # well, and `lp/projected_descent.py` goes downhill, the temperature falling. A pass over all choices is slow,
 # so the descent sees only those that are nearly best at the prices where it begins; then all are looked at
 # again, which gives the next bound that is proved. Coarse slots and a sample of the tasks come first, then

@@ -78,7 +78,7 @@ def _down(exact: Fraction) -> int:
 
 # What can a task gain at most on one column? In exact whole numbers, but for `exp`.
 #
-# A number x is kept as x 2^256 (`fixed_point.py`), so that all times are exact. A task that arrives at a and
+# A number x is kept as x 2^256 (`model/fixed_point.py`), so that all times are exact. A task that arrives at a and
 # starts at tau on this column, on q machines and e seconds long, gains at most
 #
 #     share (U(tau + e - a) - lambda J)  -  q (W(tau + e) - W(tau)),      W(t): what the slots cost until t.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # Utility over energy of a day: what methods find, held against an envelope that no schedule passes.
 #
 # There is no exact front here: the envelope u(E) lets every task run as if no other was there. Distances are
-# as in `fronts.py`, with minus utility as the second criterion:
+# as in `evolve/fronts.py`, with minus utility as the second criterion:
 #
 #     distance            1 - U / u(E)    of a point (E, U): the share of utility that is missing
 #     hypervolume ratio   integral of the best utility within E  /  integral of u(E)

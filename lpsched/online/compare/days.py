@@ -69,7 +69,7 @@ def _within_energy(day: Day, schedule: DaySchedule) -> DaySchedule:
 
 # Running other people's schedulers of a day: whatever they hand back is made plain, what they raise is told.
 #
-# The same for days as `schedulers.py` for bags; the verifier judges the rest.
+# The same for days as `bag/compare/schedulers.py` for bags; the verifier judges the rest.
 @dataclass(frozen=True, slots=True)
 class DayRan:
     """What a scheduler of a day handed back, or why there is nothing; and how long it took."""

@@ -321,7 +321,7 @@ class Running:
 #   1. place-holders are forgotten; those that were due have started                  (`reservations.py`)
 #   2. tasks that can no longer earn enough are dropped                               (above)
 #   3. choices that take too much energy are filtered out                             (`filters.py`)
-#   4. the policy is asked, and each of its placements checked                        (`answers.py`)
+#   4. the policy is asked, and each of its placements checked                        (`state.py`)
 #   5. what starts now begins; what starts later is reserved, or held for the time being. What would break the
 #      energy constraint is not done, whatever the policy says: the task waits
 #

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #              seconds. It really ends after its own seconds, which nobody knows before
 #   reserved   runs to come. A permanent reservation is in its cluster's profile; a place-holder is not: it is
 #              forgotten at the next mapping event, unless it has started by then
-#   used       joules of each piece of time (`machines.py`) that running and reserved tasks take
+#   used       joules of each piece of time (`simulate/machines.py`) that running and reserved tasks take
 #
 # Of equal times, tasks end before reservations start. When a task ends before its planned end, permanent
 # reservations of its cluster are moved up: in the order of their starts, each to an earlier start where there

@@ -94,7 +94,7 @@ def _faults(options: ClusterOptions) -> Iterator[Fault]:
 # What a policy for clusters sees at a mapping event. Never the future.
 #
 # A policy answers with placements in the order in which it makes them. A placement that starts now begins;
-# one that starts later is a permanent reservation, or a place-holder, as the policy says (`policy.py`). What
+# one that starts later is a permanent reservation, or a place-holder, as the policy says (`ClusterPolicy`). What
 # is left out waits.
 class Placement(NamedTuple):
     """One decision: this task on these nodes of a cluster, in the P-state of this column, from then on."""

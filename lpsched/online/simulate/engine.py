@@ -211,7 +211,7 @@ def _earns_too_little(running: RunningDay, task: int, made: LinedUp) -> bool:
 #   1. what has got unmovable since the last event stays; everything else that waits is to be mapped anew
 #   2. tasks that can no longer earn enough are dropped                    (`filters.py`)
 #   3. choices that take too much energy are filtered out                  (`filters.py`)
-#   4. the policy is asked, and each of its decisions checked              (`answers.py`)
+#   4. the policy is asked, and each of its decisions checked              (`state.py`)
 #   5. what it mapped is lined up on the machines; what breaks the energy constraint, or would start too late,
 #      is not done, and waits                                              (`machines.py`)
 #   6. the heads of the virtual queues are put into their best order       (`filters.py`)

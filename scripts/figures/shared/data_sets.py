@@ -4,8 +4,8 @@ What the thesis measured (seconds and watts of five programs on nine computers) 
 has our stand-in. Everything that is drawn comes from a fixed seed, so that a data set is the same for
 everyone. Chapter 5 spreads its task types over the tasks and its arrivals over the span in a way it does not
 tell: here both are even. Chapter 7's arrivals follow waves and bursts; here they are even too. The days of
-chapters 2 to 4 are those of `day.py`: here is one of them, and a small one with an energy constraint. The
-Jobs paper's clusters are those of `clusters.py`, in both sizes too.
+chapters 2 to 4 are those of `generate/day.py`: here is one of them, and a small one with an energy constraint. The
+Jobs paper's clusters are those of `generate/clusters.py`, in both sizes too.
 
 Sources: Friese, thesis of 2015, sections 2.6, 3.5, 5.5.1, 6.5.1, 6.6.1 and 7.3; Machovec et al. (2016),
 section IV.
