@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass as checked
 
-from lpsched.model.fields import Amount, Name, Seconds, WithPStates, check_p_states, describe, number_field, refusal
+from lpsched.model.fields import Amount, Name, Seconds, WithPStates, check_p_states, describe, refusal
 
 if TYPE_CHECKING:
     from lpsched.model.table import SparseMatrix, Table
@@ -67,11 +67,11 @@ def _check_cop(value: object) -> tuple[float, ...]:
     return tuple(float(each) + 0.0 for each in value)
 
 
-Celsius = Annotated[float, *number_field(check_celsius, minimum=COLDEST, maximum=HOTTEST)]
-Flow = Annotated[float, *number_field(check_flow, minimum=LEAST, maximum=MOST)]
-FacilityWatts = Annotated[float, *number_field(check_facility_watts, minimum=0, maximum=MOST)]
-Arrivals = Annotated[float, *number_field(check_arrivals, minimum=0, maximum=MOST)]
-Reward = Annotated[float, *number_field(check_reward, minimum=0, maximum=MOST)]
+Celsius = Annotated[float, check_celsius]
+Flow = Annotated[float, check_flow]
+FacilityWatts = Annotated[float, check_facility_watts]
+Arrivals = Annotated[float, check_arrivals]
+Reward = Annotated[float, check_reward]
 Cores = Annotated[
     int, PlainValidator(_check_cores), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_CORES})
 ]
@@ -136,8 +136,8 @@ class ArrivingType:
 class Air:
     """The air that carries the heat."""
 
-    density_kg_per_m3: Annotated[float, *number_field(_check_density, minimum=1e-3, maximum=1e3)] = 1.205
-    joules_per_kg_kelvin: Annotated[float, *number_field(_check_capacity, minimum=1.0, maximum=1e6)] = 1005.0
+    density_kg_per_m3: Annotated[float, _check_density] = 1.205
+    joules_per_kg_kelvin: Annotated[float, _check_capacity] = 1005.0
 
 
 # How air gets around in a facility: the matrix that a user brings, in one of three forms.

@@ -5,22 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import operator
 import sys
 from array import array
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, Protocol, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar
 
-from pydantic import PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from lpsched.errors import LONGEST_NAME, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     from _typeshed import DataclassInstance
+    from pydantic import GetCoreSchemaHandler
 
 
+Value = TypeVar("Value")
+Message = tuple[str, str, str]  # what was found, what is needed, what to do
 SMALLEST: Final = 1e-30
 LARGEST: Final = 1e30
 MOST: Final = 10**15  # tasks or machines in total: sums stay exact in a double
@@ -63,40 +68,43 @@ def refusal(found: str, needed: str, do: str) -> PydanticCustomError:
     return PydanticCustomError("fault", "found {found}, needs {needed}; {do}", context)
 
 
-def check_name(value: object) -> str:
-    """Return a name that can be printed, compared and found again."""
-    needed = f"a name: 1 to {LONGEST_NAME} printable characters, no blank at either end"
-    if not isinstance(value, str):
-        hint = "put it in quotes" if isinstance(value, int | float) else "give it a name"
-        raise refusal(describe(value), needed, hint)
-    if not value:
-        raise refusal("an empty name", needed, "give it a name")
-    if len(value) > LONGEST_NAME:
-        raise refusal(f"a name of {len(value)} characters", needed, "shorten it")
-    if not value.isprintable():
-        raise refusal(f"{quote(value)}, with control or invisible characters", needed, "remove them")
-    if value != value.strip():
-        raise refusal(f"{quote(value)}, with a blank at its end", needed, "remove the blank")
-    return value
+class Checked(Generic[Value]):
+    """Metadata of a field type: Pydantic checks a value, and `message` says what is wrong with one that fails."""
+
+    __slots__ = ()
+
+    def core(self) -> CoreSchema:
+        """Return what Pydantic checks."""
+        raise NotImplementedError
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tell Pydantic what to check; its error carries this object to where the message is written."""
+        carried: dict[str, Any] = {"of": self}
+        return core_schema.custom_error_schema(
+            self.core(), "field", custom_error_message="is not valid", custom_error_context=carried
+        )
+
+    def __call__(self, value: object) -> Value:
+        """Return a single value, if it is valid."""
+        try:
+            checked: Value = _adapter(self).validate_python(value)
+        except ValidationError:
+            raise refusal(*self.message(value)) from None
+        return checked
 
 
-def check_count(value: object) -> int:
-    """Return a whole number from 1 to 10^15; an integral float such as 1e9 counts as whole."""
-    needed = "a whole number from 1 to 10^15"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise refusal(describe(value), needed, "write it as a number")
-    if isinstance(value, float) and not value.is_integer():  # NaN and infinity are not either
-        raise refusal(shown_number(value), needed, "round it")
-    if value < 1:
-        raise refusal(shown_number(value), needed, "correct it, or drop the entry")
-    if value > MOST:
-        raise refusal(shown_number(value), needed, "scale the instance down")
-    return int(value)
+@cache
+def _adapter(check: Checked[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(Annotated[Any, check])
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
-    """The check for an amount of `unit`: from `least` to `most`, and 0 or not below SMALLEST.
+class Amount(Checked[float]):
+    """A number of `unit` from `least` to `most`; 0, or not below SMALLEST.
 
     >>> Amount("watts")(2)
     2.0
@@ -111,15 +119,131 @@ class Amount:
         """What a value must be, for a message."""
         return f"{self.unit}: a number from {self.least:g} to {self.most:g}"
 
-    def __call__(self, value: object) -> float:
-        """Return the amount, if it is one."""
+    def core(self) -> CoreSchema:
+        """Return a finite float in the range; whole numbers are floats, too, but yes and no are not."""
+        number = core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=self.most)
+        return core_schema.no_info_after_validator_function(_tidy, number)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise refusal(describe(value), self.needed, "write it as a plain number")
+            return describe(value), self.needed, "write it as a plain number"
         if not self.least <= value <= self.most:  # false for NaN too
-            raise refusal(shown_number(value), self.needed, "correct it")
-        if 0 < value < SMALLEST:
-            raise refusal(shown_number(value), f"0, or at least {SMALLEST:g} {self.unit}", "correct the unit")
-        return float(value) + 0.0  # turns -0.0 into 0.0, so that equal instances have equal hashes
+            return shown_number(value), self.needed, "correct it"
+        return shown_number(value), f"0, or at least {SMALLEST:g} {self.unit}", "correct the unit"
+
+    def cells(self, rows: Sequence[Sequence[object]]) -> array[float] | None:
+        """Return rows of numbers or `None` as one array, NaN for `None`; nothing if any is not valid.
+
+        Pydantic checks all of them in one call.
+        """
+        try:
+            checked: list[list[float | None]] = _rows_adapter(self).validate_python(rows)
+        except ValidationError:
+            return None
+        cells = [math.nan if cell is None else cell + 0.0 for row in checked for cell in row]
+        if cells and not min(cells) >= SMALLEST and any(0.0 < cell < SMALLEST for cell in cells):
+            return None  # `min` is quick, and not below SMALLEST where there are neither zeros nor NaN
+        return array("d", cells)
+
+
+@cache
+def _rows_adapter(check: Amount) -> TypeAdapter[Any]:
+    cell = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=check.least, le=check.most)]
+    return TypeAdapter(list[list[cell | None]])
+
+
+def _tidy(value: float) -> float:
+    """Reject what is lost in rounding; turn -0.0 into 0.0, so that equal instances have equal hashes."""
+    if 0 < value < SMALLEST:
+        raise ValueError("too small")
+    return value + 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Checked[int]):
+    """A whole number from `least` to `most`; an integral float such as 1e3 counts as whole.
+
+    >>> Whole(2, 9)(3.0)
+    3
+    """
+
+    least: int
+    most: int
+
+    @property
+    def needed(self) -> str:
+        """What a value must be, for a message."""
+        most = f"{self.most:,}" if self.most < 10**9 else f"{float(self.most):.3g}"
+        return f"a whole number from {self.least} to {most}"
+
+    def core(self) -> CoreSchema:
+        """Return an integer in the range."""
+        number = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
+        return core_schema.no_info_before_validator_function(_whole, number)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return describe(value), self.needed, "write it as a number"
+        return shown_number(value), self.needed, "correct it"
+
+
+def _whole(value: object) -> object:
+    """Return an integer for an integral float and for the integers of NumPy."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, bool | int | str) or not hasattr(value, "__index__"):
+        return value
+    return operator.index(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count(Whole):
+    """A number of tasks or machines."""
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        needed = "a whole number from 1 to 10^15"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return describe(value), needed, "write it as a number"
+        if isinstance(value, float) and not value.is_integer():  # NaN and infinity are not either
+            return shown_number(value), needed, "round it"
+        do = "correct it, or drop the entry" if value < 1 else "scale the instance down"
+        return shown_number(value), needed, do
+
+
+@dataclass(frozen=True, slots=True)
+class _Name(Checked[str]):
+    """A name that can be printed, compared and found again."""
+
+    def core(self) -> CoreSchema:
+        """Return a text of a sound length, with nothing that cannot be seen."""
+        text = core_schema.str_schema(strict=True, min_length=1, max_length=LONGEST_NAME)
+        return core_schema.no_info_after_validator_function(_visible, text)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        needed = f"a name: 1 to {LONGEST_NAME} printable characters, no blank at either end"
+        if not isinstance(value, str):
+            return describe(value), needed, "put it in quotes" if isinstance(value, int | float) else "give it a name"
+        if not value:
+            return "an empty name", needed, "give it a name"
+        if len(value) > LONGEST_NAME:
+            return f"a name of {len(value)} characters", needed, "shorten it"
+        if not value.isprintable():
+            return f"{quote(value)}, with control or invisible characters", needed, "remove them"
+        return f"{quote(value)}, with a blank at its end", needed, "remove the blank"
+
+
+def _visible(value: str) -> str:
+    if not value.isprintable() or value != value.strip():
+        raise ValueError("not to be seen")
+    return value
+
+
+check_name: Final = _Name()
+check_count: Final = _Count(1, MOST)
 
 
 def numbered(word: str, count: int) -> list[str]:
@@ -135,24 +259,17 @@ check_seconds: Final = Amount("seconds", least=SMALLEST)
 check_watts: Final = Amount("watts")
 
 
-def number_field(check: Callable[[Any], float], **schema: float) -> Any:  # noqa: ANN401 - type metadata
-    """Return what makes an annotated type of a check: how to validate, and the JSON Schema."""
-    return PlainValidator(check), WithJsonSchema({"type": "number", **schema})
-
-
-Name = Annotated[
-    str, PlainValidator(check_name), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
-]
-Count = Annotated[int, PlainValidator(check_count), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST})]
 check_money: Final = Amount("money")
 check_power: Final = Amount("watts", least=SMALLEST)
 
-Money = Annotated[float, *number_field(check_money, minimum=0, maximum=LARGEST)]
-Watts = Annotated[float, *number_field(check_watts, minimum=0, maximum=LARGEST)]
-PositiveWatts = Annotated[float, *number_field(check_power, minimum=SMALLEST, maximum=LARGEST)]
-Seconds = Annotated[float, *number_field(check_seconds, minimum=SMALLEST, maximum=LARGEST)]
-Hours = Annotated[float, *number_field(Amount("hours", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
-Ratio = Annotated[float, *number_field(Amount("a ratio", least=1.0), minimum=1, maximum=LARGEST)]
+Name = Annotated[str, check_name]
+Count = Annotated[int, check_count]
+Money = Annotated[float, check_money]
+Watts = Annotated[float, check_watts]
+PositiveWatts = Annotated[float, check_power]
+Seconds = Annotated[float, check_seconds]
+Hours = Annotated[float, Amount("hours", least=SMALLEST)]
+Ratio = Annotated[float, Amount("a ratio", least=1.0)]
 
 
 # What types with P-states have in common: ways to run a task, and the columns of tables.
@@ -201,7 +318,6 @@ def check_p_states(value: object) -> object:
 
 # A dictionary that cannot be changed: equal to a plain one, hashable, and it survives pickling.
 Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 
 class FrozenDict(dict[Key, Value]):

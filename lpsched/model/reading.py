@@ -145,6 +145,9 @@ class Reading:
         """Turn what Pydantic found into faults; the one place where that happens."""
         path: Place = (*place, *detail["loc"])
         match detail["type"]:
+            case "field":
+                found, needed, do = detail["ctx"]["of"].message(detail["input"])
+                return [Fault(path, found, needed, do)]
             case "fault":
                 return [Fault(path, **detail["ctx"])]
             case "faults":

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
-from lpsched.model.fields import describe
+from lpsched.model.fields import Amount, describe
 
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
@@ -20,6 +20,7 @@ _CELL: Final = Struct("d")
 MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
 
 Check = Callable[[object], float]
+Rows = list[tuple[Place, Sequence[object]]]  # where each row stands, and its entries as they are written
 
 
 class Named(Protocol):
@@ -122,7 +123,7 @@ class Table:
         return found
 
 
-def read_table(raw: object, key: str, check: Check, axes: Axes) -> tuple[Table | None, list[Fault]]:
+def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table | None, list[Fault]]:
     """Read a table by name or as a matrix; return it, or the faults that forbid it.
 
     Parameters
@@ -141,16 +142,21 @@ def read_table(raw: object, key: str, check: Check, axes: Axes) -> tuple[Table |
     elif isinstance(raw, list | tuple):
         rows = reader.matrix(raw, key, axes.rows)
     else:
-        rows = []
         needed = "a table: by name, as a list of rows, or as {file: NAME}"
-        reader.faults.append(Fault((key,), describe(raw), needed, axes.hint))
-    return (None, reader.faults) if reader.faults else (replace(Table.of(rows), checked_as=key), [])
+        return None, [Fault((key,), describe(raw), needed, axes.hint)]
+    if reader.plain and not reader.faults:  # the common case: all cells at once
+        cells = check.cells([entries for _, entries in rows])
+        if cells is not None:
+            return Table(len(rows), len(axes.columns), cells.tobytes(), key), []
+    by_name = isinstance(raw, Mapping)
+    read = [reader.row(entries, path, by_name=by_name) for path, entries in rows]
+    return (None, reader.faults) if reader.faults else (replace(Table.of(read), checked_as=key), [])
 
 
 class _Reader:
     """Reads cells and collects faults; one reader per table."""
 
-    def __init__(self, check: Check, axes: Axes) -> None:
+    def __init__(self, check: Amount, axes: Axes) -> None:
         self.check = check
         self.machines = tuple(axes.columns)
         self.kind = axes.column_kind
@@ -159,10 +165,11 @@ class _Reader:
         self.plain = all(machine.p_states is None for machine in self.machines)
         self.faults: list[Fault] = []
 
-    def by_name(self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
+    def by_name(self, raw: Mapping[str, object], key: str, tasks: Sequence[Named]) -> Rows:
         names = [machine.name for machine in self.machines]
-        self._known(raw, (key,), [task.name for task in tasks], self.row_kind)
-        rows = []
+        known = dict.fromkeys(names)
+        self._known(raw, (key,), dict.fromkeys(task.name for task in tasks), self.row_kind)
+        rows: Rows = []
         for task in tasks:
             path: Place = (key, task.name)
             entries = raw.get(task.name)
@@ -172,14 +179,14 @@ class _Reader:
                 needed = f"a mapping from {self.kind}s to numbers"
                 self._fault(path, describe(entries), needed, f"name the {self.kind} of each number")
                 continue
-            self._known(entries, path, names, self.kind)
-            rows.append(self._row([entries.get(name) for name in names], path, by_name=True))
+            self._known(entries, path, known, self.kind)
+            rows.append((path, [entries.get(name) for name in names]))
         return rows
 
-    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> list[list[float | None]]:
+    def matrix(self, raw: Sequence[object], key: str, tasks: Sequence[Named]) -> Rows:
         if len(raw) != len(tasks):
             self._fault((key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows")
-        rows = []
+        rows: Rows = []
         for i, entries in enumerate(raw):
             if len(self.faults) >= MOST_FAULTS:
                 break  # enough to mend
@@ -187,15 +194,10 @@ class _Reader:
                 needed = f"a list of {len(self.machines)}, one entry per {self.kind}"
                 self._fault((key, i), describe(entries), needed, self.absent_in_row)
                 continue
-            rows.append(self._row(entries, (key, i), by_name=False))
+            rows.append(((key, i), entries))
         return rows
 
-    def _row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
-        if self.plain and set(map(type, entries)) <= {float}:  # the common case, at the speed of a map
-            try:
-                return [self.check(entry) for entry in entries]
-            except PydanticCustomError:
-                pass  # once more below, with a place for each fault
+    def row(self, entries: Sequence[object], path: Place, *, by_name: bool) -> list[float | None]:
         row: list[float | None] = []
         for j, (entry, machine) in enumerate(zip(entries, self.machines, strict=True)):
             place = (*path, machine.name if by_name else j)
@@ -220,12 +222,13 @@ class _Reader:
             self._fault(path, why["found"], why["needed"], f"{why['do']}; {self.absent_cell}")
             return None
 
-    def _known(self, entries: Mapping[str, object], path: Place, names: Sequence[str], kind: str) -> None:
-        known = set(names)
+    def _known(self, entries: Mapping[str, object], path: Place, names: dict[str, None], kind: str) -> None:
+        if entries.keys() <= names.keys():
+            return
         for name in entries:
             if len(self.faults) >= MOST_FAULTS:
                 break
-            if name not in known:
+            if name not in names:
                 advice = nearest(name, names) if len(self.faults) < MOST_ADVISED else ""
                 self._fault(
                     (*path, name),

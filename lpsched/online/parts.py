@@ -11,18 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic.dataclasses import dataclass as checked
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.model.fields import (
-    LARGEST,
-    SMALLEST,
-    Amount,
-    Count,
-    Name,
-    WithPStates,
-    check_p_states,
-    describe,
-    number_field,
-    refusal,
-)
+from lpsched.model.fields import SMALLEST, Amount, Count, Name, WithPStates, check_p_states, describe, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,9 +49,9 @@ def _check_edge(value: object) -> object:
     return value
 
 
-WarmUp = Annotated[float, *number_field(Amount("seconds"), minimum=0, maximum=LARGEST)]
-Length = Annotated[float, *number_field(Amount("seconds", least=SMALLEST), minimum=SMALLEST, maximum=LARGEST)]
-Joules = Annotated[float, *number_field(Amount("joules"), minimum=0, maximum=LARGEST)]
+WarmUp = Annotated[float, Amount("seconds")]
+Length = Annotated[float, Amount("seconds", least=SMALLEST)]
+Joules = Annotated[float, Amount("joules")]
 Edge = Annotated[Literal["prorated", "completed"], PlainValidator(_check_edge), WithJsonSchema({"enum": list(EDGES)})]
 
 

@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.fields import LARGEST, MOST, describe, number_field
+from lpsched.model.fields import MOST, describe
 from lpsched.model.reading import kind_of, table_file, too_many
 from lpsched.model.table import MOST_ADVISED
 from lpsched.online.arriving_rows import TaskRows
@@ -47,10 +47,10 @@ Part = TypeVar("Part")
 class WrittenInterval:
     """An interval of an own utility function; one that neither falls nor decays is steady."""
 
-    after_seconds: Annotated[float, *number_field(check_after, minimum=0, maximum=LARGEST)]
-    starts_at: Annotated[float, *number_field(check_utility, minimum=0, maximum=LARGEST)]
-    falls_to: Annotated[float, *number_field(check_utility, minimum=0, maximum=LARGEST)] | None = None
-    rate_per_second: Annotated[float, *number_field(check_rate, minimum=0, maximum=LARGEST)] | None = None
+    after_seconds: Annotated[float, check_after]
+    starts_at: Annotated[float, check_utility]
+    falls_to: Annotated[float, check_utility] | None = None
+    rate_per_second: Annotated[float, check_rate] | None = None
 
 
 def read_levels(reading: Reading) -> UtilityLevels | None:

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass as checked_dataclass
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault
-from lpsched.model.fields import LARGEST, Amount, FrozenDict, Seconds, describe, number_field, refusal
+from lpsched.model.fields import LARGEST, Amount, FrozenDict, Seconds, describe, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,27 +83,27 @@ SECONDS_PER_MINUTE: Final = 60
 CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
 check_utility: Final = Amount("utility")
-_RATE: Final = number_field(Amount("a rate"), minimum=0, maximum=LARGEST)
-_SHARE: Final = number_field(Amount("a share", most=1.0), minimum=0, maximum=1)
-_MINUTES: Final = number_field(Amount("minutes"), minimum=0, maximum=LARGEST)
-_STEADY: Final = number_field(Amount("a share of the mean seconds"), minimum=0, maximum=LARGEST)
+_RATE: Final = Amount("a rate")
+_SHARE: Final = Amount("a share", most=1.0)
+_MINUTES: Final = Amount("minutes")
+_STEADY: Final = Amount("a share of the mean seconds")
 
 
 @checked_dataclass(frozen=True, slots=True, config=CONFIG)
 class Urgency:
     """How soon and how fast utility decays."""
 
-    decay_per_minute: Annotated[float, *_RATE]
-    steady_share: Annotated[float, *_STEADY]
+    decay_per_minute: Annotated[float, _RATE]
+    steady_share: Annotated[float, _STEADY]
 
 
 @checked_dataclass(frozen=True, slots=True, config=CONFIG)
 class ClassInterval:
     """An interval of a utility class: its begin after the steady time, share and modifier of decay."""
 
-    after_minutes: Annotated[float, *_MINUTES]
-    share: Annotated[float, *_SHARE]
-    rate: Annotated[float, *_RATE] = 1.0
+    after_minutes: Annotated[float, _MINUTES]
+    share: Annotated[float, _SHARE]
+    rate: Annotated[float, _RATE] = 1.0
 
 
 @dataclass(frozen=True)
