@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
+from lpsched.model.base import COMMANDS, kind_of
 from lpsched.model.fields import describe
-from lpsched.model.reading import COMMANDS, kind_of
 from lpsched.model.risk import PERCENTILES, RiskOptions
 
 if TYPE_CHECKING:

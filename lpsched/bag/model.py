@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.model.base import MOST_ADVISED
 from lpsched.model.fields import (
     LARGEST,
     MOST,
@@ -37,7 +38,7 @@ from lpsched.model.fields import (
     refusal,
 )
 from lpsched.model.reading import repeats, unnamed, unsound
-from lpsched.model.table import MOST_ADVISED, Table
+from lpsched.model.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator

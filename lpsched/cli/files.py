@@ -58,14 +58,14 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
     from lpsched.measure.schemas import bench_schema, measurements_schema
     from lpsched.online.cluster_reading import clusters_schema
     from lpsched.online.day_reading import day_schema
-    from lpsched.studies.study import study_schema
+    from lpsched.studies.study import Study
 
     schemas = {
         Kind.BAG: bag_schema,
         Kind.FACILITY: facility_schema,
         Kind.DAY: day_schema,
         Kind.CLUSTERS: clusters_schema,
-        Kind.STUDY: study_schema,
+        Kind.STUDY: Study.model_json_schema,
         Kind.BENCH: bench_schema,
         Kind.MEASUREMENTS: measurements_schema,
     }

@@ -31,7 +31,7 @@ def holds_measurements(path: Path) -> bool:
     """Tell whether a file says that it holds measurements."""
     from lpsched.io.documents import read_document
     from lpsched.measure.measurements import MEASUREMENTS_FORMAT
-    from lpsched.model.reading import kind_of
+    from lpsched.model.base import kind_of
 
     content = read_document(path).value
     found = content.get("format") if isinstance(content, Mapping) else None

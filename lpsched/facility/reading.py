@@ -37,8 +37,9 @@ from lpsched.facility.rules import (
     FacilityParts,
     broken_rules,
 )
+from lpsched.model.base import too_many
 from lpsched.model.fields import Amount, check_count, check_name, describe, numbered
-from lpsched.model.reading import Reading, in_a_file, table_file, table_schema, too_many
+from lpsched.model.reading import Reading, in_a_file, table_file, table_schema
 from lpsched.model.table import Axes, SparseMatrix
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ from lpsched.facility.parts import (
     check_facility_watts,
     check_speed,
 )
+from lpsched.model.base import too_many
 from lpsched.model.fields import SMALLEST, describe
-from lpsched.model.reading import repeats, too_many, unnamed, unsound
+from lpsched.model.reading import repeats, unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

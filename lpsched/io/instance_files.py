@@ -19,7 +19,7 @@ from lpsched.io import parquet_table as parquet_file
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
 from lpsched.io.matrices import read_matrix_file
 from lpsched.io.table_contract import TableContract
-from lpsched.model.reading import in_file_order
+from lpsched.model.base import in_file_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

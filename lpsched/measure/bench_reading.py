@@ -22,10 +22,10 @@ from lpsched.measure.bench import (
     Repeats,
     size_of,
 )
+from lpsched.model.base import MOST_ADVISED, MOST_KEYS, in_file_order, too_many
 from lpsched.model.fields import FrozenDict, check_count, check_name, describe
 from lpsched.model.provenance import LARGEST_SEED
-from lpsched.model.reading import MOST_KEYS, Reading, in_file_order, too_many
-from lpsched.model.table import MOST_ADVISED
+from lpsched.model.reading import Reading
 
 if TYPE_CHECKING:
     from lpsched.errors import Place

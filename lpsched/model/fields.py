@@ -8,20 +8,22 @@ import math
 import operator
 import sys
 from array import array
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
 
 from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
-from lpsched.errors import LONGEST_NAME, quote
+from lpsched.errors import LONGEST_NAME, MOST_FAULTS, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from _typeshed import DataclassInstance
-    from pydantic import GetCoreSchemaHandler
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import ErrorDetails
 
 
 Value = TypeVar("Value")
@@ -174,7 +176,8 @@ class Whole(Checked[int]):
     @property
     def needed(self) -> str:
         """What a value must be, for a message."""
-        most = f"{self.most:,}" if self.most < 10**9 else f"{float(self.most):.3g}"
+        power = (self.most + 1).bit_length() - 1
+        most = f"2^{power} - 1" if self.most >= 10**9 and self.most + 1 == 2**power else f"{self.most:,}"
         return f"a whole number from {self.least} to {most}"
 
     def core(self) -> CoreSchema:
@@ -242,7 +245,132 @@ def _visible(value: str) -> str:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class Text(Checked[str]):
+    """A text of `least` to `most` characters that a file and a program can be given."""
+
+    most: int
+    least: int = 0
+    needed: str = ""
+
+    def core(self) -> CoreSchema:
+        """Return a text of a sound length."""
+        text = core_schema.str_schema(strict=True, min_length=self.least, max_length=self.most)
+        return core_schema.no_info_after_validator_function(_plain_text, text)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        needed = self.needed or f"a text of at most {self.most:,} characters"
+        if not isinstance(value, str):
+            return describe(value), needed, "put it in quotes" if isinstance(value, int | float) else "write a text"
+        if len(value) > self.most:
+            return f"{len(value):,} characters", needed, "shorten it"
+        if len(value) < self.least:
+            return "an empty text", needed, "write it, or drop the key"
+        return f"{quote(value)}, which no program can be given", "plain text", "remove such characters"
+
+
+def _plain_text(value: str) -> str:
+    value.encode()  # raises a ValueError if it is half a character
+    if "\0" in value:
+        raise ValueError("no text")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Checked[str]):
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def core(self) -> CoreSchema:
+        """Return one of the words."""
+        return core_schema.literal_schema(list(self.words))
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        return describe(value), "one of " + ", ".join(self.words), "choose one"
+
+
+class _YesOrNo(Checked[bool]):
+    """True or false, not as numbers or words."""
+
+    __slots__ = ()
+
+    def core(self) -> CoreSchema:
+        """Return yes or no."""
+        return core_schema.bool_schema(strict=True)
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        return describe(value), "true or false", "write one of these, without quotes"
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Metadata of a list or mapping: how many items it has, which is checked before they are.
+
+    The items are checked in pieces, so that a list of junk costs no more than its first problems.
+    """
+
+    least: int = 0
+    most: int | None = None
+    needed: str = ""  # for a message, where no description of a field says it
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tell Pydantic how to check."""
+        return core_schema.no_info_wrap_validator_function(self._in_pieces, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema with the limits."""
+        schema = dict(handler(core))
+        for each in (one for one in (schema, *schema.get("anyOf", ())) if one.get("type") in {"array", "object"}):
+            word = "Items" if each["type"] == "array" else "Properties"
+            limits = {f"min{word}": self.least, f"max{word}": self.most}
+            each.update({key: limit for key, limit in limits.items() if limit})
+        return schema
+
+    def _in_pieces(self, raw: object, check: Callable[[object], Any]) -> Any:  # noqa: ANN401 - what is checked
+        if not isinstance(raw, list | tuple | Mapping):
+            return check(raw)  # Pydantic says what is needed
+        if not self.least <= len(raw) <= (self.most if self.most is not None else len(raw)):
+            raise PydanticCustomError("count", "too few or too many", {"of": self})
+        if len(raw) <= PIECE:
+            return check(raw)
+        is_mapping = isinstance(raw, Mapping)
+        items: Any = list(raw.items()) if isinstance(raw, Mapping) else raw
+        found, errors = [], []
+        for start in range(0, len(raw), PIECE):
+            piece = items[start : start + PIECE]
+            try:
+                checked = check(dict(piece) if is_mapping else piece)
+                found += checked.items() if is_mapping else checked
+            except ValidationError as error:
+                errors += [_moved(each, 0 if is_mapping else start) for each in error.errors(include_url=False)]
+            if len(errors) >= MOST_FAULTS:
+                break
+        if errors:
+            raise ValidationError.from_exception_data("items", errors)
+        return FrozenDict(found) if is_mapping else tuple(found)
+
+
+PIECE: Final = 1_000
+
+
+def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
+    """Return an error in a piece of a list as one in the list."""
+    kind: Any = detail["type"]
+    if kind not in KNOWN_ERRORS:
+        kind = PydanticCustomError(kind, "is not valid", detail.get("ctx"))
+    loc = tuple(
+        step + start if index == 0 and isinstance(step, int) else step for index, step in enumerate(detail["loc"])
+    )
+    return InitErrorDetails(type=kind, loc=loc, input=detail["input"], ctx=detail.get("ctx", {}))
+
+
+KNOWN_ERRORS: Final = frozenset(get_args(core_schema.ErrorType))
 check_name: Final = _Name()
+check_yes: Final = _YesOrNo()
 check_count: Final = _Count(1, MOST)
 
 
@@ -341,6 +469,13 @@ class FrozenDict(dict[Key, Value]):
     def __hash__(self) -> int:  # type: ignore[override]
         """Hash the content, whatever its order."""
         return hash(frozenset(self.items()))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tell Pydantic to check a mapping, and to write it as a plain one."""
+        checked = handler.generate_schema(dict[get_args(source)] if get_args(source) else dict[str, Any])  # type: ignore[misc]
+        plain = core_schema.plain_serializer_function_ser_schema(dict)
+        return core_schema.no_info_after_validator_function(cls, checked, serialization=plain)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by content, because unpickling must not set items one by one."""

@@ -11,8 +11,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.model.base import COMMANDS, MOST_ADVISED, MOST_KEYS, in_file_order, kind_of, too_many
 from lpsched.model.fields import Amount, check_name, describe
-from lpsched.model.table import MOST_ADVISED, Axes, Table, read_table
+from lpsched.model.table import Axes, Table, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +26,6 @@ if TYPE_CHECKING:
 TableFileReader = Callable[[str, str, Amount, Axes], Table]  # file, key, check of a cell, what it must fit
 Part = TypeVar("Part")
 
-COMMANDS: Final = {
-    "lpsched-bag": "lpsched solve",
-    "lpsched-facility": "lpsched facility",
-    "lpsched-day": "lpsched validate",
-    "lpsched-clusters": "lpsched simulate",
-    "lpsched-study": "lpsched study run",
-    "lpsched-bench": "lpsched measure",
-    "lpsched-measurements": "lpsched import measurements",
-}
-MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 _SHAPES: Final = {
     "list_type": "a list",
     "dict_type": "a mapping",
@@ -193,42 +184,6 @@ class Reading:
             for fault in self.faults
         ]
         return InstanceError(source, in_file_order(written, self.raw))
-
-
-def too_many(path: Place, count: int, most: int) -> Fault:
-    """Return the fault of a list that is longer than anything that could be solved."""
-    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
-
-
-def kind_of(format: str) -> str:  # noqa: A002 - what the key is called
-    """Return what a format is the format of.
-
-    >>> kind_of("lpsched-bag/1")
-    'bag'
-    """
-    return format.partition("/")[0].removeprefix("lpsched-")
-
-
-def in_file_order(faults: Sequence[Fault], raw: object) -> tuple[Fault, ...]:
-    """Sort faults by where their paths stand in `raw`; a missing key comes after its siblings."""
-    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
-
-    def position(fault: Fault) -> tuple[int, ...]:
-        here, steps = raw, []
-        for step in fault.path:
-            if isinstance(here, Mapping):
-                order = orders.setdefault(id(here), {})
-                if not order:
-                    order.update({key: index for index, key in enumerate(here)})
-                steps.append(order.get(str(step), len(order)))
-                here = here.get(step)
-            else:
-                steps.append(step if isinstance(step, int) else 0)
-                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
-                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
-        return tuple(steps)
-
-    return tuple(sorted(dict.fromkeys(faults), key=position))
 
 
 def table_file(raw: object) -> str | None:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
+from lpsched.model.base import MOST_ADVISED, too_many
 from lpsched.model.fields import describe
-from lpsched.model.reading import too_many
-from lpsched.model.table import MOST_ADVISED
 from lpsched.online.day_rules import (
     ARRIVAL,
     CORES,

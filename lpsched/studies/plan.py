@@ -238,7 +238,7 @@ def _block(study: Study, source: InstanceSource, choice: MethodChoice, method: M
         method,
         shared | choice.parameters,
         study.seeds if method.seeded else (0,),
-        limits if method.limited else FrozenDict({}),
+        limits.given() if method.limited else FrozenDict({}),
     )
 
 

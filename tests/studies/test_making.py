@@ -19,7 +19,7 @@ from lpsched.generate.grow import GrowOptions, grow, resampled
 from lpsched.studies.lines import run_from
 from lpsched.studies.plan import gather, plan
 from lpsched.studies.running import make_run
-from lpsched.studies.study import study_from
+from lpsched.studies.study import Study
 from tests.studies.declared import TINY, declared, study_file
 
 INSTANCES = Path(__file__).parents[2] / "instances"
@@ -28,7 +28,7 @@ INSTANCES = Path(__file__).parents[2] / "instances"
 def made(folder, **changes):
     """Make all runs of a study."""
     study_file(folder)
-    study = study_from(declared(**changes))
+    study = Study.read(declared(**changes))
     return [make_run(task) for task in plan(study, gather(study, folder))]
 
 
@@ -151,7 +151,7 @@ def test_a_number_that_json_cannot_say_is_a_failure(tmp_path, monkeypatch):
 
 def test_a_task_that_was_sent_gives_the_same_outcome_in_any_order(tmp_path):
     study_file(tmp_path)
-    study = study_from(declared(methods=["balanced", "random"], instances=[{"file": "bag.json"}]))
+    study = Study.read(declared(methods=["balanced", "random"], instances=[{"file": "bag.json"}]))
     tasks = plan(study, gather(study, tmp_path))
     sent = [pickle.loads(pickle.dumps(task)) for task in tasks]  # noqa: S301 - our own
     here, there = [make_run(task) for task in tasks], [make_run(task) for task in reversed(sent)]

@@ -7,7 +7,7 @@ from lpsched.errors import InstanceError, OutputError
 from lpsched.studies.lines import read_runs
 from lpsched.studies.report import study_report
 from lpsched.studies.running import run_study
-from lpsched.studies.study import study_from
+from lpsched.studies.study import Study
 from tests.studies.declared import declared, study_file
 
 pytestmark = pytest.mark.rotate_tests(5)
@@ -126,7 +126,7 @@ def test_lines_by_another_version_stay_and_are_told(tmp_path):
 
 
 def test_a_study_without_a_file_needs_a_place_for_its_lines(tmp_path):
-    study = study_from(declared(methods=["lp"]))
+    study = Study.read(declared(methods=["lp"]))
     with pytest.raises(OutputError, match="name a file"):
         run_study(study)
     assert run_study(study, tmp_path / "a.jsonl").made == 4
@@ -136,5 +136,5 @@ def test_a_bad_study_writes_nothing(tmp_path):
     with pytest.raises(InstanceError):
         run_study(study_file(tmp_path, methods=["lpp"]))
     with pytest.raises(InstanceError):
-        run_study(study_from(declared(methods=["lpp"])), tmp_path / "tiny.runs.jsonl")
+        run_study(Study.read(declared(methods=["lpp"])), tmp_path / "tiny.runs.jsonl")
     assert not (tmp_path / "tiny.runs.jsonl").exists()

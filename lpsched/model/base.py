@@ -1,0 +1,601 @@
+"""The base of everything that users bring: Pydantic models, rules between their fields, and one reader of all files.
+
+A `Part` is a piece of a file, an `Instance` a whole one. Both are immutable Pydantic models. A rule of an instance is a
+function whose parameters name the fields that it needs:
+
+    def priced_tasks_exist(prices: Prices, task_types: tuple[TaskType, ...]) -> Iterator[Fault]: ...
+
+The reader validates field by field, runs each rule whose fields are valid, and reports every problem at once, in the
+order of the file. `MESSAGES` translates Pydantic's types of errors into our messages.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Protocol,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+)
+from typing import runtime_checkable as checkable
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, ValidationError, model_serializer
+from pydantic import model_validator as validator
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.model.fields import Checked, describe, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sized
+
+    from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler
+    from pydantic._internal._model_construction import ModelMetaclass
+    from pydantic.fields import FieldInfo
+    from pydantic_core import CoreSchema, ErrorDetails
+
+    from lpsched.errors import Place
+    from lpsched.model.fields import Several
+
+    @dataclass_transform(kw_only_default=False, field_specifiers=(Field,))
+    class _Positional(ModelMetaclass):
+        """For type checkers: models may be constructed with positional arguments."""
+else:
+    _Positional = type(BaseModel)
+
+COMMANDS: Final = {
+    "lpsched-bag": "lpsched solve",
+    "lpsched-facility": "lpsched facility",
+    "lpsched-day": "lpsched validate",
+    "lpsched-clusters": "lpsched simulate",
+    "lpsched-study": "lpsched study run",
+    "lpsched-bench": "lpsched measure",
+    "lpsched-measurements": "lpsched import measurements",
+}
+MOST_KEYS: Final = 100  # of one entry of a list, or of a section
+MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
+SCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
+Rule = Callable[..., Iterable[Fault]]
+AnyPart = TypeVar("AnyPart", bound="Part")
+Problem = tuple["Place", str, str, str]  # where in a part, what was found, what is needed, what to do
+
+
+class Part(BaseModel, metaclass=_Positional):
+    """A piece of a file: an immutable model with no other keys than its fields.
+
+    Raises
+    ------
+    InstanceError
+        If a value is not valid; it lists every problem.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    NEEDED: ClassVar[str] = "a mapping"  # what a message says where something else stands in its place
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *values: object, **named: object) -> None:
+            try:
+                super().__init__(**_by_name(type(self), values, named))
+            except ValidationError as error:
+                name = type(self).__name__
+                raise InstanceError(name, tuple(problems_of(error, type(self), (), f"see help({name})"))) from None
+
+        __init__.__pydantic_base_init__ = True  # parts of parts are made without a call of it
+
+    @validator(mode="before")
+    @classmethod
+    def _has_few_keys(cls, raw: object) -> object:
+        if isinstance(raw, Mapping) and len(raw) > MOST_KEYS:
+            raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
+        return raw
+
+
+class OpenPart(Part):
+    """A part in which a key without a value counts as not given."""
+
+    @validator(mode="before")
+    @classmethod
+    def _drop_empty_keys(cls, raw: object) -> object:
+        if isinstance(raw, Mapping) and None in raw.values():
+            return {key: value for key, value in raw.items() if value is not None}
+        return raw
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Let the keys that need not be there be null, too."""
+        schema = handler.resolve_ref_schema(handler(core))
+        return schema | {"properties": _nullable(schema)}
+
+
+class Instance(Part):
+    """A whole file: its fields are validated one by one, then the rules between them.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; it lists every problem.
+    """
+
+    FORMAT: ClassVar[str]
+    RULES: ClassVar[tuple[Rule, ...]] = ()
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *values: object, **named: object) -> None:
+            raw = _by_name(type(self), values, named)
+            reader = Reader(type(self), raw, str(raw.get("name")))
+            self.__setstate__(type(self).model_construct(**reader.values()).__getstate__())
+
+        __init__.__pydantic_base_init__ = True
+
+    @classmethod
+    def model_validate(cls, obj: object, **options: Any) -> Self:  # noqa: ANN401 - as Pydantic declares it
+        """Return the instance that a mapping with the keys of a file describes; `format` may be left out."""
+        if isinstance(obj, Mapping) and "format" not in obj:
+            obj = {"format": cls.FORMAT} | dict(obj)
+        return cls.read(obj, context=options.get("context"))
+
+    @classmethod
+    def read(cls, raw: object, source: str = "", *, context: object = None) -> Self:
+        """Return the instance that a mapping with the keys of a file describes.
+
+        Parameters
+        ----------
+        source
+            What the headline of an error calls it.
+        context
+            Reads files that `raw` names; without it such are rejected.
+        """
+        if isinstance(raw, cls):
+            return raw
+        name = source or kind_of(cls.FORMAT)
+        return cls.model_construct(**Reader(cls, _of_format(cls, raw, name), name, context).values(is_file=True))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values of some fields; it is validated like a new instance."""
+        if not update:
+            return super().model_copy(deep=deep)
+        return type(self)(**{key: getattr(self, key) for key in type(self).model_fields} | dict(update))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what is allowed but worth a second look, in sentences."""
+        return ()
+
+    @model_serializer(mode="wrap")
+    def _with_format(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        return {"format": type(self).FORMAT} | fields
+
+    @validator(mode="wrap")
+    @classmethod
+    def _by_the_reader(cls, raw: object, handler: object) -> Self:  # noqa: ARG003 - the reader does its work
+        return cls.model_validate(raw)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe a file: it begins with its format."""
+        schema = handler.resolve_ref_schema(handler(core))
+        head = {"title": f"lpsched {kind_of(cls.FORMAT)}", "type": "object", "additionalProperties": False}
+        needed = ["format", *schema.get("required", ())]
+        return head | {"required": needed, "properties": {"format": {"const": cls.FORMAT}} | _nullable(schema)}
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - as Pydantic has it
+        """Return the JSON Schema (draft 2020-12) that every file satisfies.
+
+        What ties the fields together (names that match, shapes, totals) is beyond it; reading a file checks that, too.
+        """
+        schema: dict[str, Any] = super().model_json_schema(*arguments, **{"schema_generator": _Schema} | options)
+        return {"$schema": SCHEMA} | schema
+
+
+class _Schema(GenerateJsonSchema):
+    """Without titles that say a key once more."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - as Pydantic calls it
+        """Return no."""
+        return False
+
+
+def _nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a schema; null is the same as leaving out a key that need not be there."""
+    null, needed = {"type": "null"}, schema.get("required", ())
+    return {
+        key: each if key in needed or null in each.get("anyOf", ()) else {"anyOf": [each, null]}
+        for key, each in schema.get("properties", {}).items()
+    }
+
+
+def _by_name(model: type[BaseModel], values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Return positional and named arguments by the names of fields."""
+    if not values:
+        return named
+    keys = list(model.model_fields)
+    if len(values) > len(keys) or set(keys[: len(values)]) & named.keys():
+        raise TypeError(f"{model.__name__} takes each of {', '.join(keys)} once")
+    return dict(zip(keys, values, strict=False)) | named
+
+
+def kind_of(format: str) -> str:  # noqa: A002 - what the key is called
+    """Return what a format is the format of.
+
+    >>> kind_of("lpsched-bag/1")
+    'bag'
+    """
+    return format.partition("/")[0].removeprefix("lpsched-")
+
+
+def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, Any]:
+    """Return the mapping, unless it is none or of a format that this version cannot know."""
+    if not isinstance(raw, Mapping):
+        needed, do = (
+            f"a mapping that begins with 'format: {model.FORMAT}'",
+            f"see 'lpsched new {kind_of(model.FORMAT)}'",
+        )
+        raise InstanceError(source, (Fault((), describe(raw), needed, do),))
+    found = raw.get("format")
+    if not isinstance(found, str) or found == model.FORMAT:
+        return raw
+    kind, _, version = found.partition("/")
+    own, _, present = model.FORMAT.partition("/")
+    newer = kind == own and version.isascii() and version.isdigit() and version > present
+    do = "install a newer lpsched" if newer else "bring a file of this kind"
+    if kind != own and kind in COMMANDS:
+        do = f"bring a file of this kind, or use '{COMMANDS[kind]}'"
+    raise InstanceError(source, (Fault(("format",), describe(found), f"'{model.FORMAT}'", do),))
+
+
+@checkable
+class FieldReader(Protocol):
+    """Metadata of a field that is not read by Pydantic alone, because it needs other fields or files."""
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the value, or `INVALID` after adding the problems to those of the reader."""
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+        """Return a problem that a rule found with the place that the file uses."""
+
+
+class Invalid:
+    """The type of `INVALID`, which stands for a field that has problems."""
+
+
+INVALID: Final = Invalid()
+
+
+class Reader:
+    """Reads one mapping as an instance, and collects every problem.
+
+    Attributes
+    ----------
+    valid
+        The values of the fields that rules and other fields may use. An entry of a list that is not valid but
+        whose name can be read is there, too, in outline, so that more problems are found at once.
+    """
+
+    def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
+        self.model, self.raw, self.source, self.context = model, raw, source, context
+        self.hint = f"see 'lpsched schema {kind_of(model.FORMAT)}'"
+        self.problems: list[Fault] = []
+        self.valid: dict[str, Any] = {}
+
+    def values(self, *, is_file: bool = False) -> dict[str, Any]:
+        """Return the values of all fields.
+
+        Raises
+        ------
+        InstanceError
+            If there are problems: all of them, in the order of the mapping.
+        """
+        self._look_at_keys(is_file=is_file)
+        for key, field in self.model.model_fields.items():
+            value = self._field(key, field)
+            if value is not INVALID:
+                self.valid[key] = value
+        self._apply_rules()
+        if self.problems:
+            raise InstanceError(self.source, in_file_order(self.problems, self.raw))
+        return self.valid
+
+    def _apply_rules(self) -> None:
+        for rule in self.model.RULES:
+            needed = _parameters(rule)
+            if needed <= self.valid.keys():
+                found = islice(rule(**{key: self.valid[key] for key in needed}), MOST_FAULTS)
+                self.problems += [self._as_written(each) for each in found]
+
+    def _as_written(self, problem: Fault) -> Fault:
+        field = self.model.model_fields.get(str(problem.path[0])) if problem.path else None
+        reader = _reader_of(field) if field is not None else None
+        return problem if reader is None else reader.as_written(problem, self.raw)
+
+    def _look_at_keys(self, *, is_file: bool) -> None:
+        known = ("format", *names_of(self.model))
+        if is_file and not isinstance(self.raw.get("format"), str):
+            found = describe(self.raw["format"]) if "format" in self.raw else "no format"
+            needed = f"'format: {self.model.FORMAT}'"
+            self.problems.append(Fault(("format",), found, needed, "write it as the first key"))
+        for key in islice((key for key in self.raw if key not in known), MOST_FAULTS):
+            advice = nearest(str(key), known) if len(self.problems) < MOST_ADVISED else ""
+            self.add((str(key),), "an unknown key", "one of " + ", ".join(known), advice or "remove it")
+
+    def _field(self, key: str, field: FieldInfo) -> object:
+        raw = self.raw.get(field.alias or key)
+        if raw is None and not field.is_required():
+            return field.get_default(call_default_factory=True)
+        reader = _reader_of(field)
+        if raw is None:
+            check = next((each for each in field.metadata if isinstance(each, Checked)), None)
+            self.add((key,), *(check.message(None) if check else ("nothing", _needed(field, key), "add it")))
+            return INVALID
+        return self.validated(key, raw) if reader is None else reader.read_field(self, key, raw)
+
+    def validated(self, key: str, raw: object) -> Any:  # noqa: ANN401 - of the field's type
+        """Return what the type of a field makes of a value, or `INVALID` after adding its problems."""
+        try:
+            return adapter_of(self.model, key).validate_python(raw)
+        except ValidationError as error:
+            self.problems += problems_of(error, self.model, (key,), self.hint)
+            return INVALID
+
+    def add(self, place: Place, found: str, needed: str, do: str = "") -> None:
+        """Add a problem."""
+        self.problems.append(Fault(place, found, needed, do or self.hint))
+
+
+def in_file_order(problems: Iterable[Fault], raw: object) -> tuple[Fault, ...]:
+    """Sort problems by where their paths stand in `raw`; a missing key comes after its siblings."""
+    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
+
+    def position(problem: Fault) -> tuple[int, ...]:
+        here, steps = raw, []
+        for step in problem.path:
+            if isinstance(here, Mapping):
+                order = orders.setdefault(id(here), {})
+                if not order:
+                    order.update({key: index for index, key in enumerate(here)})
+                steps.append(order.get(str(step), len(order)))
+                here = here.get(step)
+            else:
+                steps.append(step if isinstance(step, int) else 0)
+                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
+                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
+        return tuple(steps)
+
+    return tuple(sorted(dict.fromkeys(problems), key=position))
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Metadata of a list of parts, which is read entry by entry once one of them is not valid.
+
+    A list of junk then costs no more than its first problems. Where an entry is not valid but its name can be
+    read, the outline that remains, with `stand_in` for what must be there, still serves to check other fields
+    and the rules.
+    """
+
+    word: str  # for one of them
+    least: int = 1
+    most: int | None = None
+    stand_in: Mapping[str, object] | None = None  # None: no outlines
+    needed: tuple[str, ...] = ("name", "p_states")  # without these an entry says nothing about other fields
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the parts, those that are not valid in outline; `INVALID` where one has none."""
+        if not isinstance(raw, list | tuple):
+            reader.add((key,), describe(raw), _needed(reader.model.model_fields[key], key))
+            return INVALID
+        if len(raw) < self.least:
+            reader.add((key,), "an empty list", f"at least one {self.word}", f"add a {self.word}")
+        if self.most is not None and len(raw) > self.most:
+            reader.problems.append(too_many((key,), len(raw), self.most))
+            return INVALID
+        try:
+            return adapter_of(reader.model, key, fail_fast=True).validate_python(raw)
+        except ValidationError:
+            return self._one_by_one(reader, key, raw)
+
+    def _one_by_one(self, reader: Reader, key: str, raw: list[Any] | tuple[Any, ...]) -> object:
+        kind = get_args(reader.model.model_fields[key].annotation)[0]
+        adapter: TypeAdapter[Any] = _adapter(kind)
+        found: list[Any] = []
+        problems: list[Fault] = []
+        for index, entry in enumerate(raw):
+            if len(problems) >= MOST_FAULTS:
+                break
+            try:
+                found.append(adapter.validate_python(entry))
+            except ValidationError as error:
+                problems += problems_of(error, reader.model, (key, index), reader.hint)
+                found += self._outline(adapter, entry)
+        reader.problems += problems[:MOST_FAULTS]
+        return tuple(found) if len(found) == len(raw) else INVALID
+
+    def _outline(self, adapter: TypeAdapter[Any], entry: object) -> list[Any]:
+        """Return what can be used of an entry that is not valid; nothing where its name is not."""
+        if self.stand_in is None or not isinstance(entry, Mapping):
+            return []
+        usable = dict(self.stand_in) | dict(entry)
+        for _ in range(2):
+            try:
+                return [adapter.validate_python(usable)]
+            except ValidationError as error:
+                for key in {str(detail["loc"][0]) for detail in error.errors(include_url=False) if detail["loc"]}:
+                    if key in self.needed:
+                        return []
+                    usable.pop(key, None)
+                usable = dict(self.stand_in) | usable
+        return []
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema with the limits."""
+        limits = {"minItems": self.least, "maxItems": self.most}
+        return dict(handler(core)) | {key: limit for key, limit in limits.items() if limit}
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - a list has one form
+        """Return the problem as it is."""
+        return problem
+
+
+def too_many(path: Place, count: int, most: int) -> Fault:
+    """Return the problem of a list that is longer than anything that could be solved."""
+    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
+
+
+@cache
+def _parameters(rule: Rule) -> frozenset[str]:
+    return frozenset(inspect.signature(rule).parameters)
+
+
+@cache
+def adapter_of(model: type[BaseModel], key: str, *, fail_fast: bool = False) -> TypeAdapter[Any]:
+    """Return the validator of one field of a model; if `fail_fast`, it looks for the first problem only."""
+    field = model.model_fields[key]
+    metadata = [
+        *(each for each in field.metadata if not isinstance(each, FieldReader)),
+        *([FailFast()] if fail_fast else []),
+    ]
+    kind: Any = field.annotation
+    return TypeAdapter(Annotated[kind, *metadata] if metadata else kind)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any annotation
+    return TypeAdapter(kind)
+
+
+def _reader_of(field: FieldInfo) -> FieldReader | None:
+    return next((each for each in field.metadata if isinstance(each, FieldReader)), None)
+
+
+def names_of(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a part of a file may have."""
+    return [field.alias or key for key, field in model.model_fields.items()]
+
+
+def _needed(field: FieldInfo, key: str) -> str:
+    return field.description or f"the key {quote(key)}"
+
+
+# The messages: what was found, what is needed, and what to do, by Pydantic's type of error.
+#
+# A field type of `fields.py` knows its own message. What a list or a mapping should hold is told by the description
+# of its field, which its JSON Schema shows, too.
+SHAPES: Final = {
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+}
+
+
+def problems_of(error: ValidationError, model: type[BaseModel], place: Place, hint: str) -> list[Fault]:
+    """Translate Pydantic's errors into problems; the one place where that happens."""
+    found: list[Fault] = []
+    for detail in error.errors(include_url=False)[:MOST_FAULTS]:
+        found += _translated(detail, model, place, hint, advise=len(found) < MOST_ADVISED)
+    return found
+
+
+def _translated(
+    detail: ErrorDetails, model: type[BaseModel], place: Place, hint: str, *, advise: bool
+) -> Iterable[Fault]:
+    path: Place = (*place, *(step for step in detail["loc"] if step != "[key]"))
+    context: dict[str, Any] = detail.get("ctx", {})
+    match detail["type"]:
+        case "field":
+            found, needed, do = context["of"].message(detail["input"])
+        case "fault":
+            found, needed, do = context["found"], context["needed"], context["do"]
+        case "problems":  # several, from a validator of ours
+            return [Fault((*path, *inner), found, needed, do or hint) for inner, found, needed, do in context["inner"]]
+        case "missing":
+            found, needed, do = "nothing", _described(model, path) or f"the key {quote(str(path[-1]))}", "add it"
+        case "extra_forbidden" | "invalid_key":
+            part = _kind_at(model, path[:-1])
+            known = names_of(part) if isinstance(part, type) and issubclass(part, BaseModel) else []
+            advice = nearest(str(path[-1]), known) if advise else ""
+            found, needed, do = "an unknown key", "one of " + ", ".join(known), advice or "remove it"
+        case "count":
+            found, needed, do = _miscounted(detail["input"], context["of"], _described(model, path))
+        case kind:
+            part = _kind_at(model, path)
+            own = part.NEEDED if isinstance(part, type) and issubclass(part, Part) else SHAPES.get(kind)
+            found, needed, do = (
+                describe(detail["input"]),
+                _described(model, path) or own or "a value of another kind",
+                "",
+            )
+    return [Fault(path, found, needed, do or hint)]
+
+
+def _miscounted(value: Sized, limits: Several, description: str) -> tuple[str, str, str]:
+    if limits.most is not None and len(value) > limits.most:
+        return f"{len(value):,} of them", f"at most {limits.most:,}", "divide the instance"
+    found = describe(value) if len(value) else "an empty mapping" if isinstance(value, Mapping) else "an empty list"
+    return found, description or limits.needed or f"at least {limits.least}", ""
+
+
+def part_from(model: type[AnyPart], raw: object) -> AnyPart:
+    """Return the part that a value describes, for a validator that has more than one to choose from."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise problems(
+            (each.path, each.found, each.needed, each.do) for each in problems_of(error, model, (), "")
+        ) from None
+
+
+def problems(found: Iterable[Problem]) -> PydanticCustomError:
+    """Return the error by which a validator tells several problems at once."""
+    return PydanticCustomError("problems", "is not valid", {"inner": tuple(found)})
+
+
+def _described(model: type[BaseModel], path: Place) -> str:
+    """Return the description of the field that a path leads to."""
+    field = _field_at(model, path)
+    return (field.description or "") if field is not None else ""
+
+
+def _field_at(model: type[BaseModel], path: Place) -> FieldInfo | None:
+    kind: Any = _kind_at(model, path[:-1]) if path else None
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return None
+    return next((each for key, each in kind.model_fields.items() if (each.alias or key) == path[-1]), None)
+
+
+def _kind_at(model: type[BaseModel], path: Place) -> object:
+    """Return the type of what a path leads to; `None` where it leaves the models."""
+    kind: Any = model
+    for step in path:
+        kind = _plain(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            field = next((each for key, each in kind.model_fields.items() if (each.alias or key) == step), None)
+            kind = None if field is None else field.annotation
+        else:
+            inner = [each for each in get_args(kind) if each is not ...]
+            kind = inner[-1] if inner else None
+    return _plain(kind)
+
+
+def _plain(kind: Any) -> Any:  # noqa: ANN401 - any annotation
+    """Return a type without metadata and without `None`."""
+    if hasattr(kind, "__metadata__"):
+        return _plain(kind.__origin__)
+    inner = [each for each in get_args(kind) if each is not type(None)]
+    optional = len(inner) < len(get_args(kind))
+    return _plain(inner[0]) if optional and len(inner) == 1 else kind
