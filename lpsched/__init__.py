@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lpsched.bag.exact_front import feasible_region, front
     from lpsched.bag.files import read_schedule, write_schedule
     from lpsched.bag.front_result import FeasibleRegion, FrontResult
-    from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+    from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType, bag_from_dict
     from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from lpsched.bag.pricing.what_if import what_if
     from lpsched.bag.pricing.what_if_result import WhatIf
     from lpsched.bag.pricing.worth import OneMore, Worth
-    from lpsched.bag.reading import bag_from_dict
     from lpsched.bag.relaxation import Regime
     from lpsched.bag.result import Result
     from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, expand
@@ -113,7 +112,7 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.exact_front": "feasible_region front",
     "bag.files": "read_schedule write_schedule",
     "bag.front_result": "FeasibleRegion FrontResult",
-    "bag.model": "Bag MachineType Prices Site TaskType",
+    "bag.model": "Bag MachineType Prices Site TaskType bag_from_dict",
     "bag.pricing.one_more": "with_one_more",
     "bag.pricing.price_curve": "price_curve",
     "bag.pricing.result": "PriceCurve Sensitivity",
@@ -121,7 +120,6 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.pricing.what_if": "what_if",
     "bag.pricing.what_if_result": "WhatIf",
     "bag.pricing.worth": "OneMore Worth",
-    "bag.reading": "bag_from_dict",
     "bag.relaxation": "Regime",
     "bag.result": "Result",
     "bag.schedule": "MachineGroup Run Schedule TaskRow expand",

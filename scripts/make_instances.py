@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -315,7 +314,7 @@ def profit() -> Bag:
         idle_watts=0.0, dynamic_watts=150.0,
     )  # fmt: skip
     bag = cov_bag("profit-30x9", np.random.default_rng(PROFIT_SEED), options)
-    return replace(bag, prices=Prices(electricity_per_kwh=0.12))
+    return bag.model_copy(update={"prices": Prices(electricity_per_kwh=0.12)})
 
 
 def with_idle_power(bag: Bag) -> Bag:
@@ -325,7 +324,7 @@ def with_idle_power(bag: Bag) -> Bag:
     for machine, column in zip(bag.machine_types, zip(*bag.watts, strict=True), strict=True):
         powers = [power for power in column if power is not None]
         machines.append(machine.model_copy(update={"idle_watts": six_digits(0.05 * sum(powers) / len(powers))}))
-    return replace(bag, name=f"{bag.name}-idle", machine_types=tuple(machines))
+    return bag.model_copy(update={"name": f"{bag.name}-idle", "machine_types": tuple(machines)})
 
 
 def spec() -> Bag:

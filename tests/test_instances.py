@@ -12,8 +12,8 @@ import pytest
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.front import MAKESPAN
+from lpsched.bag.model import Bag
 from lpsched.bag.problem import relaxed_front
-from lpsched.bag.reading import bag_schema
 from lpsched.bag.solve import solve
 from lpsched.facility.air import dense, facility_arrays, heat_map, inlets
 from lpsched.facility.files import read_facility
@@ -129,7 +129,7 @@ def test_the_small_day_is_as_oversubscribed_as_50_000_tasks_on_100_machines():
 
 @pytest.mark.parametrize("name", BAGS)
 def test_each_satisfies_the_schema(name):
-    jsonschema.Draft202012Validator(bag_schema()).validate(read_document(FOLDER / name).value)
+    jsonschema.Draft202012Validator(Bag.model_json_schema()).validate(read_document(FOLDER / name).value)
 
 
 @pytest.mark.rotate(2)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,16 +76,16 @@ def test_the_chance_of_a_loss_is_the_share_of_samples_that_lose(bag):
 def test_chances_to_break_limits_are_told_where_there_are_limits(bag):
     # 40 s planned, deadline 40 s: about half of the samples are late (the median of a gamma is below its mean).
     # 100 W while it runs; powers are certain, so the average is 100 W in all samples: never above a cap of 100 W.
-    tight = replace(bag, site=Site(deadline_seconds=40.0, average_power_cap_watts=100.0))
+    tight = bag.model_copy(update={"site": Site(deadline_seconds=40.0, average_power_cap_watts=100.0)})
     risk = risk_of(tight, ALL, samples=2000, cov=0.3, power_cov=0.0)
     assert 0.4 < risk.chances["after_deadline"].share < 0.5
     assert risk.chances["over_power_cap"].share == 0.0
     risk = risk_of(tight, ALL, samples=2000, cov=0.3, power_cov=0.3)
     assert 0.4 < risk.chances["over_power_cap"].share < 0.52
-    at_facility = replace(tight, site=Site(pue=2.0, average_power_cap_watts=200.0))
+    at_facility = tight.model_copy(update={"site": Site(pue=2.0, average_power_cap_watts=200.0)})
     same = risk_of(at_facility, ALL, samples=2000, cov=0.3, power_cov=0.3)
     assert same.chances["over_power_cap"] == risk.chances["over_power_cap"]
-    lavish = replace(tight, site=Site(deadline_seconds=1e4, average_power_cap_watts=1e4))
+    lavish = tight.model_copy(update={"site": Site(deadline_seconds=1e4, average_power_cap_watts=1e4)})
     assert {each.share for name, each in risk_of(lavish, ALL).chances.items() if name != "loss"} == {0.0}
 
 
@@ -107,7 +106,7 @@ def test_moments_are_those_of_the_samples(bag):
 
 
 def test_a_bag_without_watts_and_prices_tells_the_makespan_only(bag):
-    plain = replace(bag, watts=None, prices=Prices())
+    plain = bag.model_copy(update={"watts": None, "prices": Prices()})
     risk = risk_of(plain, ALL, samples=10)
     assert list(risk.quantities) == ["makespan_seconds"]
     assert len(risk.covariance) == 1
@@ -116,7 +115,7 @@ def test_a_bag_without_watts_and_prices_tells_the_makespan_only(bag):
 
 def test_a_mean_that_does_not_exist_is_none_and_not_infinite(bag):
     # The mean of 1 / t does not exist for a single task with so large a spread: some samples take next to no time.
-    single = replace(bag, task_types=(TaskType(name="a", count=1),))
+    single = bag.model_copy(update={"task_types": (TaskType(name="a", count=1),)})
     schedule = Schedule((MachineGroup("cpu", 1, (Run("a", 1),)),))
     told = risk_of(single, schedule, samples=1000, cov=5.0).to_dict()
     json.dumps(told, allow_nan=False)

@@ -74,7 +74,7 @@ def usable_bag(bag: Bag) -> Bag:
     if usable.sum() == arrays_of(bag).can_run.sum():
         return free
     watts = None if bag.watts is None else _only(bag.watts, usable)
-    return replace(free, seconds=_only(bag.seconds, usable), watts=watts)
+    return free.model_copy(update={"seconds": _only(bag.seconds, usable), "watts": watts})
 
 
 def _only(table: Table, usable: Mask) -> Table:

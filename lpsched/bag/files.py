@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from lpsched.bag.model import FORMAT, Bag
-from lpsched.bag.reading import bag_from_dict
 from lpsched.bag.schedule import COLUMNS, MachineGroup, Run, Schedule, TaskRow
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, OutputError, Place, quote
 from lpsched.io.content import load_arrow, one_fault, whole_file, write_files
@@ -48,8 +47,8 @@ def read_bag(path: Path | str) -> Bag:
 
 def bag_of(document: Document, path: Path) -> Bag:
     """Make a bag of what the file at `path` says; see `read_bag`."""
-    tables = Beside(path, "bag").table
-    return made_of(document, path, lambda raw: bag_from_dict(raw, source=str(path), read_file=tables))
+    beside = Beside(path, "bag")
+    return made_of(document, path, lambda raw: Bag.read(raw, str(path), context=beside))
 
 
 def write_bag(bag: Bag, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:

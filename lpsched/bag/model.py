@@ -1,84 +1,55 @@
-"""A bag: machine types, task types, seconds and watts of each pair, prices, and the limits of the site."""
+"""A bag: machine types, task types, seconds and watts of each pair, prices, and the limits of the site.
+
+    n_i   tasks of type i                e_ijk  seconds of one such task on machine type j in P-state k
+    m_j   machines of type j             a_ijk  watts while it runs
+    b_j   watts of an idle machine       an absent pair (i, j, k) cannot run
+
+Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units. A bag is
+immutable and valid: whoever holds one need not check it again. This module imports no NumPy; the array views that the
+numerics use are in `arrays.py`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import Field, field_serializer
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
-from lpsched.model.base import MOST_ADVISED
+from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.model.base import MOST_ADVISED, AnyPart, Entries, Instance, Part, Rule, repeats
 from lpsched.model.fields import (
-    LARGEST,
     MOST,
     Count,
     FrozenDict,
     Hours,
     Money,
     Name,
+    OneOf,
     PositiveWatts,
+    PStates,
     Ratio,
     Seconds,
+    Several,
     Watts,
     WithPStates,
-    check_money,
-    check_p_states,
     check_seconds,
     check_watts,
-    describe,
     little_endian,
-    refusal,
 )
-from lpsched.model.reading import repeats, unnamed, unsound
-from lpsched.model.table import Table
+from lpsched.model.table import Cells, Table, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+    from numpy.typing import ArrayLike
 
 
-# The parts of a bag as users write them: machine types, task types, prices and the site.
-#
-# Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units.
-MONEY_SCHEMA: Final = {"type": "number", "minimum": 0, "maximum": LARGEST}
-
-
-def _check_meter(value: object) -> str:
-    if value not in ("facility", "it"):
-        raise refusal(describe(value), "'facility' or 'it'", "say on which side of the PUE the cap is")
-    return str(value)
-
-
-def _check_per_task(value: object) -> FrozenDict[str, float]:
-    """Check every price; the faults of all of them come in one error, each with its place."""
-    if not isinstance(value, Mapping):
-        raise refusal(describe(value), "a mapping from task types to money", "see 'lpsched schema bag'")
-    sound, refused = {}, []
-    for name, price in value.items():
-        try:
-            sound[name] = check_money(price)
-        except PydanticCustomError as error:
-            refused.append(((name,), dict(error.context or {})))
-            if len(refused) == MOST_FAULTS:
-                break
-    if refused:
-        context = {"count": len(refused), "inner": refused}
-        raise PydanticCustomError("faults", "{count} prices are refused", context)
-    return FrozenDict(sound)
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class MachineType(WithPStates, _Part):
+class MachineType(WithPStates, Part):
     """Identical machines: how many, and what they cost when idle, worn and replaced."""
 
     name: Name
@@ -87,244 +58,265 @@ class MachineType(WithPStates, _Part):
     wear_per_busy_hour: Money = 0.0
     purchase_price: Money = 0.0
     mean_hours_to_failure: Hours | None = None
-    p_states: Annotated[tuple[Name, ...], BeforeValidator(check_p_states)] | None = None
+    p_states: PStates | None = None
 
 
-class TaskType(_Part):
+class TaskType(Part):
     """Identical tasks: how many."""
 
     name: Name
     count: Count
 
 
-class Prices(_Part):
+class Prices(Part):
     """What a bag earns and what electricity costs. A missing price is unknown, not zero."""
 
     per_bag: Money | None = None
-    per_task: Annotated[
-        Mapping[str, float],
-        PlainValidator(_check_per_task),
-        PlainSerializer(dict),
-        WithJsonSchema({"type": "object", "additionalProperties": MONEY_SCHEMA}),
-    ] = Field(default_factory=FrozenDict)
+    per_task: Annotated[FrozenDict[str, Money], Several()] = Field(
+        default=FrozenDict({}), description="a mapping from task types to money"
+    )
     electricity_per_kwh: Money | None = None
     overhead_per_bag: Money = 0.0
     currency: Name = "USD"
 
 
-class Site(_Part):
+class Site(Part):
     """The building: its power usage effectiveness, its average-power cap, its service agreement."""
 
     pue: Ratio = 1.0
     average_power_cap_watts: PositiveWatts | None = None
     cap_measured_at: Annotated[
-        Literal["facility", "it"], PlainValidator(_check_meter), WithJsonSchema({"enum": ["facility", "it"]})
+        Literal["facility", "it"], OneOf(("facility", "it"), "say on which side of the PUE the cap is")
     ] = "facility"
     deadline_seconds: Seconds | None = None
 
 
-# What the parts of a bag must satisfy together: one small function per rule, named for the rule.
-#
-# Each rule returns every fault of its kind. `broken_rules` applies a rule as soon as the parts that it
-# speaks of are sound, so that one bad number elsewhere does not hide what else is wrong.
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a bag that are sound by themselves; `None` where one is not, or is not given."""
-
-    name: object
-    machine_types: tuple[MachineType, ...] | None
-    task_types: tuple[TaskType, ...] | None
-    seconds: Table | None
-    watts: Table | None
-    prices: Prices | None
-    site: Site | None
+# What the fields of a bag must satisfy together: one small function per rule, named for the rule.
+MachineTypes = tuple[MachineType, ...]
+TaskTypes = tuple[TaskType, ...]
 
 
-def broken_rules(parts: Parts) -> tuple[Fault, ...]:
-    """Return the faults of every rule, at most MOST_FAULTS of each."""
-    faults = list(islice(_tables_fit_and_are_sound(parts), MOST_FAULTS))
-    if faults:  # a table that is not sound itself says nothing about the rest
-        parts = replace(parts, seconds=None, watts=None)
-    for rule in RULES:
-        faults += islice(rule(parts), MOST_FAULTS)
-    return tuple(faults)
-
-
-def _the_bag_has_a_name(parts: Parts) -> Iterator[Fault]:
-    return unnamed(parts.name)
-
-
-def _tables_fit_and_are_sound(parts: Parts) -> Iterator[Fault]:
-    """Check the shape of every table, and the cells of those that no reader has checked."""
-    if parts.machine_types is None or parts.task_types is None:
-        return
-    shape = (len(parts.task_types), sum(machine.modes for machine in parts.machine_types))
-    yield from unsound("seconds", parts.seconds, shape, "task types x columns", check_seconds)
-    yield from unsound("watts", parts.watts, shape, "task types x columns", check_watts)
-
-
-def _names_are_unique(parts: Parts) -> Iterator[Fault]:
-    for j, machine in enumerate(parts.machine_types or ()):
+def p_states_differ(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check the names of P-states."""
+    for j, machine in enumerate(machine_types):
         yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
-    for key, types in (("machine_types", parts.machine_types), ("task_types", parts.task_types)):
-        yield from repeats([each.name for each in types or ()], (key,), ("name",))
 
 
-def _there_is_something_to_do(parts: Parts) -> Iterator[Fault]:
-    for key, types in (("machine_types", parts.machine_types), ("task_types", parts.task_types)):
-        if types is not None and not types:
-            word = key.replace("_types", " type")
-            yield Fault((key,), "an empty list", f"at least one {word}", f"add a {word}")
+def machine_types_have_names_of_their_own(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check the names of machine types."""
+    return repeats([each.name for each in machine_types], ("machine_types",), ("name",))
 
 
-def _totals_are_exact_in_a_double(parts: Parts) -> Iterator[Fault]:
-    for key, types in (("machine_types", parts.machine_types), ("task_types", parts.task_types)):
-        total = sum(each.count for each in types or ())
-        if total > MOST:
-            word = key.replace("_types", "s")
-            yield Fault((key,), f"{total:,} {word} in total", "at most 10^15", "scale the instance down")
+def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
+    """Check the names of task types."""
+    return repeats([each.name for each in task_types], ("task_types",), ("name",))
 
 
-def _every_task_type_can_run(parts: Parts) -> Iterator[Fault]:
-    if parts.seconds is None or parts.task_types is None:
-        return
-    absent = Counter(flat // parts.seconds.columns for flat in parts.seconds.absent())
-    for i, task in enumerate(parts.task_types):
-        if absent[i] == parts.seconds.columns:
-            found = f"no machine type that can run task type {quote(task.name)} ({task.count} tasks)"
-            yield Fault(("seconds", i), found, "at least one time", "give one a time, or drop the task type")
-
-
-def _times_and_powers_go_together(parts: Parts) -> Iterator[Fault]:
-    if parts.seconds is None or parts.watts is None or parts.machine_types is None or parts.task_types is None:
-        return
-    lonely = set(parts.seconds.absent()) ^ set(parts.watts.absent())
-    places = [(j, k) for j, machine in enumerate(parts.machine_types) for k in range(machine.modes)]
-    for flat in islice(sorted(lonely), MOST_FAULTS):
-        i, column = divmod(flat, len(places))
-        j, k = places[column]
-        machine, task = parts.machine_types[j], parts.task_types[i]
-        pair = f"{quote(task.name)} on {quote(machine.name)}"
-        if machine.p_states is not None:
-            pair += f" at {quote(machine.p_states[k])}"
-        has, lacks, word = ("time", "power", "watts")
-        if parts.seconds[i, column] is None:
-            has, lacks, word = ("power", "time", "seconds")
-        path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
-        do = f"give it {word}, or remove its {has}"
-        yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
-
-
-def _depreciation_has_price_and_life(parts: Parts) -> Iterator[Fault]:
-    for j, machine in enumerate(parts.machine_types or ()):
-        if machine.purchase_price > 0 and machine.mean_hours_to_failure is None:
-            found = f"a purchase price but no life of {quote(machine.name)}"
-            do = "add mean_hours_to_failure, or drop purchase_price"
-            yield Fault(("machine_types", j, "purchase_price"), found, "both", do)
-
-
-def _priced_tasks_exist(parts: Parts) -> Iterator[Fault]:
-    if parts.prices is None or parts.task_types is None:
-        return
-    names = [task.name for task in parts.task_types]
-    for number, unknown in enumerate(sorted(set(parts.prices.per_task) - set(names))):
-        advice = nearest(unknown, names) if number < MOST_ADVISED else ""
-        path = ("prices", "per_task", unknown)
-        yield Fault(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
-
-
-def _column_labels_are_unique(parts: Parts) -> Iterator[Fault]:
-    labels = Counter(label for machine in parts.machine_types or () for label in set(machine.columns))
-    for j, machine in enumerate(parts.machine_types or ()):
+def column_labels_differ(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check that a P-state does not have the label of another machine type."""
+    labels = Counter(label for machine in machine_types for label in set(machine.columns))
+    for j, machine in enumerate(machine_types):
         for label in machine.columns:
             if machine.p_states is not None and labels[label] > 1:
                 found = f"{quote(label)}, which names a P-state here and another machine type"
                 yield Fault(("machine_types", j), found, "labels that differ", "rename one")
 
 
-RULES: Final[tuple[Callable[[Parts], Iterator[Fault]], ...]] = (
-    _the_bag_has_a_name,
-    _there_is_something_to_do,
-    _names_are_unique,
-    _column_labels_are_unique,
-    _totals_are_exact_in_a_double,
-    _depreciation_has_price_and_life,
-    _every_task_type_can_run,
-    _times_and_powers_go_together,
-    _priced_tasks_exist,
-)
+def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check that the number of machines is exact in a double."""
+    return _countable("machine_types", "machines", sum(each.count for each in machine_types))
 
 
-# A bag of tasks: what there is to run, what it can run on, and what it earns.
-#
-#     n_i   tasks of type i                e_ijk  seconds of one such task on machine type j in P-state k
-#     m_j   machines of type j             a_ijk  watts while it runs
-#     b_j   watts of an idle machine       an absent pair (i, j, k) cannot run
-#
-# A bag is immutable, and sound from birth: whoever holds one need not check it again. `reading.py` makes one
-# of data as it stands in a file, and tells all faults at once. This module imports no NumPy; the array
-# views that the numerics use are in `arrays.py`.
-FORMAT: Final = "lpsched-bag/1"
+def tasks_can_be_counted(task_types: TaskTypes) -> Iterator[Fault]:
+    """Check that the number of tasks is exact in a double."""
+    return _countable("task_types", "tasks", sum(each.count for each in task_types))
+
+
+def _countable(key: str, word: str, total: int) -> Iterator[Fault]:
+    if total > MOST:
+        yield Fault((key,), f"{total:,} {word} in total", "at most 10^15", "scale the instance down")
+
+
+def depreciation_has_price_and_life(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check that what is bought has a life."""
+    for j, machine in enumerate(machine_types):
+        if machine.purchase_price > 0 and machine.mean_hours_to_failure is None:
+            found = f"a purchase price but no life of {quote(machine.name)}"
+            do = "add mean_hours_to_failure, or drop purchase_price"
+            yield Fault(("machine_types", j, "purchase_price"), found, "both", do)
+
+
+def every_task_type_can_run(seconds: Table, task_types: TaskTypes) -> Iterator[Fault]:
+    """Check that each row has a time."""
+    absent = Counter(flat // seconds.columns for flat in seconds.absent())
+    for i, task in enumerate(task_types):
+        if absent[i] == seconds.columns:
+            found = f"no machine type that can run task type {quote(task.name)} ({task.count} tasks)"
+            yield Fault(("seconds", i), found, "at least one time", "give one a time, or drop the task type")
+
+
+def times_and_powers_go_together(
+    seconds: Table, watts: Table | None, machine_types: MachineTypes, task_types: TaskTypes
+) -> Iterator[Fault]:
+    """Check that the tables have the same cells."""
+    lonely = set(seconds.absent()) ^ set(watts.absent()) if watts is not None else set()
+    places = [(j, k) for j, machine in enumerate(machine_types) for k in range(machine.modes)]
+    for flat in islice(sorted(lonely), MOST_FAULTS):
+        i, column = divmod(flat, len(places))
+        j, k = places[column]
+        machine, task = machine_types[j], task_types[i]
+        pair = f"{quote(task.name)} on {quote(machine.name)}"
+        if machine.p_states is not None:
+            pair += f" at {quote(machine.p_states[k])}"
+        has, lacks, word = ("time", "power", "watts")
+        if seconds[i, column] is None:
+            has, lacks, word = ("power", "time", "seconds")
+        path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
+        do = f"give it {word}, or remove its {has}"
+        yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
+
+
+def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[Fault]:
+    """Check that prices are of task types that there are."""
+    names = [task.name for task in task_types]
+    for number, unknown in enumerate(sorted(set(prices.per_task) - set(names))):
+        advice = nearest(unknown, names) if number < MOST_ADVISED else ""
+        path = ("prices", "per_task", unknown)
+        yield Fault(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
+
 
 NO_PRICES: Final = Prices()
 PLAIN_SITE: Final = Site()
+FORMAT: Final = "lpsched-bag/1"
 
 Type = TypeVar("Type", MachineType, TaskType)
 
 
-@dataclass(frozen=True)
-class Bag:
+class Bag(Instance):
     """Task types, machine types and the tables between them.
 
     Raises
     ------
     InstanceError
-        If the parts do not fit together; the error lists every fault.
+        If a field is not valid, or the fields do not fit together; the error lists every problem.
 
     Examples
     --------
-    >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=10)
+    >>> cpu, render = MachineType("cpu", 2), TaskType("render", 10)
     >>> bag = Bag("two", (cpu,), (render,), seconds=Table.of([[3.0]]))
     >>> bag.tasks, bag.machines, bag.seconds[0, 0]
     (10, 2, 3.0)
+    >>> Bag.model_validate(bag.model_dump()) == bag
+    True
     """
 
-    name: str
-    machine_types: tuple[MachineType, ...]
-    task_types: tuple[TaskType, ...]
-    seconds: Table
-    watts: Table | None = None
+    FORMAT: ClassVar[str] = FORMAT
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        p_states_differ,
+        machine_types_have_names_of_their_own,
+        task_types_have_names_of_their_own,
+        column_labels_differ,
+        machines_can_be_counted,
+        tasks_can_be_counted,
+        depreciation_has_price_and_life,
+        every_task_type_can_run,
+        times_and_powers_go_together,
+        priced_tasks_exist,
+    )
+
+    name: Name
+    machine_types: Annotated[MachineTypes, Entries("machine type", stand_in={"count": 1})] = Field(
+        description="a list of machine types"
+    )
+    task_types: Annotated[TaskTypes, Entries("task type", stand_in={"count": 1})] = Field(
+        description="a list of task types"
+    )
+    seconds: Annotated[Table, Cells(check_seconds)] = Field(description="a table of seconds")
+    watts: Annotated[Table | None, Cells(check_watts)] = None
     prices: Prices = NO_PRICES
     site: Site = PLAIN_SITE
 
-    def __post_init__(self) -> None:
-        """Refuse parts that are not sound, or do not fit together."""
-        tables = (self.seconds, self.watts)
-        faults = broken_rules(Parts(self.name, self.machine_types, self.task_types, *tables, self.prices, self.site))
-        if faults:
-            raise InstanceError(str(self.name), faults)
+    @field_serializer("seconds", "watts")
+    def _as_rows(self, table: Table | None) -> list[list[Any]] | None:
+        return None if table is None else rows_of(table, self.machine_types)
 
     @classmethod
-    def of(cls, parts: Parts) -> Bag:
-        """Make a bag of parts that are all there.
+    def from_arrays(  # noqa: PLR0913 - options are keyword-only
+        cls,
+        seconds: ArrayLike,
+        watts: ArrayLike | None = None,
+        *,
+        tasks: object,
+        machines: object,
+        prices: Prices | Mapping[str, Any] = NO_PRICES,
+        site: Site | Mapping[str, Any] = PLAIN_SITE,
+        name: str = "bag",
+    ) -> Bag:
+        """Return a bag of NumPy arrays, or whatever NumPy reads as one.
 
-        Raises
-        ------
-        InstanceError
-            If they do not fit together.
+        Parameters
+        ----------
+        seconds, watts
+            Task types x machine types; NaN where a pair cannot run. A machine type with P-states has a column for each.
+        tasks, machines
+            How many of each type: counts in the order of the table, counts by name, or `TaskType` and `MachineType`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> seconds = np.array([[62.0, np.nan], [80.5, 4.0]])
+        >>> Bag.from_arrays(seconds, tasks={"render": 10, "train": 3}, machines={"cpu": 4, "gpu": 1})
+        Bag('bag': 13 tasks on 5 machines; 2 task types, 2 machine types)
         """
-        assert parts.machine_types is not None
-        assert parts.task_types is not None
-        assert parts.seconds is not None
-        return cls(
-            cast("str", parts.name),  # the rules look whether it is one
-            parts.machine_types,
-            parts.task_types,
-            parts.seconds,
-            parts.watts,
-            parts.prices or NO_PRICES,
-            parts.site or PLAIN_SITE,
+        from lpsched.model.frames import table_from, types_from  # noqa: PLC0415 - loads NumPy
+
+        return cls.model_validate(
+            {
+                "name": name,
+                "machine_types": types_from(machines, "machines", "machine"),
+                "task_types": types_from(tasks, "tasks", "task"),
+                "seconds": table_from(seconds, "seconds"),
+                "watts": None if watts is None else table_from(watts, "watts"),
+                "prices": prices,
+                "site": site,
+            }
         )
+
+    @classmethod
+    def from_frames(  # noqa: PLR0913 - options are keyword-only
+        cls,
+        seconds: Any,  # noqa: ANN401 - a frame of pandas or polars
+        watts: Any = None,  # noqa: ANN401 - likewise
+        *,
+        tasks: object,
+        machines: object,
+        prices: Prices | Mapping[str, Any] = NO_PRICES,
+        site: Site | Mapping[str, Any] = PLAIN_SITE,
+        name: str = "bag",
+    ) -> Bag:
+        """Return a bag of frames of pandas or polars.
+
+        Parameters
+        ----------
+        seconds, watts
+            A row for each task type, a column for each machine type (for each P-state: "name:P-state"); NaN or null
+            where a pair cannot run. The names are those of index and columns; in polars the first column has the
+            names of the task types. Rows and columns may come in any order.
+        tasks, machines
+            How many of each type: a series or mapping of counts by name, or a frame with a column `count` and further
+            ones such as `idle_watts`.
+        """
+        from lpsched.model.frames import aligned, table_from, types_from  # noqa: PLC0415 - loads NumPy
+
+        kinds = [_type(MachineType, each) for each in types_from(machines, "machines", "machine")]
+        types = [_type(TaskType, each) for each in types_from(tasks, "tasks", "task")]
+        rows, columns = [each.name for each in types], [label for each in kinds for label in each.columns]
+        tables = {
+            key: table_from(aligned(frame, key, rows, columns), key)
+            for key, frame in (("seconds", seconds), ("watts", watts))
+            if frame is not None
+        }
+        return cls(name, tuple(kinds), tuple(types), **tables, prices=_type(Prices, prices), site=_type(Site, site))
 
     def __repr__(self) -> str:
         """Name the bag and its size; the whole would fill the screen."""
@@ -394,12 +386,12 @@ class Bag:
         """Return the same bag with no deadline."""
         if self.site.deadline_seconds is None:
             return self
-        return replace(self, site=self.site.model_copy(update={"deadline_seconds": None}))
+        return self.model_copy(update={"site": self.site.model_copy(update={"deadline_seconds": None})})
 
     def without_limits(self) -> Bag:
         """Return the same bag with neither power cap nor deadline."""
         site = self.site.model_copy(update={"average_power_cap_watts": None, "deadline_seconds": None})
-        return self if site == self.site else replace(self, site=site)
+        return self if site == self.site else self.model_copy(update={"site": site})
 
     def merged(self) -> Bag:
         """Join task types that are alike in everything but name and count, then machine types.
@@ -427,18 +419,20 @@ class Bag:
             for j, machine in enumerate(self.machine_types)
         )
         kept = [column for j in machines for column in of_machine[j]]
-        return replace(
-            self,
-            machine_types=tuple(_joined(self.machine_types, members) for members in machines.values()),
-            task_types=tuple(_joined(self.task_types, members) for members in tasks.values()),
-            seconds=_part_of(self.seconds, list(tasks), kept),
-            watts=None if self.watts is None else _part_of(self.watts, list(tasks), kept),
-            prices=self.prices.model_copy(
-                update={
-                    "per_task": {name: per_task[name] for i in tasks if (name := self.task_types[i].name) in per_task}
-                }
-            ),
+        prices = {name: per_task[name] for i in tasks if (name := self.task_types[i].name) in per_task}
+        return self.model_copy(
+            update={
+                "machine_types": tuple(_joined(self.machine_types, members) for members in machines.values()),
+                "task_types": tuple(_joined(self.task_types, members) for members in tasks.values()),
+                "seconds": _part_of(self.seconds, list(tasks), kept),
+                "watts": None if self.watts is None else _part_of(self.watts, list(tasks), kept),
+                "prices": self.prices.model_copy(update={"per_task": FrozenDict(prices)}),
+            }
         )
+
+
+def _type(kind: type[AnyPart], given: Any) -> AnyPart:  # noqa: ANN401 - such a part, or a mapping with its fields
+    return given if isinstance(given, kind) else kind(**given)
 
 
 def _alike(signatures: Iterable[Hashable]) -> dict[int, list[int]]:
@@ -456,3 +450,25 @@ def _joined(types: tuple[Type, ...], members: list[int]) -> Type:
 
 def _part_of(table: Table, rows: list[int], columns: list[int]) -> Table:
     return Table.of([[row[c] for c in columns] for row in (table.row(i) for i in rows)])
+
+
+def bag_from_dict(raw: object, *, source: str = "bag") -> Bag:
+    """Return the bag that a mapping with the keys of a bag file describes.
+
+    Parameters
+    ----------
+    source
+        What the headline of an error calls it.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every problem in the order of `raw`.
+
+    Examples
+    --------
+    >>> bag_from_dict({"format": "lpsched-bag/1", "name": "b", "machine_types": [{"name": "cpu", "count": 2}],
+    ...     "task_types": [{"name": "zip", "count": 9}], "seconds": {"zip": {"cpu": 1.5}}}).seconds[0, 0]
+    1.5
+    """
+    return Bag.read(raw, source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import PydanticCustomError
@@ -63,7 +63,7 @@ class Terms:
             changes["deadline_seconds"] = float(self.deadline_seconds)
         if not changes and prices is bag.prices:
             return bag
-        return replace(bag, prices=prices, site=site.model_copy(update=changes))
+        return bag.model_copy(update={"prices": prices, "site": site.model_copy(update=changes)})
 
 
 def checked(name: str, value: float | None, check: Callable[[object], float]) -> float | None:
@@ -98,7 +98,7 @@ mean_hours_to_failure=None, p_states=None),)
         if count
     )
     watts = None if bag.watts is None else _columns(bag.watts, columns)
-    return replace(bag, machine_types=machines, seconds=_columns(bag.seconds, columns), watts=watts)
+    return bag.model_copy(update={"machine_types": machines, "seconds": _columns(bag.seconds, columns), "watts": watts})
 
 
 def _check(bag: Bag, counts: Mapping[str, int]) -> None:

@@ -52,7 +52,7 @@ def new(
 
 def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")]) -> None:
     """Print the JSON Schema of a kind of file."""
-    from lpsched.bag.reading import bag_schema
+    from lpsched.bag.model import Bag
     from lpsched.cli.console import print_json
     from lpsched.facility.reading import facility_schema
     from lpsched.measure.schemas import bench_schema, measurements_schema
@@ -61,7 +61,7 @@ def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")])
     from lpsched.studies.study import Study
 
     schemas = {
-        Kind.BAG: bag_schema,
+        Kind.BAG: Bag.model_json_schema,
         Kind.FACILITY: facility_schema,
         Kind.DAY: day_schema,
         Kind.CLUSTERS: clusters_schema,

@@ -39,8 +39,8 @@ from lpsched.facility.rules import (
 )
 from lpsched.model.base import too_many
 from lpsched.model.fields import Amount, check_count, check_name, describe, numbered
-from lpsched.model.reading import Reading, in_a_file, table_file, table_schema
-from lpsched.model.table import Axes, SparseMatrix
+from lpsched.model.reading import Reading
+from lpsched.model.table import Axes, SparseMatrix, in_a_file, table_file, table_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

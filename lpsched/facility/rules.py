@@ -23,9 +23,9 @@ from lpsched.facility.parts import (
     check_facility_watts,
     check_speed,
 )
-from lpsched.model.base import too_many
+from lpsched.model.base import repeats, too_many
 from lpsched.model.fields import SMALLEST, describe
-from lpsched.model.reading import repeats, unnamed, unsound
+from lpsched.model.reading import unnamed, unsound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

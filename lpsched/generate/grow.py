@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -300,13 +300,14 @@ def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     drawn = [i for i, count in enumerate(counts) if count]
     names = {bag.task_types[i].name for i in drawn}
     per_task = {name: price for name, price in bag.prices.per_task.items() if name in names}
-    return replace(
-        bag,
-        name=f"{bag.name}, {tasks:,} tasks drawn",
-        task_types=tuple(bag.task_types[i].model_copy(update={"count": counts[i]}) for i in drawn),
-        seconds=_rows(bag.seconds, drawn),
-        watts=None if bag.watts is None else _rows(bag.watts, drawn),
-        prices=bag.prices.model_copy(update={"per_task": per_task}),
+    return bag.model_copy(
+        update={
+            "name": f"{bag.name}, {tasks:,} tasks drawn",
+            "task_types": tuple(bag.task_types[i].model_copy(update={"count": counts[i]}) for i in drawn),
+            "seconds": _rows(bag.seconds, drawn),
+            "watts": None if bag.watts is None else _rows(bag.watts, drawn),
+            "prices": bag.prices.model_copy(update={"per_task": per_task}),
+        }
     )
 
 

@@ -20,6 +20,7 @@ from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
 from lpsched.io.matrices import read_matrix_file
 from lpsched.io.table_contract import TableContract
 from lpsched.model.base import in_file_order
+from lpsched.model.table import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,13 +115,7 @@ def inline_table(
     table: Table, tasks: Sequence[Named], kinds: Sequence[Column], *, by_name: bool
 ) -> list[list[Any]] | dict[str, dict[str, Any]]:
     """Return a table as it stands inside a file: rows of numbers, or what can run by its names."""
-    rows = []
-    for cells in table:
-        row: list[Any] = []
-        for kind in kinds:
-            own, cells = cells[: kind.modes], cells[kind.modes :]  # noqa: PLW2901 - eaten from the left
-            row.append(own[0] if kind.p_states is None else own)
-        rows.append(row)
+    rows = rows_of(table, kinds)
     if not by_name:
         return rows
     names = [kind.name for kind in kinds]

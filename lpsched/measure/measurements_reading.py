@@ -27,7 +27,7 @@ from lpsched.measure.measurements import (
     Setting,
     Spread,
 )
-from lpsched.model.base import in_file_order, too_many
+from lpsched.model.base import in_file_order, repeats, too_many
 from lpsched.model.fields import (
     LARGEST,
     SMALLEST,
@@ -41,7 +41,7 @@ from lpsched.model.fields import (
     refusal,
     shown_number,
 )
-from lpsched.model.reading import Reading, repeats
+from lpsched.model.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

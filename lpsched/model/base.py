@@ -36,10 +36,10 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.fields import Checked, describe, refusal
+from lpsched.model.fields import Checked, Several, describe, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Iterator, Sized
 
     from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler
     from pydantic._internal._model_construction import ModelMetaclass
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
     from lpsched.errors import Place
-    from lpsched.model.fields import Several
 
     @dataclass_transform(kw_only_default=False, field_specifiers=(Field,))
     class _Positional(ModelMetaclass):
@@ -169,6 +168,10 @@ class Instance(Part):
         if not update:
             return super().model_copy(deep=deep)
         return type(self)(**{key: getattr(self, key) for key in type(self).model_fields} | dict(update))
+
+    def __str__(self) -> str:
+        """Return the same as `repr`: the whole would fill the screen."""
+        return repr(self)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is allowed but worth a second look, in sentences."""
@@ -433,8 +436,9 @@ class Entries:
             try:
                 return [adapter.validate_python(usable)]
             except ValidationError as error:
-                for key in {str(detail["loc"][0]) for detail in error.errors(include_url=False) if detail["loc"]}:
-                    if key in self.needed:
+                for detail in error.errors(include_url=False):
+                    key = str(detail["loc"][0]) if detail["loc"] else ""
+                    if key in self.needed and detail["type"] != "extra_forbidden":
                         return []
                     usable.pop(key, None)
                 usable = dict(self.stand_in) | usable
@@ -453,6 +457,15 @@ class Entries:
 def too_many(path: Place, count: int, most: int) -> Fault:
     """Return the problem of a list that is longer than anything that could be solved."""
     return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
+
+
+def repeats(names: Iterable[str], path: Place, tail: Place) -> Iterator[Fault]:
+    """Return a problem for each name that was given before."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
+        seen.add(name)
 
 
 @cache
@@ -569,6 +582,14 @@ def _described(model: type[BaseModel], path: Place) -> str:
     """Return the description of the field that a path leads to."""
     field = _field_at(model, path)
     return (field.description or "") if field is not None else ""
+
+
+def _limits(model: type[BaseModel], path: Place) -> str:
+    """Return what the limits of a list or mapping say of it."""
+    field = _field_at(model, path)
+    kinds = () if field is None else (field, *get_args(field.annotation))
+    found = [each for kind in kinds for each in (getattr(kind, "metadata", ()) or getattr(kind, "__metadata__", ()))]
+    return next((each.needed for each in found if isinstance(each, Several)), "")
 
 
 def _field_at(model: type[BaseModel], path: Place) -> FieldInfo | None:

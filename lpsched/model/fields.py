@@ -282,6 +282,7 @@ class OneOf(Checked[str]):
     """One of a few words."""
 
     words: tuple[str, ...]
+    do: str = "choose one"
 
     def core(self) -> CoreSchema:
         """Return one of the words."""
@@ -289,7 +290,7 @@ class OneOf(Checked[str]):
 
     def message(self, value: object) -> Message:
         """Return what was found, what is needed, and what to do."""
-        return describe(value), "one of " + ", ".join(self.words), "choose one"
+        return describe(value), "one of " + ", ".join(self.words), self.do
 
 
 class _YesOrNo(Checked[bool]):
@@ -332,7 +333,7 @@ class Several:
 
     def _in_pieces(self, raw: object, check: Callable[[object], Any]) -> Any:  # noqa: ANN401 - what is checked
         if not isinstance(raw, list | tuple | Mapping):
-            return check(raw)  # Pydantic says what is needed
+            return check(raw)  # Pydantic says that it is neither
         if not self.least <= len(raw) <= (self.most if self.most is not None else len(raw)):
             raise PydanticCustomError("count", "too few or too many", {"of": self})
         if len(raw) <= PIECE:
@@ -442,6 +443,9 @@ def check_p_states(value: object) -> object:
         needed = f"a list of 1 to {MOST_P_STATES} P-state names"
         raise refusal(describe(value), needed, "name them, or drop the key")
     return tuple(value)
+
+
+PStates = Annotated[tuple[Name, ...], Several(1, MOST_P_STATES, f"a list of 1 to {MOST_P_STATES} P-state names")]
 
 
 # A dictionary that cannot be changed: equal to a plain one, hashable, and it survives pickling.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
 from lpsched.model.base import COMMANDS, MOST_ADVISED, MOST_KEYS, in_file_order, kind_of, too_many
 from lpsched.model.fields import Amount, check_name, describe
-from lpsched.model.table import Axes, Table, read_table
+from lpsched.model.table import Axes, Table, read_table, table_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,13 +186,6 @@ class Reading:
         return InstanceError(source, in_file_order(written, self.raw))
 
 
-def table_file(raw: object) -> str | None:
-    """Return the file that a table is in, if it is given as ``{file: NAME}``."""
-    if isinstance(raw, Mapping) and len(raw) == 1 and isinstance(raw.get("file"), str):
-        return str(raw["file"])
-    return None
-
-
 def _as_written(fault: Fault, raw: Mapping[str, Any], lists: tuple[str, str]) -> Fault:
     """Give a fault that a rule found in a table the path that the file uses: names instead of numbers."""
     table = raw.get(str(fault.path[0])) if fault.path else None
@@ -238,40 +231,6 @@ def _outline(model: type[Part], entry: object, stand_in: Mapping[str, object]) -
         return None
 
 
-def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
-    """Return the schema of a table in its three forms."""
-    cell = {"anyOf": [number, {"type": "null"}]}
-    entry = {"anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]}  # a list: per P-state
-    return {
-        "anyOf": [
-            {
-                "description": f"by name: task type -> {column_kind} -> number; what is not named cannot run",
-                "type": "object",
-                "additionalProperties": {
-                    "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
-                },
-            },
-            {
-                "description": "rows and columns in the order of the lists; null cannot run",
-                "type": "array",
-                "items": {"type": "array", "items": entry},
-            },
-            in_a_file("in a file of its own: .csv, .npz or .parquet"),
-        ]
-    }
-
-
-def in_a_file(description: str) -> dict[str, Any]:
-    """Return the schema of ``{file: NAME}``."""
-    return {
-        "description": description,
-        "type": "object",
-        "required": ["file"],
-        "additionalProperties": False,
-        "properties": {"file": {"type": "string"}},
-    }
-
-
 # Rules that all kinds of instances share: names, tables, repeats.
 DOUBLE_BYTES: Final = 8
 
@@ -298,12 +257,3 @@ def unsound(key: str, table: Table | None, shape: tuple[int, int], names: str, c
                 check(cell)
         except PydanticCustomError as refused:
             yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
-
-
-def repeats(names: Sequence[str], path: Place, tail: Place) -> Iterator[Fault]:
-    """Return a fault for each name that was given before."""
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name in seen:
-            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
-        seen.add(name)

@@ -6,18 +6,22 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from struct import Struct
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
+from lpsched.model.base import INVALID, MOST_ADVISED, Reader
 from lpsched.model.fields import Amount, describe
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
 
 ABSENT: Final = math.nan
 _ABSENT_BYTES: Final = array("d", [ABSENT]).tobytes()
 _CELL: Final = Struct("d")
-MOST_ADVISED: Final = 20  # faults that get a suggestion; finding one compares many names
 
 Check = Callable[[object], float]
 Rows = list[tuple[Place, Sequence[object]]]  # where each row stands, and its entries as they are written
@@ -52,6 +56,7 @@ class Axes:
     column_kind: str = "machine type"
     absent_cell: str = "leave it out if the pair cannot run"  # advice about a cell that is refused
     absent_in_row: str = "write null where a pair cannot run"  # and about a row that is too short
+    shape: str = "task types x columns"
 
     @property
     def hint(self) -> str:
@@ -111,6 +116,19 @@ class Table:
         """Go through the rows."""
         return (self.row(i) for i in range(self.rows))
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: ANN401, FBT001 - as NumPy has it
+        """Return the cells as a NumPy array, NaN where a pair cannot run."""
+        import numpy as np  # noqa: PLC0415 - what reads files does not load it
+
+        cells = np.frombuffer(self.packed).reshape(self.rows, self.columns)
+        return np.array(cells, dtype=dtype) if copy or dtype not in (None, cells.dtype) else cells
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let Pydantic know the type; `Cells` reads one from a file."""
+        rows = core_schema.plain_serializer_function_ser_schema(list)
+        return core_schema.is_instance_schema(cls, serialization=rows)
+
     def absent(self) -> list[int]:
         """Return the flat positions of the pairs that cannot run; quick where they are few."""
         found = []
@@ -121,6 +139,143 @@ class Table:
                 found.append(cell)
             at = self.packed.find(_ABSENT_BYTES, at + 1)
         return found
+
+
+def rows_of(table: Table, columns: Sequence[Column]) -> list[list[Any]]:
+    """Return the rows of a table as they stand inside a file: a list for each type that has P-states."""
+    rows = []
+    for cells in table:
+        row: list[Any] = []
+        for column in columns:
+            own, cells = cells[: column.modes], cells[column.modes :]  # noqa: PLW2901 - eaten from the left
+            row.append(own[0] if column.p_states is None else own)
+        rows.append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Metadata of a table in a file: by name, as a list of rows, or as ``{file: NAME}``.
+
+    Attributes
+    ----------
+    check
+        What a single cell must pass.
+    rows, columns
+        The fields that list what the rows and columns belong to.
+    axes
+        Makes of these what messages say.
+    """
+
+    check: Amount
+    rows: str = "task_types"
+    columns: str = "machine_types"
+    axes: Callable[..., Axes] = Axes
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the table; `INVALID` if it or its lists have problems."""
+        rows, columns = reader.valid.get(self.rows), reader.valid.get(self.columns)
+        if rows is None or columns is None:
+            return INVALID  # the problems of the lists are told; without names a table says nothing
+        axes = self.axes(rows, columns)
+        table, found = self._read(reader, key, raw, axes)
+        reader.problems += found
+        return INVALID if table is None else table
+
+    def _read(self, reader: Reader, key: str, raw: object, axes: Axes) -> tuple[Table | None, Sequence[Fault]]:
+        if isinstance(raw, Table):
+            found = tuple(islice(unsound(key, raw, axes, self.check), MOST_FAULTS))
+            return (None, found) if found else (raw, ())
+        file = table_file(raw)
+        if file is None:
+            return read_table(raw, key, self.check, axes)
+        if reader.context is None:
+            do = f"read the {axes.kind} from a file"
+            return None, (Fault((key, "file"), describe(file), "the table itself", do),)
+        try:
+            return cast("TableFiles", reader.context).table(file, key, self.check, axes), ()
+        except InstanceError as error:
+            return None, error.faults
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+        """Return a problem that a rule found with the names that the file uses, instead of numbers."""
+        table = raw.get(str(problem.path[0]))
+        if not isinstance(table, Mapping) or not any(isinstance(step, int) for step in problem.path[1:2]):
+            return problem
+        names = [raw[key][step]["name"] for key, step in zip((self.rows, self.columns), problem.path[1:], strict=False)]
+        path = (problem.path[0], *names, *problem.path[1 + len(names) :])
+        return replace(problem, path=path, file=table_file(table))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of a table in its three forms."""
+        number = {"type": "number", "minimum": self.check.least, "maximum": self.check.most}
+        return table_schema(number, self.axes((), ()).column_kind)
+
+
+class TableFiles(Protocol):
+    """Reads tables in files of their own."""
+
+    def table(self, file: str, key: str, check: Amount, axes: Axes) -> Table:
+        """Return the table in a file."""
+
+
+def table_file(raw: object) -> str | None:
+    """Return the file that a table is in, if it is given as ``{file: NAME}``."""
+    if isinstance(raw, Mapping) and len(raw) == 1 and isinstance(raw.get("file"), str):
+        return str(raw["file"])
+    return None
+
+
+def unsound(key: str, table: Table, axes: Axes, check: Amount) -> Iterator[Fault]:
+    """Return the problems of a table: its shape, and its cells if no reader has checked them."""
+    shape = len(axes.rows), sum(column.modes for column in axes.columns)
+    if (table.rows, table.columns) != shape or len(table.packed) != _CELL.size * shape[0] * shape[1]:
+        found, needed = f"a table of {table.rows} x {table.columns}", f"{shape[0]} x {shape[1]}, {axes.shape}"
+        yield Fault((key,), found, needed, "mend its shape")
+        return
+    cells = table.cells.tolist() if table.checked_as != key else []
+    if check.cells([[cell for cell in cells if not math.isnan(cell)]]) is not None:
+        return
+    for flat, cell in enumerate(cells):
+        try:
+            if not math.isnan(cell):
+                check(cell)
+        except PydanticCustomError as refused:
+            yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
+
+
+def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:
+    """Return the schema of a table in its three forms."""
+    cell = {"anyOf": [number, {"type": "null"}]}
+    entry = {"anyOf": [*cell["anyOf"], {"type": "array", "items": cell, "minItems": 1}]}  # a list: per P-state
+    return {
+        "anyOf": [
+            {
+                "description": f"by name: task type -> {column_kind} -> number; what is not named cannot run",
+                "type": "object",
+                "additionalProperties": {
+                    "anyOf": [{"type": "object", "additionalProperties": entry}, {"type": "null"}]
+                },
+            },
+            {
+                "description": "rows and columns in the order of the lists; null cannot run",
+                "type": "array",
+                "items": {"type": "array", "items": entry},
+            },
+            in_a_file("in a file of its own: .csv, .npz or .parquet"),
+        ]
+    }
+
+
+def in_a_file(description: str) -> dict[str, Any]:
+    """Return the schema of ``{file: NAME}``."""
+    return {
+        "description": description,
+        "type": "object",
+        "required": ["file"],
+        "additionalProperties": False,
+        "properties": {"file": {"type": "string"}},
+    }
 
 
 def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table | None, list[Fault]]:

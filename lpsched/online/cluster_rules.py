@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, quote
-from lpsched.model.base import too_many
+from lpsched.model.base import repeats, too_many
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts, describe
 from lpsched.model.provenance import broken_note
-from lpsched.model.reading import repeats, unnamed
+from lpsched.model.reading import unnamed
 from lpsched.online.day_rules import (
     CORES,
     MOST_TASKS,

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 from lpsched.errors import LONGEST_NAME, Fault, InstanceError
 from lpsched.model.fields import LARGEST, SMALLEST, check_seconds, check_watts
 from lpsched.model.provenance import LARGEST_SEED, LONGEST_TEXT, MOST_ENTRIES, MOST_NUMBERS
-from lpsched.model.reading import Reading, in_a_file, table_schema
-from lpsched.model.table import Axes
+from lpsched.model.reading import Reading
+from lpsched.model.table import Axes, in_a_file, table_schema
 from lpsched.online.arriving_rows import TOLD, arriving_tasks, day_rows
 from lpsched.online.day import FORMAT, Day
 from lpsched.online.day_rules import DayParts, broken_rules

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
-from lpsched.model.base import too_many
+from lpsched.model.base import repeats, too_many
 from lpsched.model.fields import (
     LARGEST,
     MOST,
@@ -26,7 +26,7 @@ from lpsched.model.fields import (
     refusal,
 )
 from lpsched.model.provenance import broken_note
-from lpsched.model.reading import repeats, unnamed, unsound
+from lpsched.model.reading import unnamed, unsound
 from lpsched.online.parts import WHOLE, Period, broken_period
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import broken_class, broken_function, check_utility

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.model.base import MOST_ADVISED, kind_of, too_many
 from lpsched.model.fields import MOST, describe
-from lpsched.model.reading import table_file
+from lpsched.model.table import table_file
 from lpsched.online.arriving_rows import TaskRows
 from lpsched.online.cluster_rules import MOST_CURVE_POINTS
 from lpsched.online.day_rules import MOST_NAMES, bad_names

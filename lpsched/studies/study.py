@@ -86,8 +86,8 @@ def _listed(value: object) -> object:
 class SeedRange(Part):
     """Seeds from one number on."""
 
-    first: Annotated[int, Whole(0, LARGEST_SEED)] = Field(0, alias="from")
     count: Annotated[int, Whole(1, MOST_RUNS)]
+    first: Annotated[int, Whole(0, LARGEST_SEED)] = Field(default=0, alias="from")
 
 
 def _each_seed(raw: object) -> object:
@@ -195,9 +195,9 @@ class Study(Instance):
         Entries("method", most=MOST_RUNS),
     ] = Field(description="a list of methods, at least one")
     parameters: Annotated[Parameters, Several(most=MOST_PARAMETERS)] = Field(
-        FrozenDict({}), description=f"a mapping of at most {MOST_PARAMETERS} parameters"
+        default=FrozenDict({}), description=f"a mapping of at most {MOST_PARAMETERS} parameters"
     )
-    seeds: Seeds = Field((0,), description=SEEDS_NEEDED)
+    seeds: Seeds = Field(default=(0,), description=SEEDS_NEEDED)
     limits: Limits = Limits()
     description: Annotated[str, Text(LONGEST_TEXT)] = ""
 

@@ -244,7 +244,7 @@ def _filled(mean: NDArray[np.float64], known: Means) -> NDArray[np.float64]:
 def with_powers(logged: LoggedBag, watts_per_node: float) -> LoggedBag:
     """Return the bag with one power for whatever runs."""
     rows = [[None if cell is None else watts_per_node for cell in row] for row in logged.bag.seconds]
-    return replace(logged, bag=replace(logged.bag, watts=Table.of(rows)))
+    return replace(logged, bag=logged.bag.model_copy(update={"watts": Table.of(rows)}))
 
 
 def _require_powers(name: str, jobs: Jobs, lacking: NDArray[np.bool_], *, fill: bool) -> None:

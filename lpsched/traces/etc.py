@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.model import FORMAT, Bag
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import FORMAT, Bag, bag_from_dict
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.io.content import MOST_TEXT_BYTES, as_text, one_fault, read_bytes
 from lpsched.io.csv_table import lines_of

@@ -25,7 +25,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -176,7 +175,7 @@ def tiny_cases(bags: int, *, ask_cp_sat: bool = False) -> tuple[list[Bag], str]:
             idle = sum(each.count * each.idle_watts for each in bag.machine_types)
             cap = idle + joules / deadline * float(rng.uniform(1.0, 1.2)) * (1 + 1e-9)
             site = Site(deadline_seconds=deadline, average_power_cap_watts=cap)
-        cases.append(replace(bag, site=site))
+        cases.append(bag.model_copy(update={"site": site}))
     return cases, "CP-SAT was not asked" if second is None else "CP-SAT proves the same least makespans"
 
 

@@ -12,7 +12,6 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -76,13 +75,14 @@ def priced() -> Bag:
 def scaled(bag: Bag, *, tasks: int, machines: int) -> Bag:
     """Return the bag with about so many tasks and machines, in proportion, and the price to match."""
     factor, more = tasks / bag.tasks, machines // bag.machines
-    return replace(
-        bag,
-        task_types=tuple(
-            each.model_copy(update={"count": max(1, round(each.count * factor))}) for each in bag.task_types
-        ),
-        machine_types=tuple(each.model_copy(update={"count": each.count * more}) for each in bag.machine_types),
-        prices=bag.prices.model_copy(update={"per_bag": (bag.prices.per_bag or 0.0) * factor}),
+    return bag.model_copy(
+        update={
+            "task_types": tuple(
+                each.model_copy(update={"count": max(1, round(each.count * factor))}) for each in bag.task_types
+            ),
+            "machine_types": tuple(each.model_copy(update={"count": each.count * more}) for each in bag.machine_types),
+            "prices": bag.prices.model_copy(update={"per_bag": (bag.prices.per_bag or 0.0) * factor}),
+        }
     )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import highspy
@@ -42,10 +41,10 @@ def random_bag(types: int, machines: int, seed: int = 0) -> Bag:
     counts = tuple(int(each) for each in rng.integers(5, 60, machines))
     options = CovOptions(task_types=types, machines=counts, tasks=100 * types, task_cov=0.5, machine_cov=0.35)
     bag = cov_bag(f"{types}x{machines}", rng, options)
-    bag = replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": 0.1}))
+    bag = bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": 0.1})})
     least = OBJECTIVES["energy"].relax(bag, HighsSolver()).relaxation.energy_joules
     assert least is not None
-    return replace(bag, prices=bag.prices.model_copy(update={"per_bag": 1.5 * 0.1 / 3.6e6 * least}))
+    return bag.model_copy(update={"prices": bag.prices.model_copy(update={"per_bag": 1.5 * 0.1 / 3.6e6 * least})})
 
 
 def program_of(bag: Bag, objective: str) -> tuple[LinearProgram, float, float]:

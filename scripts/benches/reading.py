@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from lpsched.bag.files import read_bag, write_bag
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.generate.cov import CovOptions, cov_bag
 from lpsched.io.instance_files import TableForm
 

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +44,7 @@ def priced(bag: Bag) -> Bag:
     """Return the bag with a price of electricity."""
     if bag.prices.electricity_per_kwh is not None:
         return bag
-    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": PER_KWH}))
+    return bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": PER_KWH})})
 
 
 def sweep(names: tuple[str, ...] = BAGS, rounds: int = ROUNDS) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -49,7 +49,7 @@ def paper_bag(per_machine: int, seed: int, *, task_types: int = 30, machines: tu
         idle_watts=IDLE_WATTS,
     )
     bag = cov_bag(f"{per_machine} tasks a machine", np.random.default_rng(seed), options)
-    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": PER_KWH}))
+    return bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": PER_KWH})})
 
 
 def gaps_of(bag: Bag, limit: float) -> Gaps:

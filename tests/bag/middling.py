@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,10 +24,10 @@ def middling(
     )
     bag = cov_bag("middling", rng, options)
     prices = bag.prices.model_copy(update={"electricity_per_kwh": 0.1, "per_bag": _price(bag)})
-    bag = replace(bag, prices=prices)
+    bag = bag.model_copy(update={"prices": prices})
     if cap is not None:
         floor = sum(each.count * each.idle_watts for each in bag.machine_types)
-        bag = replace(bag, site=bag.site.model_copy(update={"average_power_cap_watts": cap * floor}))
+        bag = bag.model_copy(update={"site": bag.site.model_copy(update={"average_power_cap_watts": cap * floor})})
     return _with_gaps(bag, rng) if gaps else bag
 
 
@@ -57,4 +56,4 @@ def _with_gaps(bag: Bag, rng: np.random.Generator) -> Bag:
             ]
         )
 
-    return replace(bag, seconds=thinned(bag.seconds), watts=thinned(bag.watts))
+    return bag.model_copy(update={"seconds": thinned(bag.seconds), "watts": thinned(bag.watts)})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.evolve import genes_of, to_schedule
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.verify import violations
 from lpsched.evolve.genes import Genes

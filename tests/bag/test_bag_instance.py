@@ -4,15 +4,13 @@ import hashlib
 import math
 import pickle
 import struct
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, TaskType
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import Bag, TaskType, bag_from_dict
 from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError
 from lpsched.model.table import Table
@@ -76,8 +74,8 @@ def test_minus_zero_is_zero():
 
 def test_a_bag_cannot_be_changed():
     bag = bag_from_dict(SOUND)
-    with pytest.raises(AttributeError):
-        bag.name = "other"  # type: ignore[misc]
+    with pytest.raises(ValueError, match="frozen"):
+        bag.name = "other"
     with pytest.raises(ValueError, match="frozen"):
         bag.task_types[0].count = 3
     with pytest.raises(TypeError):
@@ -113,17 +111,17 @@ def test_a_bag_made_by_hand_is_checked_too():
 def test_a_bag_made_by_hand_is_sound_or_refused(change, fault):
     bag = simple_bag([[1.0]], [1], [1])
     with pytest.raises(InstanceError, match=fault):
-        replace(bag, **change)
+        bag.model_copy(update=change)
 
 
 def test_a_table_that_was_read_for_one_bag_does_not_fit_another_by_default():
     bag = bag_from_dict(SOUND)
     with pytest.raises(InstanceError, match="seconds: found a table of 2 x 3, needs 2 x 1"):
-        replace(bag, machine_types=bag.machine_types[:1], watts=None)
+        bag.model_copy(update={"machine_types": bag.machine_types[:1], "watts": None})
     cold = bag_from_dict(sound(watts={"render": {"cpu": 0.0, "gpu": [1.0, 1.0]}, "zip": {"cpu": 1.0}}))
     assert cold.watts is not None
     with pytest.raises(InstanceError, match=r"seconds\[0\]\[0\]: found 0.0, needs seconds"):  # 0 watts, not 0 s
-        replace(cold, seconds=cold.watts)
+        cold.model_copy(update={"seconds": cold.watts})
 
 
 def test_a_part_made_by_hand_says_what_is_wrong_with_it():

@@ -116,7 +116,7 @@ def test_runs_of_the_same_pair_on_one_machine_do_not_share_their_luck(one_machin
 @given(plain_bags(ORDINARY), st.sampled_from(["energy", "makespan"]), st.integers(0, 2**32))
 def test_without_spread_every_sample_is_what_the_verifier_measures(bag, objective, seed):
     prices = Prices(per_bag=7.0, electricity_per_kwh=0.2, overhead_per_bag=1.0)
-    bag = replace(bag, prices=prices, site=Site(pue=1.4))
+    bag = bag.model_copy(update={"prices": prices, "site": Site(pue=1.4)})
     schedule = solve(bag, objective=objective).schedule
     exact = measure(bag, schedule)
     drawn = sample_bag(bag, schedule, even(bag, 0.0, 0.0), samples=2, seed=seed)
@@ -144,7 +144,7 @@ def test_profit_counts_every_cost():
     drawn = sample_bag(bag, schedule, even(bag, 0.0, 0.0), samples=2, seed=0)
     assert drawn.profit_per_hour == pytest.approx(360 * (4 - 1.8e-3 - 0.1) - 6)
     assert drawn.profit_per_hour == pytest.approx(measure(bag, schedule).profit_per_hour)
-    free = replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": 0.0}), watts=None)
+    free = bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": 0.0}), "watts": None})
     drawn = sample_bag(free, schedule, even(bag, 0.0, 0.0), samples=2, seed=0)
     assert drawn.profit_per_hour == pytest.approx(360 * (4 - 0.1) - 6)
 

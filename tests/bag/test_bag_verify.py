@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.bag.verify import examine, measure, violations
 from tests.support import SOUND, simple_bag, sound

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -55,10 +53,10 @@ def test_the_rate_is_that_of_the_whole_program(kind, seed):
 
 def test_a_bag_that_does_not_pay_and_a_second_that_costs_nothing_go_to_the_whole_program():
     bag = middling(0)
-    poor = replace(bag, prices=bag.prices.model_copy(update={"per_bag": 0.0}))
+    poor = bag.model_copy(update={"prices": bag.prices.model_copy(update={"per_bag": 0.0})})
     assert rate_by_columns(poor, HighsSolver()) is None
     idle = tuple(each.model_copy(update={"idle_watts": 0.0}) for each in bag.machine_types)
-    assert least_by_columns(replace(bag, machine_types=idle), front.ENERGY, HighsSolver()) is None
+    assert least_by_columns(bag.model_copy(update={"machine_types": idle}), front.ENERGY, HighsSolver()) is None
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
@@ -95,5 +93,5 @@ def test_huge_is_many_pairs_with_few_machine_types_and_no_deadline():
     bag = middling(0, types=4_000)
     assert choosing.is_huge(bag)
     assert not choosing.is_huge(middling(0))
-    late = replace(bag, site=bag.site.model_copy(update={"deadline_seconds": 1e9}))
+    late = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": 1e9})})
     assert not choosing.is_huge(late)

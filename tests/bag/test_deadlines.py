@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def test_three_tasks_whose_only_way_no_relaxation_is_rounded_to():
 def test_a_loss_is_still_spread_until_the_deadline():
     # As in the first test, at a price of 0: 40 J at 1 USD a megajoule, over 7 s.
     bag = simple_bag([[4.0, 4.0]], [2], [1, 1], watts=[[2.5, 7.5]])
-    result = solve_fast(replace(bag, prices=Prices(electricity_per_kwh=3.6)), price=0.0, deadline=7.0)
+    result = solve_fast(bag.model_copy(update={"prices": Prices(electricity_per_kwh=3.6)}), price=0.0, deadline=7.0)
     assert result.regime is Regime.LOSS
     assert result.measured.makespan_seconds == 7.0
     assert result.value == pytest.approx(-40e-6 / 7.0 * 3600, rel=1e-12)
@@ -76,7 +75,7 @@ def test_no_tiny_bag_with_a_schedule_is_given_up_and_no_deadline_is_passed():
 
 def test_a_deadline_below_what_all_assignments_take_is_infeasible_or_not_found_never_met():
     for bag in tiny_cases(40)[0]:
-        sooner = replace(bag, site=Site(deadline_seconds=0.66 * bag.site.deadline_seconds))
+        sooner = bag.model_copy(update={"site": Site(deadline_seconds=0.66 * bag.site.deadline_seconds)})
         try:
             result = solve_fast(sooner, objective="makespan")
         except (InfeasibleError, NotFoundError):
@@ -136,9 +135,8 @@ def test_with_more_effort_a_deadline_is_met_or_refuted_by_the_makespan(monkeypat
     monkeypatch.setattr(within_deadline, "MOST_TASKS", 2)
     monkeypatch.setattr(recovering, "_climb_down", lambda *_: None)
     watts = [[100.0], [90.0], [120.0]]
-    bag = replace(
-        simple_bag([[7.0], [5.0], [3.0]], [1, 1, 2], [2], watts, [10.0]),
-        prices=Prices(per_bag=1.0, electricity_per_kwh=0.2),
+    bag = simple_bag([[7.0], [5.0], [3.0]], [1, 1, 2], [2], watts, [10.0]).model_copy(
+        update={"prices": Prices(per_bag=1.0, electricity_per_kwh=0.2)}
     )
     with pytest.raises(InfeasibleError, match=r"9\.5 s, but no schedule takes less than 10 s \(proved\)"):
         solve(bag, objective=objective, deadline=9.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.errors import InstanceError
 from tests.support import SOUND, sound
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,12 @@ def test_the_longest_makespan_of_use_in_tiny(weights, seconds):
 
 
 def test_a_deadline_cuts_it():
-    due = replace(TINY, site=Site(deadline_seconds=20.0))
+    due = TINY.model_copy(update={"site": Site(deadline_seconds=20.0)})
     assert longest_useful(scales_of(due)) == 20.0
 
 
 def test_below_the_idle_floor_it_ends_where_the_savings_are_used_up():
     # 10 W instead of 50 W idle for 2 s saves 80 J; 5 W below the floor that lasts 16 s.
     bag = simple_bag([[1.0]], [2], [1], watts=[[10.0]], idle=[50.0])
-    capped = replace(bag, site=Site(average_power_cap_watts=45.0))
+    capped = bag.model_copy(update={"site": Site(average_power_cap_watts=45.0)})
     assert longest_useful(scales_of(capped), MAKESPAN) == pytest.approx(16.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.arrays import affinity, heterogeneity
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from tests.support import simple_bag, sound
 
 

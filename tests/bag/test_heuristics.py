@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -91,7 +90,7 @@ def test_min_energy_chooses_the_p_state_and_the_others_the_fastest():
     assert thrifty.groups == (MachineGroup("gpu", 1, (Run("t", 2, "slow"),)),)
     quick = mapped("mct", bag)  # two ways of 2 s: the one that draws less
     assert quick.groups == (MachineGroup("gpu", 1, (Run("t", 2, "hot"),)),)
-    assert mapped("mct", replace(bag, watts=None)).groups[0].runs == (Run("t", 2, "fast"),)
+    assert mapped("mct", bag.model_copy(update={"watts": None})).groups[0].runs == (Run("t", 2, "fast"),)
 
 
 def test_machines_run_their_tasks_in_the_order_they_were_given():

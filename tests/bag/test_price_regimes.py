@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 
@@ -76,13 +75,13 @@ def test_along_the_slider_neither_bound_nor_value_contradicts_its_regime(curve):
 
 def test_a_loss_at_the_own_price_is_one_on_the_curve():
     # At 0.038 the linear program leaves room for profit, and the search does not.
-    found = price_curve(replace(MID, prices=Prices(per_bag=0.038, electricity_per_kwh=0.9)))
+    found = price_curve(MID.model_copy(update={"prices": Prices(per_bag=0.038, electricity_per_kwh=0.9)}))
     assert_true_regimes(found.pieces)
     assert found.break_even_price > 0.038
 
 
 def test_under_a_deadline_too():
-    found = price_curve(replace(MID, site=Site(deadline_seconds=150.0)))
+    found = price_curve(MID.model_copy(update={"site": Site(deadline_seconds=150.0)}))
     assert_true_regimes(found.pieces)
     assert found.least_price_to_run is None
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 
 from lpsched.bag.files import as_dict
-from lpsched.bag.reading import bag_schema
+from lpsched.bag.model import Bag
 from lpsched.io.instance_files import TableForm
 from tests.support import SOUND, bags, sound
 
-VALIDATOR = jsonschema.Draft202012Validator(bag_schema())
+VALIDATOR = jsonschema.Draft202012Validator(Bag.model_json_schema())
 
 
 def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(bag_schema())
+    jsonschema.Draft202012Validator.check_schema(Bag.model_json_schema())
 
 
 @settings(deadline=None)

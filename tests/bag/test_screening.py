@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -32,7 +31,9 @@ def both(bag: Bag, prices: Multipliers) -> list[tuple[Fraction, ...]]:
     st.floats(0.0, 10.0),
 )
 def test_a_screened_proof_is_the_exact_one(bag, prices, electricity):
-    bag = replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": electricity, "per_bag": 1.0}))
+    bag = bag.model_copy(
+        update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": electricity, "per_bag": 1.0})}
+    )
     exact, screened = both(bag, Multipliers(tuple(prices[: len(bag.machine_types)])))
     assert exact[:2] == screened[:2]
     assert exact[2] == screened[2] or float(exact[2]) == pytest.approx(float(screened[2]), rel=1e-12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -79,7 +78,7 @@ def test_overhead_wear_depreciation_and_pue_are_part_of_what_a_bag_costs():
 def test_whole_tasks_may_need_a_higher_price_than_split_ones():
     # 8 hours of work at 1 kW on 2 machines: split, 4 hours and 8 kWh; whole, 6 hours, 4 of them idle for one
     # machine at 0.1 kW: 8.4 kWh.
-    bag = replace(half_full(HOUR, watts=1000.0, idle=100.0), prices=Prices(electricity_per_kwh=1.0))
+    bag = half_full(HOUR, watts=1000.0, idle=100.0).model_copy(update={"prices": Prices(electricity_per_kwh=1.0)})
     need = sensitivity(bag).price_need
     assert (need.needed, need.enough) == pytest.approx((8.0, 8.4), rel=1e-12)
 
@@ -87,7 +86,10 @@ def test_whole_tasks_may_need_a_higher_price_than_split_ones():
 @pytest.mark.rotate(1)
 @pytest.mark.parametrize("bag", [TINY, VIDEO])
 def test_the_price_needed_is_the_break_even_price_of_the_curve(bag):
-    need, curve = (sensitivity(Terms().applied_to(replace(bag, prices=_unpriced(bag)))).price_need, price_curve(bag))
+    need, curve = (
+        sensitivity(Terms().applied_to(bag.model_copy(update={"prices": _unpriced(bag)}))).price_need,
+        price_curve(bag),
+    )
     assert need.needed == pytest.approx(curve.break_even_price, rel=1e-9)
     assert need.least_to_run == curve.least_price_to_run
     assert need.needed <= need.enough
@@ -164,7 +166,7 @@ def test_the_bound_at_any_price_of_electricity_is_that_of_a_single_solve(bag, te
             continue
         middle = (piece.from_price_per_kwh + piece.to_price_per_kwh) / 2
         prices = bag.prices.model_copy(update={"electricity_per_kwh": middle})
-        bound = solve(replace(bag, prices=prices), **priced).bound
+        bound = solve(bag.model_copy(update={"prices": prices}), **priced).bound
         line = (piece.bound_at_from + piece.bound_at_to) / 2
         assert line == pytest.approx(bound, rel=1e-7)
         assert line >= bound - 1e-9 * abs(bound)
@@ -186,9 +188,8 @@ def test_a_deadline_forces_the_work_whatever_electricity_costs():
 
 def test_tasks_that_save_idle_power_are_run_again_when_electricity_is_dear():
     # 1 W running, 3 W idle, 1 second: 2 J saved. Overhead 5 above the price of 3 uUSD: run from 1 uUSD / J on.
-    saving = replace(
-        simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]),
-        prices=Prices(per_bag=3e-6, electricity_per_kwh=0.0, overhead_per_bag=5e-6),
+    saving = simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]).model_copy(
+        update={"prices": Prices(per_bag=3e-6, electricity_per_kwh=0.0, overhead_per_bag=5e-6)}
     )
     found = sensitivity(saving).electricity
     assert [piece.regime for piece in found.pieces] == [Regime.DO_NOT_RUN, Regime.LOSS]
@@ -201,7 +202,9 @@ def test_tasks_that_save_idle_power_are_run_again_when_electricity_is_dear():
 
 
 def test_machines_that_draw_nothing_earn_whatever_electricity_costs():
-    bag = replace(simple_bag([[1.0]], [2], [1], watts=[[0.0]]), prices=Prices(per_bag=1.0, electricity_per_kwh=1.0))
+    bag = simple_bag([[1.0]], [2], [1], watts=[[0.0]]).model_copy(
+        update={"prices": Prices(per_bag=1.0, electricity_per_kwh=1.0)}
+    )
     found = sensitivity(bag).electricity
     assert (found.no_profit_from, found.do_not_run_from) == (None, None)
     assert [piece.regime for piece in found.pieces] == [Regime.PROFIT]

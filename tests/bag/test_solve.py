@@ -62,8 +62,8 @@ def test_tiny_has_the_profit_on_paper_and_profit_is_what_a_price_asks_for():
 
 
 def test_without_a_price_the_makespan_is_asked_for():
-    assert solve(replace(TINY, prices=Prices())).objective == "makespan"
-    assert solve(replace(TINY, prices=Prices(electricity_per_kwh=3.6)), price=0.02).objective == "profit"
+    assert solve(TINY.model_copy(update={"prices": Prices()})).objective == "makespan"
+    assert solve(TINY.model_copy(update={"prices": Prices(electricity_per_kwh=3.6)}), price=0.02).objective == "profit"
 
 
 # In tiny, the joules above idle are at least 5,400: a price up to 0.0054 USD is not worth running for. It breaks
@@ -147,7 +147,7 @@ def test_a_deadline_that_the_first_schedule_misses_is_met_by_another():
 )
 def test_a_cap_at_or_below_the_idle_floor_is_infeasible_and_both_numbers_are_named(site, message):
     with pytest.raises(InfeasibleError, match=message):
-        solve(replace(TINY, site=site), objective="makespan")
+        solve(TINY.model_copy(update={"site": site}), objective="makespan")
 
 
 def test_a_cap_at_the_idle_floor_is_enough_for_tasks_that_draw_no_more():
@@ -173,8 +173,8 @@ def test_a_cap_is_kept_by_waiting():
 
 
 def test_the_worth_of_a_kilowatt_is_told_where_the_cap_is_measured():
-    facility = replace(TINY, site=Site(average_power_cap_watts=220.0, pue=2.0))
-    machines = replace(TINY, site=Site(average_power_cap_watts=110.0, pue=2.0, cap_measured_at="it"))
+    facility = TINY.model_copy(update={"site": Site(average_power_cap_watts=220.0, pue=2.0)})
+    machines = TINY.model_copy(update={"site": Site(average_power_cap_watts=110.0, pue=2.0, cap_measured_at="it")})
     one, two = solve(facility), solve(machines)
     assert one.value == pytest.approx(two.value, rel=1e-9)
     assert one.worth.kilowatt_per_hour == pytest.approx(two.worth.kilowatt_per_hour / 2, rel=1e-9)
@@ -204,13 +204,13 @@ def paid_bag(**changes) -> Bag:
         Prices(per_bag=300.0, electricity_per_kwh=0.2, overhead_per_bag=5.0),
         Site(pue=1.2, average_power_cap_watts=250_000.0),
     )
-    return replace(bag, **changes)
+    return bag.model_copy(update=changes)
 
 
 def with_count(bag: Bag, kind: str, place: int, more: int) -> Bag:
     types = list(getattr(bag, kind))
     types[place] = types[place].model_copy(update={"count": types[place].count + more})
-    return replace(bag, **{kind: tuple(types)})
+    return bag.model_copy(update={kind: tuple(types)})
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -251,7 +251,9 @@ def test_the_worths_of_all_tasks_add_up_to_what_the_bag_brings(bag):
 
 
 def test_per_task_prices_add_to_the_price_of_the_bag():
-    each = replace(TINY, prices=TINY.prices.model_copy(update={"per_bag": None, "per_task": {"scan": 0.02 / 6}}))
+    each = TINY.model_copy(
+        update={"prices": TINY.prices.model_copy(update={"per_bag": None, "per_task": {"scan": 0.02 / 6}})}
+    )
     assert solve(each).value == pytest.approx(3.48, rel=1e-12)
     assert solve(each, price=0.02).value == pytest.approx(3.48, rel=1e-12)  # in place of them
 
@@ -264,18 +266,38 @@ def test_a_profit_ratio_is_a_multiple_of_what_the_least_energy_costs():
 @pytest.mark.parametrize(
     ("bag", "options", "message"),
     [
-        (replace(TINY, watts=None), {"objective": "energy"}, "watts: found none, needs the watts of every pair"),
-        (replace(TINY, watts=None), {}, "since electricity has a price; add them, or set electricity_per_kwh to 0"),
-        (replace(TINY, watts=None), {"objective": "makespan", "power_cap": 9.0}, "since there is a power cap"),
-        (replace(TINY, prices=Prices()), {"objective": "profit"}, "prices.per_bag: found none, needs what a bag"),
-        (replace(TINY, prices=Prices(per_bag=1.0)), {}, "prices.electricity_per_kwh: found none, needs what a kWh"),
+        (
+            TINY.model_copy(update={"watts": None}),
+            {"objective": "energy"},
+            "watts: found none, needs the watts of every pair",
+        ),
+        (
+            TINY.model_copy(update={"watts": None}),
+            {},
+            "since electricity has a price; add them, or set electricity_per_kwh to 0",
+        ),
+        (
+            TINY.model_copy(update={"watts": None}),
+            {"objective": "makespan", "power_cap": 9.0},
+            "since there is a power cap",
+        ),
+        (
+            TINY.model_copy(update={"prices": Prices()}),
+            {"objective": "profit"},
+            "prices.per_bag: found none, needs what a bag",
+        ),
+        (
+            TINY.model_copy(update={"prices": Prices(per_bag=1.0)}),
+            {},
+            "prices.electricity_per_kwh: found none, needs what a kWh",
+        ),
         (TINY, {"price": 1.0, "profit_ratio": 2.0}, "found a price and a profit ratio, needs one of them"),
         (TINY, {"price": -1.0}, "price: found -1.0, needs money: a number from 0"),
         (TINY, {"power_cap": 0.0}, "power_cap_watts: found 0.0, needs watts"),
         (TINY, {"deadline": math.nan}, "deadline_seconds: found NaN, needs seconds"),
         (TINY, {"profit_ratio": math.inf}, "profit_ratio: found infinity, needs a profit ratio"),
         (
-            replace(TINY, prices=Prices(per_bag=1.0, electricity_per_kwh=0.0)),
+            TINY.model_copy(update={"prices": Prices(per_bag=1.0, electricity_per_kwh=0.0)}),
             {"profit_ratio": 2.0},
             "prices.electricity_per_kwh: found 0, needs energy that costs something",
         ),
@@ -293,7 +315,7 @@ def test_an_unknown_objective_is_refused():
 
 def test_free_electricity_needs_no_watts():
     # 4 tasks of 3 s on 2 machines, 6 USD a bag: 6 s, so 3,600 USD an hour.
-    free = replace(simple_bag([[3.0]], [4], [2]), prices=Prices(per_bag=6.0, electricity_per_kwh=0.0))
+    free = simple_bag([[3.0]], [4], [2]).model_copy(update={"prices": Prices(per_bag=6.0, electricity_per_kwh=0.0)})
     result = solve(free)
     assert (result.value, result.bound) == (3600.0, 3600.0)
     assert result.measured.energy_joules is None
@@ -304,7 +326,7 @@ def test_free_electricity_needs_no_watts():
 def test_scaling_all_times_scales_the_bound(bag, factor):
     bag = bag.without_limits()
     rows = [[None if cell is None else cell * factor for cell in row] for row in bag.seconds]
-    scaled = replace(bag, seconds=type(bag.seconds).of(rows))
+    scaled = bag.model_copy(update={"seconds": type(bag.seconds).of(rows)})
     expected = factor * solve(bag, objective="makespan").bound
     assert solve(scaled, objective="makespan").bound == pytest.approx(expected, rel=1e-7)
 
@@ -313,9 +335,9 @@ def test_scaling_all_times_scales_the_bound(bag, factor):
 def test_scaling_all_times_is_dividing_price_and_overhead(factor):
     bag = paid_bag(site=Site(pue=1.2))
     rows = [[cell * factor for cell in row] for row in bag.seconds]
-    scaled = replace(bag, seconds=type(bag.seconds).of(rows))
+    scaled = bag.model_copy(update={"seconds": type(bag.seconds).of(rows)})
     prices = bag.prices.model_copy(update={"per_bag": 300.0 / factor, "overhead_per_bag": 5.0 / factor})
-    divided = replace(bag, prices=prices)
+    divided = bag.model_copy(update={"prices": prices})
     assert solve(scaled).bound == pytest.approx(solve(divided).bound, rel=1e-9)
 
 
@@ -330,12 +352,13 @@ def test_the_order_of_types_does_not_matter_to_the_bound(bag, objective):
     def turned_table(table):
         return None if table is None else type(table).of([[row[c] for c in columns] for row in list(table)[::-1]])
 
-    turned = replace(
-        bag,
-        machine_types=bag.machine_types[::-1],
-        task_types=bag.task_types[::-1],
-        seconds=turned_table(bag.seconds),
-        watts=turned_table(bag.watts),
+    turned = bag.model_copy(
+        update={
+            "machine_types": bag.machine_types[::-1],
+            "task_types": bag.task_types[::-1],
+            "seconds": turned_table(bag.seconds),
+            "watts": turned_table(bag.watts),
+        }
     )
     one, two = solve(bag, objective=objective), solve(turned, objective=objective)
     assert two.bound == pytest.approx(one.bound, rel=1e-7)
@@ -346,11 +369,12 @@ def test_splitting_a_task_type_in_two_equal_ones_changes_no_bound(objective):
     bag = paid_bag()
     half = [lpsched.TaskType(name=f"x{k}", count=45_000) for k in (1, 2)]
     rows, powers = list(bag.seconds), list(bag.watts)
-    split = replace(
-        bag,
-        task_types=(*half, bag.task_types[1]),
-        seconds=type(bag.seconds).of([rows[0], rows[0], rows[1]]),
-        watts=type(bag.seconds).of([powers[0], powers[0], powers[1]]),
+    split = bag.model_copy(
+        update={
+            "task_types": (*half, bag.task_types[1]),
+            "seconds": type(bag.seconds).of([rows[0], rows[0], rows[1]]),
+            "watts": type(bag.seconds).of([powers[0], powers[0], powers[1]]),
+        }
     )
     assert solve(split, objective=objective).bound == pytest.approx(solve(bag, objective=objective).bound, rel=1e-9)
 
@@ -361,7 +385,7 @@ def test_the_gap_of_a_large_bag_is_the_rounding_of_a_few_tasks(tasks, objective)
     rng = np.random.default_rng(5)
     seconds, watts = rng.gamma(8.0, size=(3, 3)).tolist(), (100 * rng.gamma(8.0, size=(3, 3))).tolist()
     bag = simple_bag(seconds, [tasks] * 3, [2, 3, 4], watts=watts, idle=[50.0, 60.0, 70.0])
-    bag = replace(bag, prices=Prices(per_bag=1.0 * tasks, electricity_per_kwh=0.2))
+    bag = bag.model_copy(update={"prices": Prices(per_bag=1.0 * tasks, electricity_per_kwh=0.2)})
     result = solve(bag, objective=objective)
     assert result.gap is not None
     assert result.gap * tasks < 20  # each machine type is off by a task or two, of 3 tasks / 9 machines each

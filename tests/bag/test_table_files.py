@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.files import read_bag, write_bag
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.errors import InstanceError, MissingExtraError, OutputError
 from lpsched.io import csv_table as csv_file
 from lpsched.io import instance_files as files_of_instances

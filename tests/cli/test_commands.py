@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lpsched.bag.files import read_bag
+from lpsched.bag.model import bag_from_dict
 from lpsched.bag.problem import OBJECTIVES
-from lpsched.bag.reading import bag_from_dict
 from lpsched.cli.imports import FirstColumn
 from lpsched.cli.options import Objective, Tables
 from lpsched.io.instance_files import TableForm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,8 @@ import pytest
 
 from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Multipliers
-from lpsched.bag.model import Bag, Prices, Site
+from lpsched.bag.model import Bag, Prices, Site, bag_from_dict
 from lpsched.bag.proving import prover_of
-from lpsched.bag.reading import bag_from_dict
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place, round_shares
 from lpsched.bag.relaxation import scales_of
@@ -69,7 +68,7 @@ def _powered(bag: Bag, watts: float = 100.0) -> Bag:
     """Give a bag of plain rows watts and prices, so that every formulation has what it needs."""
     rows = [[None if cell is None else watts + 7.0 * j for j, cell in enumerate(row)] for row in bag.seconds]
     prices = Prices(per_bag=1e9, electricity_per_kwh=0.1)
-    return replace(bag, watts=type(bag.seconds).of(rows), prices=prices)
+    return bag.model_copy(update={"watts": type(bag.seconds).of(rows), "prices": prices})
 
 
 BAGS = {
@@ -97,10 +96,8 @@ BAGS = {
             ],
         )
     ),
-    "a-furnace-under-a-cap": replace(
-        _powered(simple_bag([[1.0, 1.0], [2.0, 1.0]], [5, 5], [1, 1])),
-        watts=Table.of([[100.0, 1e9], [100.0, 1e12]]),
-        site=Site(average_power_cap_watts=150.0),
+    "a-furnace-under-a-cap": _powered(simple_bag([[1.0, 1.0], [2.0, 1.0]], [5, 5], [1, 1])).model_copy(
+        update={"watts": Table.of([[100.0, 1e9], [100.0, 1e12]]), "site": Site(average_power_cap_watts=150.0)}
     ),
     "due": bag_from_dict(sound(prices=PAID, site={"deadline_seconds": 40.0})),
     "one-of-everything": _powered(simple_bag([[3.0]], [1], [1])),
@@ -148,7 +145,7 @@ def test_the_prices_prove_what_the_program_says(case, bag):
 
 
 def test_recovery_passes_verification(case, bag):
-    free = replace(bag, site=bag.site.model_copy(update={"deadline_seconds": None}))
+    free = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": None})})
     counts = round_shares(case.relax(bag).shares, [task.count for task in bag.task_types])
     assert [sum(row.values()) for row in counts] == [task.count for task in bag.task_types]
     schedule = ended(free, counts, place(free, counts), late=False)
@@ -156,7 +153,7 @@ def test_recovery_passes_verification(case, bag):
 
 
 def test_the_schedule_stays_on_its_side_of_the_bound(case, bag):
-    free = replace(bag, site=bag.site.model_copy(update={"deadline_seconds": None}))
+    free = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": None})})
     relaxation = case.relax(free)
     counts = round_shares(relaxation.shares, [task.count for task in bag.task_types])
     measured = measure(free, ended(free, counts, place(free, counts), late=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,7 @@ def mapped(name, bag, seed=3) -> Schedule:
 
 def scaled(bag: Bag, factor: float) -> Bag:
     rows = [[None if cell is None else factor * cell for cell in row] for row in bag.seconds]
-    return replace(bag, seconds=Table.of(rows))
+    return bag.model_copy(update={"seconds": Table.of(rows)})
 
 
 @pytest.mark.rotate(1)
@@ -92,7 +91,9 @@ def test_bags_at_random_are_mapped_or_refused_in_words(bag):
 @settings(max_examples=15, deadline=None)
 @given(bag=plain_bags(ORDINARY))
 def test_no_heuristic_passes_any_bound_on_bags_at_random(bag):
-    small = replace(bag, task_types=tuple(t.model_copy(update={"count": t.count % 50 + 1}) for t in bag.task_types))
+    small = bag.model_copy(
+        update={"task_types": tuple(t.model_copy(update={"count": t.count % 50 + 1}) for t in bag.task_types)}
+    )
     for objective in ("makespan", "energy"):
         result = validate(small, heuristics=BUILT_IN, objective=objective)
         # Beyond the bound, `validate` itself would raise; random may have too many machines to draw.
@@ -104,7 +105,9 @@ def test_no_heuristic_passes_any_bound_on_bags_at_random(bag):
 @given(bag=priced_bags(ORDINARY))
 def test_no_heuristic_earns_more_than_the_bound_whatever_the_price_and_the_cap(bag):
     few = tuple(task.model_copy(update={"count": task.count % 50 + 1}) for task in bag.task_types)
-    result = validate(replace(bag.without_deadline(), task_types=few), heuristics=BUILT_IN, objective="profit")
+    result = validate(
+        bag.without_deadline().model_copy(update={"task_types": few}), heuristics=BUILT_IN, objective="profit"
+    )
     assert all(entry.value <= result.bound for entry in result.entries if entry.valid)
     broken = {each.code for entry in result.entries for each in entry.violations}
     assert broken <= {"failed", "over-power-cap"}  # too many machines to draw for; below the idle floor
@@ -149,7 +152,9 @@ def test_a_task_type_split_in_two_changes_no_load(name, which):
     rows, powers = [list(row) for row in bag.seconds], [list(row) for row in bag.watts]
     rows.insert(which, rows[which])
     powers.insert(which, powers[which])
-    split = replace(bag, task_types=split_in_two(bag.task_types, which), seconds=Table.of(rows), watts=Table.of(powers))
+    split = bag.model_copy(
+        update={"task_types": split_in_two(bag.task_types, which), "seconds": Table.of(rows), "watts": Table.of(powers)}
+    )
     assert loads_of(split, mapped(name, split)) == loads_of(bag, mapped(name, bag))
 
 
@@ -161,8 +166,12 @@ def test_a_machine_type_split_in_two_changes_no_load(name):
         [[*row[:3], row[2], *row[3:]] for row in bag.seconds],
         [[*row[:3], row[2], *row[3:]] for row in bag.watts],
     )
-    split = replace(
-        bag, machine_types=split_in_two(bag.machine_types, 2), seconds=Table.of(rows), watts=Table.of(powers)
+    split = bag.model_copy(
+        update={
+            "machine_types": split_in_two(bag.machine_types, 2),
+            "seconds": Table.of(rows),
+            "watts": Table.of(powers),
+        }
     )
     joined = Counter[tuple[int, object]]()
     for (j, load), n in loads_of(split, mapped(name, split)).items():

@@ -13,7 +13,7 @@ from lpsched import jit as compiled
 from lpsched.bag import verify as verify_bag
 from lpsched.bag.evolve import BagProblem, BagScorer, bag_scores
 from lpsched.bag.exact_front import front
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.evolve import nsga2 as task_front

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -232,7 +232,7 @@ def test_the_same_seed_gives_the_same_bag_and_another_seed_another():
 
 
 def test_doubling_all_seconds_doubles_what_is_grown():
-    twice = replace(DESKTOP, seconds=Table.of([[2 * cell for cell in row] for row in DESKTOP.seconds]))
+    twice = DESKTOP.model_copy(update={"seconds": Table.of([[2 * cell for cell in row] for row in DESKTOP.seconds])})
     one, two = (np.array(list(grown(small).bag.seconds)) for small in (DESKTOP, twice))
     assert two == pytest.approx(2 * one, rel=1e-5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ def test_a_type_that_is_not_drawn_is_left_out_with_its_rows_and_its_price():
         [[1.0, 2.0], [3.0, None], [None, 5.0]], [10**9, 1, 10**9], [1, 1], watts=[[9.0, 8.0], [7.0, None], [None, 6.0]]
     )
     names = [task.name for task in bag.task_types]
-    bag = replace(bag, prices=Prices(per_task={names[1]: 7.0, names[2]: 8.0}))
+    bag = bag.model_copy(update={"prices": Prices(per_task={names[1]: 7.0, names[2]: 8.0})})
     drawn = resampled(bag, 50, np.random.default_rng(0))
     assert [task.name for task in drawn.task_types] == [names[0], names[2]]
     assert list(drawn.seconds) == [[1.0, 2.0], [None, 5.0]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import highspy
@@ -80,7 +79,7 @@ def test_a_solver_that_fails_or_has_no_duals_is_an_error(monkeypatch):
         solve(TINY, objective="makespan", solver=PulpSolver("HiGHS"))
     monkeypatch.setattr(pulp.LpProblem, "solve", lambda *_, **__: 1)
     with pytest.raises(SolverError, match="returns no dual values, and without them nothing is proved"):
-        solve(replace(TINY, watts=None), objective="makespan", solver=PulpSolver("HiGHS"))
+        solve(TINY.model_copy(update={"watts": None}), objective="makespan", solver=PulpSolver("HiGHS"))
 
 
 def test_without_pulp_the_extra_is_named(monkeypatch):

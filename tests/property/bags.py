@@ -7,7 +7,7 @@ first by a billionth depends on the tolerances of a solver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -91,14 +91,14 @@ def limited_bags(draw, ranges: Ranges) -> Bag:
         way = thriftiest(bag)
         it_cap = 1.05 * idle_floor(bag) + draw(st.floats(0.05, 3.0)) * way.joules / way.seconds
         cap = it_cap * (pue if meter == "facility" else 1.0)
-    bag = replace(bag, site=Site(pue=pue, average_power_cap_watts=cap, cap_measured_at=meter))
+    bag = bag.model_copy(update={"site": Site(pue=pue, average_power_cap_watts=cap, cap_measured_at=meter)})
     if draw(st.booleans()):
         fastest = least_cost(bag, joules_weight=0.0, seconds_weight=1.0)
         deadline = draw(st.floats(1.1, 5.0)) * fastest
         short = least_cost(without_pairs_beyond(bag, deadline), joules_weight=0.0, seconds_weight=1.0)
         if short > deadline / 1.05:  # the pairs that are left take longer
             deadline *= short / fastest
-        bag = replace(bag, site=bag.site.model_copy(update={"deadline_seconds": deadline}))
+        bag = bag.model_copy(update={"site": bag.site.model_copy(update={"deadline_seconds": deadline})})
     return bag
 
 
@@ -112,7 +112,7 @@ def without_pairs_beyond(bag: Bag, deadline: float) -> Bag:
         ]
         return Table.of(rows)
 
-    return replace(bag, seconds=only(bag.seconds), watts=only(bag.watts))
+    return bag.model_copy(update={"seconds": only(bag.seconds), "watts": only(bag.watts)})
 
 
 @st.composite
@@ -120,7 +120,7 @@ def priced_bags(draw, ranges: Ranges) -> Bag:
     """Draw a bag with a price near the two at which the regime changes: waiting, running at a loss, profit."""
     bag: Bag = draw(limited_bags(ranges))
     per_kwh = draw(st.floats(0.01, 1.0))
-    bag = replace(bag, prices=Prices(electricity_per_kwh=per_kwh))
+    bag = bag.model_copy(update={"prices": Prices(electricity_per_kwh=per_kwh)})
     even = break_even_price(bag)
     overhead = draw(st.just(0.0) | st.floats(0.1, 1.0)) * even
     waiting = least_running_cost(bag)
@@ -133,9 +133,13 @@ def priced_bags(draw, ranges: Ranges) -> Bag:
     by_task = draw(st.sampled_from([0.0, 0.3, 1.0]))
     first = bag.task_types[0]
     per_task = {first.name: by_task * price / first.count} if by_task else {}
-    return replace(
-        bag,
-        prices=Prices(
-            per_bag=(1.0 - by_task) * price, per_task=per_task, electricity_per_kwh=per_kwh, overhead_per_bag=overhead
-        ),
+    return bag.model_copy(
+        update={
+            "prices": Prices(
+                per_bag=(1.0 - by_task) * price,
+                per_task=per_task,
+                electricity_per_kwh=per_kwh,
+                overhead_per_bag=overhead,
+            )
+        }
     )

@@ -6,7 +6,6 @@ Each check returns the claims that are false, in words; `scripts/check_claims.py
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,7 @@ def drawn_bag(seed: int) -> Bag:
     at = rng.choice([running, even, even, 2 * even, even + 10, even + 100])
     price = max(0.0, float(at) * rng.choice([0.9, 1.0, 1.1]) + bag.prices.overhead_per_bag)
     prices = bag.prices.model_copy(update={"per_bag": price})
-    return replace(bag, prices=prices, site=bag.site.model_copy(update=site))
+    return bag.model_copy(update={"prices": prices, "site": bag.site.model_copy(update=site)})
 
 
 def best_of(case: Case, objective: str = "profit", income: Fraction | None = None) -> Fraction | None:
@@ -95,7 +94,7 @@ def with_tasks(bag: Bag, i: int) -> Bag:
     """Return a bag with one more task of a type."""
     tasks = list(bag.task_types)
     tasks[i] = tasks[i].model_copy(update={"count": tasks[i].count + 1})
-    return replace(bag, task_types=tuple(tasks))
+    return bag.model_copy(update={"task_types": tuple(tasks)})
 
 
 def false_steps(
@@ -196,7 +195,7 @@ def false_prices(bag: Bag) -> list[str] | None:
 
     def at(price: float) -> tuple[Fraction | None, Fraction]:
         prices = bag.prices.model_copy(update={"electricity_per_kwh": price})
-        case = Case(replace(bag, prices=prices), ways)
+        case = Case(bag.model_copy(update={"prices": prices}), ways)
         return case.best("profit"), -Ledger(case.bag).standing
 
     for price in _waiting_prices(need):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -79,10 +78,11 @@ def _limited(bag: Bag, ways: tuple[Way, ...], rng: random.Random) -> Bag:
     if rng.random() < 0.5:
         deadline = rng.choice(NEAR) * float(rng.choice(ways).load)
     price = max(0.0, income) * rng.choice(NEAR)
-    return replace(
-        bag,
-        prices=bag.prices.model_copy(update={"per_bag": price}),
-        site=Site(average_power_cap_watts=cap, deadline_seconds=deadline),
+    return bag.model_copy(
+        update={
+            "prices": bag.prices.model_copy(update={"per_bag": price}),
+            "site": Site(average_power_cap_watts=cap, deadline_seconds=deadline),
+        }
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -186,11 +186,12 @@ def test_the_regimes_are_named_by_their_definitions(case):
 def test_terms_beside_the_bag_say_what_the_bag_could_say_itself(case, objective):
     bag, site = case.bag, case.bag.site
     prices = bag.prices.model_copy(update={"per_task": {}})
-    said = replace(bag, prices=prices)
-    beside = replace(
-        bag,
-        prices=bag.prices.model_copy(update={"per_bag": None}),
-        site=site.model_copy(update={"average_power_cap_watts": None, "deadline_seconds": None}),
+    said = bag.model_copy(update={"prices": prices})
+    beside = bag.model_copy(
+        update={
+            "prices": bag.prices.model_copy(update={"per_bag": None}),
+            "site": site.model_copy(update={"average_power_cap_watts": None, "deadline_seconds": None}),
+        }
     )
 
     def answer(bag, **terms):

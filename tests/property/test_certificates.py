@@ -285,28 +285,28 @@ TERMS: list[dict[str, Any]] = [{}, {"price": 150.1, "power_cap": 90.3, "deadline
 def machine(j: int, **changes: object) -> Bag:
     types = list(BAG.machine_types)
     types[j] = types[j].model_copy(update=changes)
-    return replace(BAG, machine_types=tuple(types))
+    return BAG.model_copy(update={"machine_types": tuple(types)})
 
 
 def task(i: int, **changes: object) -> Bag:
     types = list(BAG.task_types)
     types[i] = types[i].model_copy(update=changes)
-    return replace(BAG, task_types=tuple(types))
+    return BAG.model_copy(update={"task_types": tuple(types)})
 
 
 def prices(**changes: object) -> Bag:
-    return replace(BAG, prices=BAG.prices.model_copy(update=changes))
+    return BAG.model_copy(update={"prices": BAG.prices.model_copy(update=changes)})
 
 
 def site(**changes: object) -> Bag:
-    return replace(BAG, site=BAG.site.model_copy(update=changes))
+    return BAG.model_copy(update={"site": BAG.site.model_copy(update=changes)})
 
 
 def cell(table: str, i: int, column: int, value: float) -> Bag:
     rows = [list(row) for row in getattr(BAG, table)]
     rows[i][column] = value
     tables: dict[str, Any] = {table: Table.of(rows)}
-    return replace(BAG, **tables)
+    return BAG.model_copy(update=tables)
 
 
 def without_a_pair() -> Bag:
@@ -314,18 +314,18 @@ def without_a_pair() -> Bag:
     for rows in tables.values():
         rows[0][2] = None
     thinner: dict[str, Any] = {name: Table.of(rows) for name, rows in tables.items()}
-    return replace(BAG, **thinner)
+    return BAG.model_copy(update=thinner)
 
 
 def turned() -> Bag:
     rows: dict[str, Any] = {
         name: Table.of([list(row) for row in getattr(BAG, name)][::-1]) for name in ("seconds", "watts")
     }
-    return replace(BAG, task_types=BAG.task_types[::-1], **rows)
+    return BAG.model_copy(update={"task_types": BAG.task_types[::-1], **rows})
 
 
 CHANGED = {
-    "name": replace(BAG, name="lab2"),
+    "name": BAG.model_copy(update={"name": "lab2"}),
     "machine-name": machine(0, name="CPU"),
     "machine-count": machine(0, count=3),
     "idle-watts": machine(0, idle_watts=5.000000000000001),
@@ -339,7 +339,7 @@ CHANGED = {
     "watts": cell("watts", 0, 1, math.nextafter(200.0, 201.0)),
     "pair": without_a_pair(),
     "order": turned(),
-    "no-watts": replace(BAG, watts=None),
+    "no-watts": BAG.model_copy(update={"watts": None}),
     "per-bag": prices(per_bag=200.00000000000003),
     "no-per-bag": prices(per_bag=None),
     "per-task": prices(per_task=FrozenDict({"zip": 0.6})),
@@ -411,7 +411,7 @@ def test_a_price_of_the_cap_needs_a_cap(objective):
 
 @pytest.mark.parametrize("objective", ["makespan", "energy", "profit"])
 def test_a_bag_without_watts_has_no_proof_about_energy(objective):
-    bag = replace(BAG, watts=None)
+    bag = BAG.model_copy(update={"watts": None})
     certificate = replace(certify(BAG, objective=objective), instance_hash=bag.content_hash)
     verdict = check(bag, certificate)
     if objective == "makespan" and certificate.cap_price == 0:

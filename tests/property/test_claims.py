@@ -43,18 +43,16 @@ def test_bounds_and_regimes_over_the_price_hold_of_every_schedule(seed):
 
 def test_waiting_is_best_only_between_two_prices_where_tasks_draw_less_than_idle_machines():
     # 1 W running, 3 W idle, 1 s: 2 J saved. 5 uUSD of overhead above a price of 3: run from 1 uUSD a joule on.
-    saving = replace(
-        simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]),
-        prices=Prices(per_bag=3e-6, electricity_per_kwh=0.0, overhead_per_bag=5e-6),
+    saving = simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]).model_copy(
+        update={"prices": Prices(per_bag=3e-6, electricity_per_kwh=0.0, overhead_per_bag=5e-6)}
     )
     assert false_prices(saving) == []
 
 
 def test_a_wrong_step_is_found(monkeypatch):
     # The LP's derivative in place of the step: the third of two machines, for three tasks, brings more than that.
-    bag = replace(
-        simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]),
-        prices=Prices(per_bag=60.0, electricity_per_kwh=0.2),
+    bag = simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]).model_copy(
+        update={"prices": Prices(per_bag=60.0, electricity_per_kwh=0.2)}
     )
     assert false_steps(bag) == []
 

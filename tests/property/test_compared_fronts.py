@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from hypothesis import given, settings
@@ -19,7 +18,7 @@ AMOUNTS = st.floats(1e-3, 1e6) | st.integers(1, 20).map(float)
 @given(bags(most_types=3, most_tasks=6, most_machines=3, amounts=AMOUNTS), st.integers(0, 9))
 @settings(max_examples=25, deadline=None)
 def test_no_front_crosses_the_exact_front(bag, seed):
-    bag = replace(bag.without_limits(), watts=bag.watts or bag.seconds)  # any numbers will do
+    bag = bag.without_limits().model_copy(update={"watts": bag.watts or bag.seconds})  # any numbers will do
     found = compare_fronts(bag, ["nsga2", *OF_BAGS.built_in], evolving=Evolving(generations=4), seed=seed)
     assert all(entry.valid for entry in found.entries)
     for entry in found.entries:

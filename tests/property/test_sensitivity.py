@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -42,7 +41,8 @@ def answers(bag):
 
 def at_electricity(case: Case, per_kwh: float) -> Case:
     return Case(
-        replace(case.bag, prices=case.bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})), case.ways
+        case.bag.model_copy(update={"prices": case.bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})}),
+        case.ways,
     )
 
 

@@ -9,7 +9,7 @@ than the largest load, since waiting is allowed:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -177,7 +177,7 @@ class Case:
 
     def under(self, **site: Any) -> Case:
         """Return the same ways under other limits."""
-        return Case(replace(self.bag, site=self.bag.site.model_copy(update=site)), self.ways)
+        return Case(self.bag.model_copy(update={"site": self.bag.site.model_copy(update=site)}), self.ways)
 
 
 def case_of(bag: Bag) -> Case:
@@ -301,7 +301,7 @@ def cases(draw, *, watts: bool | None = None, limits: bool = True) -> Case:
         watts_at = draw(near(meter * draw(st.sampled_from([average, average, ledger.idle]))))
         site["average_power_cap_watts"] = sound(watts_at, SMALLEST)
     if limits and draw(st.booleans()):
-        ends = Ledger(replace(bag, site=bag.site.model_copy(update=site))).ends(way := draw(some))
+        ends = Ledger(bag.model_copy(update={"site": bag.site.model_copy(update=site)})).ends(way := draw(some))
         site["deadline_seconds"] = sound(draw(near(ends[0] if ends is not None else way.load)), SMALLEST)
     way = draw(some)
     running = ledger.per_joule * way.joules + way.worn
@@ -310,4 +310,4 @@ def cases(draw, *, watts: bool | None = None, limits: bool = True) -> Case:
     other = ledger.income  # less than what per-task prices and overhead already come to
     price = draw(near(draw(st.sampled_from([marginal, marginal, even, even, running])) - other))
     prices = bag.prices.model_copy(update={"per_bag": sound(price)})
-    return Case(replace(bag, prices=prices, site=bag.site.model_copy(update=site)), ways)
+    return Case(bag.model_copy(update={"prices": prices, "site": bag.site.model_copy(update=site)}), ways)

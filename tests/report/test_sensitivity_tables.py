@@ -54,12 +54,12 @@ def test_columns_about_purchases_are_there_only_if_a_price_or_a_life_is_known(fo
     assert "pays up to a price of (LP), USD" in printed(sensitivity(TINY, lifetime_hours=10.0))
     fast, slow = TINY.machine_types
     bought = fast.model_copy(update={"purchase_price": 1.0, "mean_hours_to_failure": 100.0})
-    text = printed(sensitivity(replace(TINY, machine_types=(bought, slow))))
+    text = printed(sensitivity(TINY.model_copy(update={"machine_types": (bought, slow)})))
     assert "paid back in (LP), hours" in text
 
 
 def test_notes_say_what_is_missing():
-    unpriced = replace(TINY, prices=Prices(electricity_per_kwh=3.6))
+    unpriced = TINY.model_copy(update={"prices": Prices(electricity_per_kwh=3.6)})
     text = printed(sensitivity(unpriced))
     assert "without a price only the first question has an answer" in text
     assert "how many more machines" not in text

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from lpsched.bag.arrays import heterogeneity
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.report.answers import FoldingTable, table
 from lpsched.report.files import bag_tables
 from lpsched.units import number, percent

@@ -301,7 +301,7 @@ def task_step(question: Question, before: Result, i: int, trying: Trying) -> Bet
     task = question.bag.task_types[i]
     tasks = list(question.bag.task_types)
     tasks[i] = task.model_copy(update={"count": task.count + 1})
-    more = replace(question, bag=replace(question.bag, task_types=tuple(tasks)))
+    more = replace(question, bag=question.bag.model_copy(update={"task_types": tuple(tasks)}))
     if not question.objective.maximise:
         return _change(more, before, trying)
     return _BreakEven(question, more, before, task, trying).between()

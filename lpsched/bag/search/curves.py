@@ -228,7 +228,7 @@ class ElectricitySearch:
 
 def with_electricity(bag: Bag, per_kwh: float) -> Bag:
     """Return the bag at another price of electricity."""
-    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": per_kwh}))
+    return bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})})
 
 
 # Profit rate with more machines of one type: how many more are best, or what so many more bring.

@@ -216,7 +216,7 @@ def _without_idling(bag: Bag, sign: float) -> Bag:
     watts /= watts.max() or 1.0
     told = np.where(arrays.can_run, np.where(watts < SMALLEST, 0.0, watts), np.nan)
     machines = (each.model_copy(update={"idle_watts": 0.0}) for each in bag.machine_types)
-    return replace(bag, machine_types=tuple(machines), watts=Table.of(told.tolist()))
+    return bag.model_copy(update={"machine_types": tuple(machines), "watts": Table.of(told.tolist())})
 
 
 def _point(scales: Scales, corner: Point) -> Point:

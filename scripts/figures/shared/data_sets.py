@@ -13,7 +13,6 @@ section IV.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -137,7 +136,7 @@ def chapter_6_second(machine_types: int) -> Bag:
     counts = dict.fromkeys((machine.name for machine in bag.machine_types), 0)
     kept = zip(general, THIRTY_SIX_MACHINES[machine_types], strict=False)
     counts |= {machine.name: count for machine, count in kept}
-    return replace(with_machines(bag, counts), name=f"front-30x{machine_types}")
+    return with_machines(bag, counts).model_copy(update={"name": f"front-30x{machine_types}"})
 
 
 def chapter_7(rng: np.random.Generator) -> Day:

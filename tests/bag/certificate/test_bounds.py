@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -42,7 +41,7 @@ def test_with_a_deadline_dear_prices_prove_more():
     # At 70 J for a second of 'slow': a scan costs min(960, 540 + 420) = 960 J, a print 360 + 280 = 640 J:
     # 9,600 J. The prices add up to 140 W, 100 W more than the idle floor: by 20 s that leaves 7,600 J, the
     # point of the front at 20 s. Without a deadline they must be scaled down to 40 W, and prove 6,600 J.
-    by = replace(TINY, site=Site(deadline_seconds=20.0))
+    by = TINY.model_copy(update={"site": Site(deadline_seconds=20.0)})
     prices = Multipliers((0.0, 70.0))
     assert Prover(by).cost(prices, 1.0, 0.0) == 7600
     assert Prover(TINY).cost(prices, 1.0, 0.0) == 6600
@@ -52,7 +51,7 @@ def test_the_profit_of_tiny_on_paper():
     # In millionths of a USD a joule costs 1. At 560/3 and 410 for a second of 'fast' and 'slow', a scan costs
     # 960 + 1,120/3, a print 360 + 1,640 (or 1,440 + 560): 6 x 1,333.33 + 6 x 2,000 = 20,000, all that a bag
     # brings. So a second earns at most 560/3 + 2 x 410 - 40 = 966.67, an hour 3.48 USD.
-    paid = replace(TINY, prices=Prices(per_bag=0.02, electricity_per_kwh=3.6))
+    paid = TINY.model_copy(update={"prices": Prices(per_bag=0.02, electricity_per_kwh=3.6)})
     dear = Multipliers((Fraction(560, 3_000_000), Fraction(410, 1_000_000)))
     assert float(Prover(paid).rate(dear) * 3600) == pytest.approx(3.48, rel=1e-15)  # 0.02 and 3.6 are doubles
     # Cheaper prices leave income unspent, which could be earned r_max = 5/36 times a second.
@@ -75,7 +74,7 @@ def test_the_arithmetic_is_exact():
 def test_a_price_of_the_cap_counts_the_joules_above_idle():
     # P = 100 W, I = 40 W: 60 J a second above idle. At a price of 1 per joule a scan costs min(960, 540), a
     # print min(1,440, 360): 5,400 / 60 = 90 s.
-    capped = replace(TINY, site=Site(average_power_cap_watts=150.0, pue=1.5))
+    capped = TINY.model_copy(update={"site": Site(average_power_cap_watts=150.0, pue=1.5)})
     assert Prover(capped).headroom == 60
     assert Prover(capped).makespan(Multipliers((0.0, 0.0), 1.0)) == 90
 
@@ -121,7 +120,7 @@ def test_a_prover_takes_no_claim_that_is_false():
 def test_the_least_makespan_counts_in_every_bound():
     # One task of 10 s at 100 W on one of two machines that idle at 10 W: 10 s, 900 J above idle and 20 W x 10 s.
     bag = simple_bag([[10.0]], [1], [2], [[100.0]], [10.0])
-    bag = replace(bag, prices=Prices(per_bag=2.0, electricity_per_kwh=3600.0))  # 0.001 a joule
+    bag = bag.model_copy(update={"prices": Prices(per_bag=2.0, electricity_per_kwh=3600.0)})  # 0.001 a joule
     free = Multipliers((0.0,))
     whole, split = Prover(bag, None, Shortest(10.0, (0,))), Prover(bag)
     assert [each.makespan(free) for each in (whole, split)] == [10, 0]
@@ -135,11 +134,11 @@ def test_the_least_makespan_counts_in_every_bound():
 def test_a_pair_beyond_the_deadline_is_no_way_out():
     # 'fast' takes 2 s at 500 W, 'slow' 6 s at 100 W, no idle power: 1,000 or 600 J. By 5 s only 'fast' will do.
     bag = simple_bag([[2.0, 6.0]], [1], [1, 1], [[500.0, 100.0]])
-    due, witness = replace(bag, site=Site(deadline_seconds=5.0)), Shortest(2.0, (0,))
+    due, witness = bag.model_copy(update={"site": Site(deadline_seconds=5.0)}), Shortest(2.0, (0,))
     assert Prover(bag, None, witness).energy(Multipliers.zero(bag)) == 600
     assert Prover(due, None, witness).energy(Multipliers.zero(bag)) == 1000
     assert Prover(due).energy(Multipliers.zero(bag)) == 600  # split, most of it could run on 'slow'
-    at = replace(bag, site=Site(deadline_seconds=6.0))
+    at = bag.model_copy(update={"site": Site(deadline_seconds=6.0)})
     assert Prover(at, None, witness).energy(Multipliers.zero(bag)) == 600  # done just in time
 
 
@@ -148,7 +147,9 @@ def test_bounds_are_rounded_up_to_what_whole_tasks_can_take():
     bag = simple_bag([[3.0], [2.25]], [5, 2], [2], [[8.0], [8.0]], [4.0])
     prices, witness = Multipliers((1.0,)), Shortest(0.0, ())
     assert Prover(bag, None, witness).makespan(prices) == Fraction("9.75")
-    third = replace(bag, task_types=(*bag.task_types[:1], bag.task_types[1].model_copy(update={"count": 3})))
+    third = bag.model_copy(
+        update={"task_types": (*bag.task_types[:1], bag.task_types[1].model_copy(update={"count": 3}))}
+    )
     # One more of 2.25 s: 21.75 s of work, 10.875 s or 14.5 units; the next is 11.25 s.
     assert Prover(third).makespan(prices) == Fraction("10.875")
     assert Prover(third, None, witness).makespan(prices) == Fraction("11.25")
@@ -163,7 +164,7 @@ def test_bounds_are_rounded_up_to_what_whole_tasks_can_take():
 def test_under_a_power_cap_waiting_may_help_and_nothing_is_rounded():
     # One task of 3 s at 8 W on a machine that draws nothing idle, 5 W on average: 24 J / 5 W = 4.8 s.
     bag = simple_bag([[3.0]], [1], [1], [[8.0]])
-    capped = replace(bag, site=Site(average_power_cap_watts=5.0))
+    capped = bag.model_copy(update={"site": Site(average_power_cap_watts=5.0)})
     prover = Prover(capped, None, Shortest(3.0, (0,)))
     assert prover.makespan(Multipliers((0.0,), 1.0)) == Fraction(24, 5)
 

@@ -29,8 +29,8 @@ HOUR = Fraction(3600)
 FREE = FrozenDict({"m0": Fraction(0)})
 
 # Three tasks of an hour on two machines of 10 W idle and 100 W busy; 60 USD a bag, 0.20 USD a kWh.
-THREE = replace(
-    simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]), prices=Prices(per_bag=60.0, electricity_per_kwh=0.2)
+THREE = simple_bag([[3600.0]], [3], [2], watts=[[100.0]], idle=[10.0]).model_copy(
+    update={"prices": Prices(per_bag=60.0, electricity_per_kwh=0.2)}
 )
 
 
@@ -88,7 +88,9 @@ def test_the_energy_of_three_tasks_on_two_machines():
 def test_energy_comes_in_units():
     # d = 7 J and 11 J, no idle power, times of 1 s: energy is a whole number of joules. At 0.5 J for a second, until
     # 3.2 s: A = 2 x 7.5 + 11.5 = 26.5 J, less 0.5 J for each of at most 3 whole seconds: 25 J.
-    bag = replace(simple_bag([[1.0], [1.0]], [2, 1], [1], watts=[[7.0], [11.0]]), site=Site(deadline_seconds=3.2))
+    bag = simple_bag([[1.0], [1.0]], [2, 1], [1], watts=[[7.0], [11.0]]).model_copy(
+        update={"site": Site(deadline_seconds=3.2)}
+    )
     priced = [plain(0, price="0.5")]
     assert check(bag, certificate(bag, "energy", 25, intervals=priced)).proved == 25
     # Prices that prove only 24.4 J prove 25 J.
@@ -118,7 +120,9 @@ def test_the_profit_of_three_tasks_on_two_machines():
 def test_a_deadline_that_forces_a_loss_may_end_between_units():
     # Sold for nothing, three tasks lose 0.054 USD, and least per hour if that is spread over all 2.5 h. A bound that
     # counted whole hours only would say that 0.054 / 2 h is lost at least.
-    loss = replace(THREE, prices=Prices(per_bag=0.0, electricity_per_kwh=0.2), site=Site(deadline_seconds=9000.0))
+    loss = THREE.model_copy(
+        update={"prices": Prices(per_bag=0.0, electricity_per_kwh=0.2), "site": Site(deadline_seconds=9000.0)}
+    )
     verdict = check(loss, certificate(loss, "profit", 1, LeastMakespan(HOUR, ("t0",)), [plain(HOUR, 9000)]))
     assert float(verdict.proved) == pytest.approx(-0.054 / 2.5 - 0.004, rel=1e-15)
 
@@ -127,7 +131,7 @@ def test_a_price_of_the_cap_counts_in_an_interval():
     # 110 W leave 90 W above idle; three tasks take 3 x 90 Wh above idle: 3 h. At a price of 1 for a joule above idle
     # A = 270 Wh and B = 90 W. With a price of a task beside it, phi = v - 90 Wh, for v = 100 Wh: A = 300 - 20 Wh,
     # of one task a machine.
-    capped = replace(THREE, site=Site(average_power_cap_watts=110.0))
+    capped = THREE.model_copy(update={"site": Site(average_power_cap_watts=110.0)})
     priced = replace(plain(0), cap_price=Fraction(1))
     assert check(capped, certificate(capped, "makespan", 3 * HOUR, intervals=[priced])).proved == 3 * HOUR
     patterned = replace(whole(0, 2 * HOUR - 1, 100 * 3600), cap_price=Fraction(1))
@@ -137,7 +141,7 @@ def test_a_price_of_the_cap_counts_in_an_interval():
 
 def test_under_a_cap_waiting_may_end_between_units():
     # 128 W leave 108 W above idle: 270 Wh take 2.5 h, half an hour of it waiting; not 3 h.
-    capped = replace(THREE, site=Site(average_power_cap_watts=128.0))
+    capped = THREE.model_copy(update={"site": Site(average_power_cap_watts=128.0)})
     priced = replace(plain(0), cap_price=Fraction(1))
     assert check(capped, certificate(capped, "makespan", 9000, intervals=[priced])).proved == 9000
 
@@ -175,11 +179,11 @@ def test_a_least_makespan_by_prices():
 
 def test_with_a_deadline_pairs_that_take_longer_do_not_count():
     # One task of 9 s on m0 or of 20 s on m1, for nothing; by 10 s only m0 is left.
-    bag = replace(simple_bag([[9.0, 20.0]], [1], [1, 1]), site=Site(deadline_seconds=10.0))
+    bag = simple_bag([[9.0, 20.0]], [1], [1, 1]).model_copy(update={"site": Site(deadline_seconds=10.0)})
     free = FrozenDict({"m0": Fraction(1), "m1": Fraction(0)})
     dear = Interval(Fraction(0), None, None, free)
     assert check(bag, certificate(bag, "makespan", 9, intervals=[dear])).proved == 9
-    late = replace(bag, site=Site())
+    late = bag.model_copy(update={"site": Site()})
     assert check(late, certificate(late, "makespan", 9, intervals=[dear])).proved == 0
 
 

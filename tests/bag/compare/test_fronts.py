@@ -160,7 +160,7 @@ def test_under_a_deadline_a_mapping_that_misses_it_is_refused(heuristics):
 
 def test_the_files_own_limits_hold_as_well(heuristics):
     heuristics("two-fast", lambda *_: mapped(2))
-    bag = replace(BAG, site=Site(deadline_seconds=7.0))
+    bag = BAG.model_copy(update={"site": Site(deadline_seconds=7.0)})
     assert compare_fronts(bag, ["two-fast"]).entries[1].refused == 1
 
 

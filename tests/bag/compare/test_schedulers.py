@@ -167,7 +167,7 @@ def test_all_stands_for_all_that_can_run_and_none_runs_twice(monkeypatch):
     monkeypatch.setattr(evolved, "GENERATIONS", 1)
     result = validate(PAIR, heuristics=["mct", "all"])
     assert [entry.name for entry in result.entries] == ["mct", "lp", *(n for n in names() if n != "mct"), "nsga2"]
-    plain = validate(replace(PAIR, watts=None), heuristics=["all"])
+    plain = validate(PAIR.model_copy(update={"watts": None}), heuristics=["all"])
     assert {"min-energy", "nsga2"}.isdisjoint(entry.name for entry in plain.entries)
     assert plain.valid
 
@@ -218,7 +218,7 @@ def test_each_scheduler_gets_a_generator_of_its_own_seed():
 def test_a_mapping_over_the_power_cap_waits_until_it_is_not():
     # One machine works 3 s more than the other: 9 s at 100 W, 3 s at 10 W; above idle 9 * 90 = 810 J. A cap of
     # 74 W leaves 54 W above the 20 W of idle machines, so that it may end at 810 / 54 = 15 s.
-    capped = replace(PAIR, site=Site(average_power_cap_watts=74.0))
+    capped = PAIR.model_copy(update={"site": Site(average_power_cap_watts=74.0)})
     entry = judged(ROWS, capped, objective="makespan")
     assert entry.valid
     assert entry.value == pytest.approx(15.0)
@@ -232,14 +232,14 @@ def test_a_mapping_over_the_power_cap_waits_until_it_is_not():
 
 def test_waiting_past_the_deadline_does_not_help():
     wide = simple_bag([[3.0, 3.0]], [3], [2, 2], watts=[[100.0, 50.0]], idle=[10.0, 0.0])
-    capped = replace(wide, site=Site(average_power_cap_watts=80.0, deadline_seconds=10.0))
+    capped = wide.model_copy(update={"site": Site(average_power_cap_watts=80.0, deadline_seconds=10.0)})
     rows = [TaskRow("t0", "m0", 1)] * 3  # 810 J above idle, 60 W left above it: 13.5 s
     assert [each.code for each in judged(rows, capped).violations] == ["over-power-cap"]
 
 
 def test_a_pause_is_kept_while_waiting():
     # Ends at 103 s, on average far below the cap.
-    capped = replace(PAIR, site=Site(average_power_cap_watts=74.0))
+    capped = PAIR.model_copy(update={"site": Site(average_power_cap_watts=74.0)})
     late = [replace(row, start_seconds=start) for row, start in zip(ROWS, (0.0, 0.0, 100.0), strict=True)]
     assert judged(late, capped, objective="makespan").value == 103.0
 
@@ -247,7 +247,7 @@ def test_a_pause_is_kept_while_waiting():
 def test_a_pause_that_breaks_the_cap_is_not_taken_out_of_a_schedule():
     # Idle it draws 100 W, busy 10 W: 6 s of work in 103 s are far above the cap of 60 W on average.
     odd = simple_bag([[3.0]], [2], [1], watts=[[10.0]], idle=[100.0])
-    capped = replace(odd, site=Site(average_power_cap_watts=60.0))
+    capped = odd.model_copy(update={"site": Site(average_power_cap_watts=60.0)})
     late = [TaskRow("t0", "m0", 1, None, 0.0), TaskRow("t0", "m0", 1, None, 100.0)]
     assert [each.code for each in judged(late, capped).violations] == ["over-power-cap"]
     assert judged([replace(row, start_seconds=None) for row in late], capped).value == 6.0
@@ -323,7 +323,7 @@ def test_the_table_tells_what_is_known_and_not_the_objective_twice():
     assert result.headers() == ("scheduler", "makespan, seconds", "gap", "energy, joules", "valid", "seconds")
     assert result.rows()[0] == ("bound", "6", "proved", "", "", "")  # one of two machines runs two tasks of 3 s
     assert result.rows()[1][:5] == ("mct", "6", "0 %", "930", "yes")  # 9 s at 100 W, 3 s at 10 W
-    plain = validate(replace(PAIR, watts=None), {"mine": judged(ROWS).schedule})
+    plain = validate(PAIR.model_copy(update={"watts": None}), {"mine": judged(ROWS).schedule})
     assert plain.headers() == ("scheduler", "makespan, seconds", "gap", "valid")
     priced = validate(TINY, heuristics=["mct"], objective="energy")
     assert priced.headers()[3:5] == ("makespan, seconds", "profit, USD/hour")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +144,7 @@ def test_claim_and_proof_are_written_with_as_many_digits_as_tell_them_apart(file
 
 
 def test_a_makespan_can_be_certified_without_watts_though_electricity_has_a_price(tmp_path):
-    plain = replace(TINY, watts=None)
+    plain = TINY.model_copy(update={"watts": None})
     write_certificate(certify(plain, objective="makespan"), tmp_path / "p.json", "1")
     assert audit(plain, [tmp_path / "p.json"]).accepted
 
@@ -165,7 +164,7 @@ def test_a_list_without_tasks_is_no_schedule_and_an_empty_one_only_where_it_earn
     assert not validate(TINY, [tmp_path / "header.csv"]).valid
     assert not audit(TINY, [tmp_path / "header.csv"]).accepted
     assert audit(TINY, [files["nothing.json"]]).accepted
-    assert not audit(replace(TINY, prices=Prices()), [files["nothing.json"]]).accepted
+    assert not audit(TINY.model_copy(update={"prices": Prices()}), [files["nothing.json"]]).accepted
 
 
 @pytest.mark.parametrize("end", ["1e308", "1e61", "0", "-1"])

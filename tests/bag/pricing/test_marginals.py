@@ -43,12 +43,13 @@ def test_a_degenerate_program_has_two_derivatives_on_paper():
 def many_of(bag: Bag) -> Bag:
     """Return a bag with many times the tasks, machines, price and cap: the same marginal values."""
     cap = bag.site.average_power_cap_watts
-    return replace(
-        bag,
-        machine_types=tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.machine_types),
-        task_types=tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.task_types),
-        prices=bag.prices.model_copy(update={"per_bag": bag.prices.per_bag * MANY}),
-        site=bag.site.model_copy(update={"average_power_cap_watts": cap and cap * MANY}),
+    return bag.model_copy(
+        update={
+            "machine_types": tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.machine_types),
+            "task_types": tuple(each.model_copy(update={"count": each.count * MANY}) for each in bag.task_types),
+            "prices": bag.prices.model_copy(update={"per_bag": bag.prices.per_bag * MANY}),
+            "site": bag.site.model_copy(update={"average_power_cap_watts": cap and cap * MANY}),
+        }
     )
 
 
@@ -73,7 +74,7 @@ def drawn_bag(seed: int) -> Bag:
 def with_count(bag: Bag, kind: str, place: int, more: int) -> Bag:
     types = list(getattr(bag, kind))
     types[place] = types[place].model_copy(update={"count": types[place].count + more})
-    return replace(bag, **{kind: tuple(types)})
+    return bag.model_copy(update={kind: tuple(types)})
 
 
 # Of these seeds 4 and 9 are degenerate; 4 has a cap.

@@ -120,6 +120,8 @@ def test_one_more_that_leaves_no_schedule_has_no_numbers():
     step = with_one_more(bag, solve(bag)).one_more.machine_types["m"]
     assert (step.at_least, step.at_most) == (None, None)
     # By a deadline of 2 hours two machines do four tasks, and not five.
-    bag = replace(three_tasks(task_types=(TaskType(name="t", count=4),)), site=Site(deadline_seconds=2 * HOUR))
+    bag = three_tasks(task_types=(TaskType(name="t", count=4),)).model_copy(
+        update={"site": Site(deadline_seconds=2 * HOUR)}
+    )
     step = with_one_more(bag, solve(bag), marginals="proved").one_more.task_types["t"]
     assert (step.at_least, step.at_most) == (None, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -62,7 +61,7 @@ def test_where_waiting_is_best_nothing_is_scarce():
 
 
 @pytest.mark.parametrize(
-    "bag", [TINY, replace(IDLE, site=Site(average_power_cap_watts=52_000.0))], ids=["tiny", "idle"]
+    "bag", [TINY, IDLE.model_copy(update={"site": Site(average_power_cap_watts=52_000.0)})], ids=["tiny", "idle"]
 )
 def test_along_the_stretches_everything_is_what_single_solves_say(bag):
     stretches = price_stretches(bag, price_curve(bag, from_ratio=1.05, to_ratio=1.15))
@@ -115,7 +114,7 @@ def test_profit_of_the_schedule_may_begin_later_than_that_of_the_bound():
     # 0.008 is needed. Whole: 6 s, one machine idles for 4 s: 0.012 is needed. Above idle a task takes nothing,
     # so that any price is worth running for.
     bag = half_full(watts=3600.0, idle=3600.0)
-    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0))
+    bag = bag.model_copy(update={"prices": Prices(electricity_per_kwh=1.0)})
     stretches = price_stretches(bag, price_curve(bag), to_price=0.02)
     assert [(each.regime, each.bound_regime) for each in stretches] == [
         (Regime.LOSS, Regime.LOSS),
@@ -129,14 +128,14 @@ def test_profit_of_the_schedule_may_begin_later_than_that_of_the_bound():
 
 def test_where_no_schedule_meets_the_deadline_the_bound_stays():
     bag = half_full(watts=100.0)  # 4 s if split, 6 s if not
-    bag = replace(bag, prices=Prices(electricity_per_kwh=1.0), site=Site(deadline_seconds=5.0))
+    bag = bag.model_copy(update={"prices": Prices(electricity_per_kwh=1.0), "site": Site(deadline_seconds=5.0)})
     for each in price_stretches(bag, price_curve(bag)):
         assert (each.schedule, each.measured, each.regime, each.value_at_from) == (None, None, None, None)
         assert each.bound_at_from <= each.bound_at_to
 
 
 def test_where_energy_is_free_there_are_prices_but_no_ratios():
-    bag = replace(TINY, prices=Prices(electricity_per_kwh=0.0))
+    bag = TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0)})
     (only,) = price_stretches(bag, price_curve(bag))
     assert (only.from_ratio, only.to_ratio) == (None, None)
     assert (only.from_price, only.to_price) == (0.0, 1.0)

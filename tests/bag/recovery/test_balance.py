@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -81,7 +80,7 @@ def test_what_is_better_not_run_stays_so_and_no_time_is_no_work():
 def test_no_answer_is_worse_than_the_fast_one(bag, objective):
     if objective == "energy" and bag.watts is None:
         return
-    bag = replace(bag, site=bag.without_limits().site)
+    bag = bag.model_copy(update={"site": bag.without_limits().site})
     fast, balanced = (solve(bag, objective=objective, effort=effort) for effort in ("fast", "balanced"))
     assert fast.bound == balanced.bound <= balanced.value <= fast.value
     assert not violations(bag, balanced.schedule)

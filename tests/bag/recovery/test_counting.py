@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -62,7 +60,7 @@ def test_counts_that_cannot_be_shared_evenly_are_changed():
 def test_a_type_whose_machines_cannot_share_evenly_gets_less_to_do():
     # By the deadline of 107 s two machines have time for 21 tasks of 10 s, but for 10 whole ones each.
     free = simple_bag([[10.0, 12.0]], [25], [2, 1], [[50.0, 90.0]])
-    bag = replace(free, site=Site(deadline_seconds=107.0))
+    bag = free.model_copy(update={"site": Site(deadline_seconds=107.0)})
     schedule = Schedule((MachineGroup("m0", 2, (Run("t0", 9),)), MachineGroup("m1", 1, (Run("t0", 7),))))
     found = examined_schedule(bag, schedule)
     better = recount(ask(bag, solver=SOLVER, objective="energy"), found, SOLVER, Watch().share(2.0))
@@ -76,7 +74,7 @@ def test_under_a_deadline_nothing_is_lost_or_late(seed, objective):
     seconds, watts = rng.uniform(1.0, 9.0, (4, 3)).round(2), rng.uniform(50.0, 200.0, (4, 3)).round(1)
     deadline = 80.0
     free = simple_bag(seconds.tolist(), [40, 30, 20, 30], [3, 2, 2], watts.tolist(), [9.0, 5.0, 7.0])
-    bag = replace(free, site=Site(deadline_seconds=deadline), prices=Prices(electricity_per_kwh=0.2))
+    bag = free.model_copy(update={"site": Site(deadline_seconds=deadline), "prices": Prices(electricity_per_kwh=0.2)})
     options = {"price": 5.0} if objective == "profit" else {}
     asked, found = recovered(bag, objective, **options)
     better = recount(asked, found, SOLVER, Watch().share(1.0))

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsched.bag.reading import bag_from_dict
+from lpsched.bag.model import bag_from_dict
 from lpsched.bag.recovery.rounding import place
 from lpsched.bag.schedule import MachineGroup, Run
 from lpsched.bag.verify import violations

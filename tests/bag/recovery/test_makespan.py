@@ -107,7 +107,7 @@ def test_a_bag_with_too_many_is_left_alone(tasks, machines):
 def test_a_power_cap_leaves_the_schedule_alone():
     bag = random_bag(0)
     before = schedule_of(laid_out(bag), first_fit(laid_out(bag)))
-    capped = replace(bag, watts=bag.seconds, site=Site(average_power_cap_watts=1e9))
+    capped = bag.model_copy(update={"watts": bag.seconds, "site": Site(average_power_cap_watts=1e9)})
     assert shortened(capped, before) is before
     assert shortened(bag, before) is not before
 

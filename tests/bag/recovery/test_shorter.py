@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,9 @@ BAG = simple_bag([[1.0, 3.0]], [4], [1, 1], watts=[[300.0, 10.0]])
 
 
 def program(bag, deadline, objective="energy", **site):
-    return shorter_deadlines(replace(bag, site=Site(deadline_seconds=deadline, **site)), objective, default_solver())
+    return shorter_deadlines(
+        bag.model_copy(update={"site": Site(deadline_seconds=deadline, **site)}), objective, default_solver()
+    )
 
 
 def test_less_time_on_the_thrifty_machine_sends_tasks_to_the_fast_one():

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,7 +116,7 @@ def priced(seconds, watts, tasks, machines, *, idle, price, **site) -> Bag:
 
 def at_one_a_joule(bag: Bag, price: float, **site) -> Bag:
     """Return the bag at a price, with electricity that costs 1 a joule."""
-    return replace(bag, prices=Prices(per_bag=price, electricity_per_kwh=3.6e6), site=Site(**site))
+    return bag.model_copy(update={"prices": Prices(per_bag=price, electricity_per_kwh=3.6e6), "site": Site(**site)})
 
 
 def test_whole_tasks_earn_what_the_longer_makespan_leaves():
@@ -166,7 +164,7 @@ def medium(seed: int, per_machine: int) -> Bag:
         idle_watts=5.0,
     )
     bag = cov_bag("medium", np.random.default_rng(seed), options)
-    return replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": 0.1}))
+    return bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": 0.1})})
 
 
 @pytest.mark.rotate(1)

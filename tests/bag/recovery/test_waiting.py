@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -36,30 +35,30 @@ def test_without_limits_a_schedule_ends_with_its_last_task():
     ],
 )
 def test_the_shortest_end_that_keeps_the_cap(site, seconds):
-    assert end(replace(BAG, site=site)) == seconds
+    assert end(BAG.model_copy(update={"site": site})) == seconds
 
 
 def test_a_loss_is_spread_until_the_deadline():
-    assert end(replace(BAG, site=Site(deadline_seconds=50.0)), late=True) == 50.0
-    assert end(replace(BAG, site=Site(deadline_seconds=50.0))) is None
+    assert end(BAG.model_copy(update={"site": Site(deadline_seconds=50.0)}), late=True) == 50.0
+    assert end(BAG.model_copy(update={"site": Site(deadline_seconds=50.0)})) is None
 
 
 def test_an_end_after_the_deadline_stays_so_that_the_verifier_sees_it():
-    assert end(replace(BAG, site=Site(deadline_seconds=5.0)), late=True) == 6.0
+    assert end(BAG.model_copy(update={"site": Site(deadline_seconds=5.0)}), late=True) == 6.0
 
 
 def test_tasks_that_draw_less_than_idle_must_not_wait_beyond_what_they_save():
     # 10 W instead of 20: 4 x 3 x 10 = 120 J saved; a cap of 35 W, 5 W below the idle floor, lasts 24 s.
-    thrifty = replace(BAG, watts=Table.of([[10.0]]))
+    thrifty = BAG.model_copy(update={"watts": Table.of([[10.0]])})
     site = Site(average_power_cap_watts=35.0, cap_measured_at="it", deadline_seconds=100.0)
-    assert end(replace(thrifty, site=site), late=True) == 24.0
+    assert end(thrifty.model_copy(update={"site": site}), late=True) == 24.0
     sooner = site.model_copy(update={"deadline_seconds": 20.0})
-    assert end(replace(thrifty, site=sooner), late=True) == 20.0
+    assert end(thrifty.model_copy(update={"site": sooner}), late=True) == 20.0
 
 
 @pytest.mark.parametrize("cap", [41.0, 47.3, 63.1, 77.7])
 def test_the_rounded_end_keeps_the_cap_exactly(cap):
-    bag = replace(BAG, site=Site(average_power_cap_watts=cap))
+    bag = BAG.model_copy(update={"site": Site(average_power_cap_watts=cap)})
     schedule = ended(bag, COUNTS, place(bag, COUNTS), late=False)
     assert violations(bag, schedule) == ()
     exact = Fraction(960) / (Fraction(cap) - 40)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ TASKS, MACHINES = [11, 9, 8], [2, 1]
 
 
 def question(objective, **site):
-    bag = replace(simple_bag(SECONDS, TASKS, MACHINES, WATTS, [10.0, 20.0]), site=Site(**site))
+    bag = simple_bag(SECONDS, TASKS, MACHINES, WATTS, [10.0, 20.0]).model_copy(update={"site": Site(**site)})
     return ask(bag, solver=default_solver(), objective=objective)
 
 

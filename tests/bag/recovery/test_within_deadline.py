@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +18,7 @@ from tests.support import simple_bag
 
 
 def searched(bag, deadline, costs=None, **site):
-    bag = replace(bag, site=Site(deadline_seconds=deadline, **site))
+    bag = bag.model_copy(update={"site": Site(deadline_seconds=deadline, **site)})
     costs = np.zeros((len(bag.task_types), len(bag.modes))) if costs is None else np.array(costs)
     return bag, search(bag, costs, [1.0] * len(bag.machine_types))
 

@@ -86,7 +86,7 @@ def test_an_effort_that_is_none_is_refused():
 
 def test_a_front_needs_watts_a_feasible_cap_and_a_feasible_deadline():
     with pytest.raises(InstanceError, match="watts: found none, needs the watts of every pair that can run"):
-        front(replace(TINY, watts=None))
+        front(TINY.model_copy(update={"watts": None}))
     with pytest.raises(InfeasibleError, match="idle machines alone draw 40 W"):
         front(TINY, power_cap=40.0)
     with pytest.raises(InfeasibleError, match="no schedule takes less than 12 s"):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -75,7 +74,7 @@ def test_halves_are_never_above_the_whole():
     # A narrow leaf is bounded by patterns; what the plain program says of its halves is worse.
     bag = simple_bag([[3.1, 2.9], [2.3, 1.7]], [5, 6], [2, 2], watts=[[1.0, 5.0], [2.0, 7.0]])
     prices = Prices(per_bag=400.0, electricity_per_kwh=3.6e6)
-    search = search_of(replace(bag, prices=prices), "profit")
+    search = search_of(bag.model_copy(update={"prices": prices}), "profit")
     leaf = search.refine(-math.inf, 0.0, Watch(5.0))
     assert leaf.proof.cells > 0
     assert all(half.bound <= leaf.bound for half in search._halves(leaf, -math.inf, Watch()))  # noqa: SLF001

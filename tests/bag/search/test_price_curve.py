@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def test_tiny_has_the_curve_on_paper():
     assert (curve.least_price_to_run, curve.break_even_price) == pytest.approx((0.0054, 0.0066), rel=1e-12)
 
 
-@pytest.mark.parametrize("bag", [TINY, IDLE, replace(IDLE, site=Site(average_power_cap_watts=52_000.0))])
+@pytest.mark.parametrize("bag", [TINY, IDLE, IDLE.model_copy(update={"site": Site(average_power_cap_watts=52_000.0)})])
 def test_the_curve_is_what_single_solves_say(bag):
     curve = price_curve(bag, from_ratio=0.5, to_ratio=2.5, points=9)
     assert len(curve.points) == 9
@@ -79,7 +78,7 @@ def test_a_deadline_leaves_no_piece_without_work():
 
 
 def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
-    bag = replace(half_full(), prices=Prices(electricity_per_kwh=0.0))  # 4 s split, 6 s whole
+    bag = half_full().model_copy(update={"prices": Prices(electricity_per_kwh=0.0)})  # 4 s split, 6 s whole
     curve = price_curve(bag, deadline=5.0, points=2)
     assert curve.pieces[0].value_at_from is None
     assert curve.pieces[0].schedule is None
@@ -94,9 +93,9 @@ def test_a_deadline_that_whole_tasks_miss_has_bounds_and_no_values():
         (TINY, {"from_ratio": -1.0}, "from_ratio: found -1.0, needs a profit ratio: a number from 0"),
         (TINY, {"to_ratio": 0.0}, "to_ratio: found 0.0, needs a ratio above 0, the first"),
         (TINY, {"points": -1}, "points: found -1, needs a number from 0 to 100000"),
-        (replace(TINY, prices=Prices()), {}, "prices.electricity_per_kwh: found none"),
+        (TINY.model_copy(update={"prices": Prices()}), {}, "prices.electricity_per_kwh: found none"),
         (
-            replace(TINY, prices=Prices(electricity_per_kwh=0.0)),
+            TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0)}),
             {"to_ratio": 2.0},
             "prices.electricity_per_kwh: found 0, needs energy that costs something",
         ),
@@ -122,7 +121,7 @@ def test_ends_ten_million_times_apart_are_found_too():
     # 'slow' takes 1e7 s and 1e-7 kWh for a task, 'fast' 1 s and 1 kWh; a kWh costs 1 USD. Between 3e-7 and about
     # 3 USD for three tasks the slow way is best, beyond it the fast one.
     bag = simple_bag([[1.0, 1e7]], [3], [1, 1], watts=[[3.6e6, 3.6e-8]])
-    curve = price_curve(replace(bag, prices=Prices(electricity_per_kwh=1.0)))
+    curve = price_curve(bag.model_copy(update={"prices": Prices(electricity_per_kwh=1.0)}))
     assert curve.pieces[1].from_price == pytest.approx(3e-7, rel=1e-6)
     assert curve.pieces[-1].from_price == pytest.approx(3.0, rel=1e-6)
 
@@ -167,7 +166,7 @@ def test_below_the_ratio_one_the_best_profit_leaves_the_front_and_is_never_below
 def test_the_gap_shrinks_as_tasks_per_machine_grow_and_is_larger_for_larger_ratios():
     def gap(bag, factor, ratio):
         tasks = tuple(task.model_copy(update={"count": task.count * factor}) for task in bag.task_types)
-        return solve(replace(bag, task_types=tasks), profit_ratio=ratio).gap
+        return solve(bag.model_copy(update={"task_types": tasks}), profit_ratio=ratio).gap
 
     at_high = [gap(PLAIN, factor, 1.5) for factor in (1, 10, 100, 1000)]
     assert at_high == sorted(at_high, reverse=True)
@@ -176,16 +175,18 @@ def test_the_gap_shrinks_as_tasks_per_machine_grow_and_is_larger_for_larger_rati
 
 
 def test_the_curve_does_not_depend_on_the_bags_own_price():
-    cheap, dear = (price_curve(replace(IDLE, prices=IDLE.prices.model_copy(update={"per_bag": p}))) for p in (0, 1e12))
+    cheap, dear = (
+        price_curve(IDLE.model_copy(update={"prices": IDLE.prices.model_copy(update={"per_bag": p})}))
+        for p in (0, 1e12)
+    )
     assert [piece.to_dict() for piece in cheap.pieces] == [piece.to_dict() for piece in dear.pieces]
 
 
 def test_a_price_that_does_not_cover_the_overhead_is_not_run_for_even_if_tasks_save_energy():
     # One task that draws 1 W where 3 W would be idled away: it saves 2 J, so running costs -2 uUSD at 1 USD a MJ.
     # With 5 uUSD of overhead, running is worth it from 3 uUSD up.
-    saving = replace(
-        simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]),
-        prices=Prices(electricity_per_kwh=3.6, overhead_per_bag=5e-6),
+    saving = simple_bag([[1.0]], [1], [1], watts=[[1.0]], idle=[3.0]).model_copy(
+        update={"prices": Prices(electricity_per_kwh=3.6, overhead_per_bag=5e-6)}
     )
     curve = price_curve(saving)
     assert [piece.regime for piece in curve.pieces][:2] == [Regime.DO_NOT_RUN, Regime.LOSS]
@@ -212,7 +213,7 @@ def test_a_point_earns_what_the_best_schedule_of_the_curve_is_measured_to_earn_t
     curve = price_curve(bag, points=40)  # to half as much again as the last breakpoint
     assert curve.points[-1].price > curve.pieces[-1].from_price
     for point in curve.points:
-        priced = replace(bag, prices=bag.prices.model_copy(update={"per_bag": point.price}))
+        priced = bag.model_copy(update={"prices": bag.prices.model_copy(update={"per_bag": point.price})})
         examined = [examine(priced, schedule, may_wait=True).measured for schedule in curve.schedules]
         earned = np.max([each.profit_per_hour for each in examined])
         assert point.value == pytest.approx(earned, rel=1e-5)  # the best of a few that were looked at
@@ -222,7 +223,7 @@ def test_a_point_earns_what_the_best_schedule_of_the_curve_is_measured_to_earn_t
 def test_points_of_a_bag_that_costs_nothing_to_run_go_on_beyond_a_price_of_nothing():
     # 40 s if tasks could be split, 60 s as they are; so 1.5 USD bring 135 or 90 an hour.
     free = half_full(10.0, watts=100.0)
-    curve = price_curve(replace(free, prices=Prices(electricity_per_kwh=0.0)), points=2)
+    curve = price_curve(free.model_copy(update={"prices": Prices(electricity_per_kwh=0.0)}), points=2)
     assert [point.price for point in curve.points] == [0.0, 1.5]
     assert curve.points[1].bound == pytest.approx(135.0)
     assert curve.points[1].value == pytest.approx(90.0)
@@ -232,7 +233,7 @@ def few_tasks() -> Bag:
     """Return eight tasks of three types on two machine types, which whole tasks fill badly, at a price."""
     seconds, watts = [[3.1, 4.7], [2.3, 3.9], [5.2, 4.1]], [[90.0, 40.0], [80.0, 35.0], [95.0, 45.0]]
     bag = simple_bag(seconds, [3, 3, 2], [2, 1], watts)
-    return replace(bag, prices=Prices(per_bag=5e-4, electricity_per_kwh=0.2))
+    return bag.model_copy(update={"prices": Prices(per_bag=5e-4, electricity_per_kwh=0.2)})
 
 
 def test_at_its_own_price_the_curve_says_what_solve_says():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +61,9 @@ def test_without_a_choice_of_energy_there_is_one_corner(bag, only):
 
 def test_limits_play_no_part_and_a_bag_without_watts_is_refused():
     site = TWO.site.model_copy(update={"average_power_cap_watts": 200.0, "deadline_seconds": 5.0})
-    assert corners(replace(TWO, site=site)) == corners(TWO)
+    assert corners(TWO.model_copy(update={"site": site})) == corners(TWO)
     with pytest.raises(InstanceError, match="watts"):
-        feasible_region(replace(TWO, watts=None))
+        feasible_region(TWO.model_copy(update={"watts": None}))
 
 
 @pytest.mark.slow

@@ -125,7 +125,7 @@ def test_every_outcome_has_its_sentence(asked, lead):
 
 def test_a_schedule_may_lose_where_the_bound_earns():
     # As in test_price_stretches: from 0.008 the bound earns, the schedule only from 0.012.
-    bag = replace(half_full(watts=3600.0, idle=3600.0), prices=Prices(electricity_per_kwh=1.0))
+    bag = half_full(watts=3600.0, idle=3600.0).model_copy(update={"prices": Prices(electricity_per_kwh=1.0)})
     result = solve(bag, price=0.01, effort="fast")
     lead = result_lead(overview(bag, price=0.01, result=result), result)
     assert lead.startswith(
@@ -251,10 +251,10 @@ def test_a_front_does_not_promise_schedules_that_are_not_there():
 
 
 def test_a_front_of_one_corner_and_a_curve_without_changes_have_their_sentence():
-    bag = replace(simple_bag([[2.0]], [4], [2], [[50.0]]), prices=Prices(electricity_per_kwh=0.0))
+    bag = simple_bag([[2.0]], [4], [2], [[50.0]]).model_copy(update={"prices": Prices(electricity_per_kwh=0.0)})
     assert front_lead(front(bag)).startswith("One schedule is best in both: 400 joules and 4 seconds")
     # 3 tasks of 2 s on 2 machines: split they take 3 s, whole ones 4 s.
     odd = front_lead(front(simple_bag([[2.0]], [3], [2], [[50.0]])))
     assert odd.startswith("One schedule is best in both: 300 joules and 4 seconds, verified")
-    forced = replace(bag, site=Site(deadline_seconds=9.0))
+    forced = bag.model_copy(update={"site": Site(deadline_seconds=9.0)})
     assert price_lead(price_curve(forced)) == "The most that this bag can earn at every price, proved, in 1 piece."

@@ -63,7 +63,7 @@ def words_of(result):
     ("bag", "ratios"),
     [
         (TINY, (0.2, 0.9, 1.1, 1.37, 1.6, 2.1)),
-        (replace(IDLE, site=Site(average_power_cap_watts=52_000.0)), (0.907, 0.95, 1.01, 1.03)),
+        (IDLE.model_copy(update={"site": Site(average_power_cap_watts=52_000.0)}), (0.907, 0.95, 1.01, 1.03)),
     ],
     ids=["tiny", "idle"],
 )
@@ -91,7 +91,7 @@ def test_it_begins_at_the_price_asked_for():
 
 
 def test_where_energy_is_free_the_slider_moves_over_prices():
-    slider = slider_of(replace(TINY, prices=Prices(electricity_per_kwh=0.0, currency="EUR")))
+    slider = slider_of(TINY.model_copy(update={"prices": Prices(electricity_per_kwh=0.0, currency="EUR")}))
     assert slider.label == "price, EUR"
     said, _ = words_at(slider, 0.25)
     assert (said["price"], said["value"]) == ("0.25 EUR", "75 EUR/hour")  # 0.25 in 12 s
@@ -119,7 +119,9 @@ def test_a_mark_is_where_the_schedule_is_and_none_where_nothing_runs():
 
 
 def test_of_very_many_task_types_the_largest_follow(monkeypatch):
-    bag = replace(TINY, task_types=(TINY.task_types[0], TINY.task_types[1].model_copy(update={"count": 7})))
+    bag = TINY.model_copy(
+        update={"task_types": (TINY.task_types[0], TINY.task_types[1].model_copy(update={"count": 7}))}
+    )
     stretches = price_stretches(bag, price_curve(bag))
     monkeypatch.setattr(module, "MOST_CELLS", len(stretches) * 11)  # five for a machine type: room for one
     shown = price_slider(bag, stretches, begins_at=0.0).tables[1]
