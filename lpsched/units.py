@@ -1,4 +1,4 @@
-"""How numbers are written, for tables in a terminal, in a notebook and on a page.
+"""Sizes of units, and how numbers are written in tables: in a terminal, in a notebook and on a page.
 
 number, percent    what was measured, rounded to the nearest
 bound_text         what is proved, rounded to the side on which it stays true (upper_text, lower_text)
@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+KILO: Final = 1_000  # whole numbers, so that sums of fractions stay exact
+MEGA: Final = 1_000_000
+GIGA: Final = 1_000_000_000
+SECONDS_PER_HOUR: Final = 3_600
+SECONDS_PER_DAY: Final = 86_400
+JOULES_PER_KWH: Final = 3_600_000
 
 SMALL: Final = 1e-3
 LARGE: Final = 1e15

@@ -86,7 +86,6 @@ def sizes_of(option: str, given: list[str] | None) -> dict[str, int]:
 
 
 # What an import of a log answers: which files hold it now, and what was read, kept, changed and left out.
-SECONDS_PER_DAY = 86_400
 MOST_CELLS = 20  # that are shown
 
 
@@ -214,6 +213,6 @@ def account_table(account: Account, skipped: Mapping[str, int], unit: str) -> Ta
 
 
 def _span(seconds: float) -> str:
-    from lpsched.units import number
+    from lpsched.units import SECONDS_PER_DAY, number
 
     return f"{number(seconds)} s" if seconds < SECONDS_PER_DAY else f"{number(seconds / SECONDS_PER_DAY, 3)} days"

@@ -211,7 +211,6 @@ def _number(text: str, why: str) -> float:
 
 
 # Files of `lpsched simulate`: the day or clusters that are read, and what is written of the answer.
-GIGA = 1e9
 SCHEDULES = (".csv", ".parquet")
 TRACES = (".swf", ".swf.gz", "_jobs.csv")  # whose rows are of all tasks
 
@@ -241,6 +240,8 @@ def read_arriving(path: Path, changes: Changes) -> Day | Clusters:
     refuse(costs, "is for clusters whose tasks are judged by what they wait")
     if changes.energy_gigajoules is None:
         return instance
+    from lpsched.units import GIGA
+
     joules = GIGA * changes.energy_gigajoules
     return replace(instance, period=replace(instance.period, energy_constraint_joules=joules))
 
@@ -255,6 +256,8 @@ def _changed_clusters(clusters: Clusters, changes: Changes) -> Clusters:
             refuse(energy, "needs watts, and the file has none")
         if changes.energy_gigajoules is None:
             return clusters
+        from lpsched.units import GIGA
+
         joules = GIGA * changes.energy_gigajoules
         return replace(clusters, period=replace(clusters.period, energy_constraint_joules=joules))
     refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")

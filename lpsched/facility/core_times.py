@@ -38,6 +38,7 @@ import numpy as np
 
 from lpsched.facility.air import cop, crac_inlets, inlets, total_watts
 from lpsched.lp.program import LpBuilder
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.facility.air import FacilityArrays, HeatMap
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
 
 NAME: Final = "core_times"
-KILO: Final = 1000.0
 RUNS: Final = 1e-9  # of a core's time; less is a solver's noise
 SLACK: Final = 1.0 + 1e-6  # of the most that a node can draw
 

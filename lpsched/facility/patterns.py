@@ -12,6 +12,7 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError
 from lpsched.lp.master import with_columns
 from lpsched.lp.program import Columns
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -327,7 +328,6 @@ def _compositions(cores: int, classes: int, *, alone: bool) -> list[dict[int, in
 #
 # Shared by all programs of a facility: patterns depend neither on temperatures nor on limits. Units inside
 # are kilowatts, and rewards in shares of what all arrivals together would bring.
-KILO: Final = 1000.0
 SLACK: Final = 1.01  # between what a variable can be and its upper limit
 PENALTY: Final = 100.0  # for a kilowatt or a kelvin beyond a limit: times the largest worth of a kilowatt
 HOTTEST: Final = 1000.0  # kelvin: more than any air is too hot or too cold

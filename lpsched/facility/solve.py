@@ -15,13 +15,13 @@ from lpsched.facility.certificate.facility import Prices, Proof
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
-from lpsched.facility.patterns import KILO
 from lpsched.facility.recovery import core_by_core, gang
 from lpsched.facility.result import FacilityResult, FacilityWorth
 from lpsched.facility.verify import Measurement, examine
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Status, provenance_of, relative_gap
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -288,7 +288,7 @@ def _worth(instance: Facility, arrays: FacilityArrays, prices: FacilityPrices) -
     nodes = prices.nodes - prices.watts * arrays.overhead_watts[arrays.node_type]
     kinds = {kind.name: nodes[arrays.node_type == j] for j, kind in enumerate(instance.node_types)}
     return FacilityWorth(
-        kilowatt=1000.0 * prices.cap,
+        kilowatt=KILO * prices.cap,
         redline_kelvin=float(prices.redlines.sum()),
         node_types=FrozenDict({name: float(worths.mean()) for name, worths in kinds.items() if len(worths)}),
         task_types=FrozenDict(zip((task.name for task in instance.task_types), prices.arrivals.tolist(), strict=True)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import ClassInterval, Urgency, UtilityLevels
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,6 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
 # cut.
 #
 # Source: Friese, thesis of 2015, appendix F.
-SECONDS_PER_HOUR: Final = 3_600.0
 HUNDREDTHS: Final = 100
 AMPLITUDES: Final = (0.25, 0.9)
 BASELINE_HOURS: Final = (3.0, 5.0)

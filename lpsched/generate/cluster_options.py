@@ -24,16 +24,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.generate.arrivals import SECONDS_PER_HOUR
 from lpsched.model.fields import MOST, numbered
 from lpsched.online.day_rules import MOST_TASKS
 from lpsched.online.parts import Cluster, Period
+from lpsched.units import GIGA, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHANGE: Final = "change the option"
-JOULES_PER_GIGAJOULE: Final = 1e9
 HOURS_PER_DAY: Final = 24.0
 POWER_SCALING: Final = (1.0, 0.75, 0.5)  # of each P-state
 HOME: Final = "home"
@@ -132,7 +131,7 @@ class MachovecOptions:
         return Period(
             warm_up_seconds=SECONDS_PER_HOUR * self.warm_up_hours,
             length_seconds=SECONDS_PER_HOUR * self.hours,
-            energy_constraint_joules=None if energy is None else JOULES_PER_GIGAJOULE * energy,
+            energy_constraint_joules=None if energy is None else GIGA * energy,
         )
 
     def _range_faults(self) -> Iterator[Fault]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from lpsched.generate.arrivals import (
-    SECONDS_PER_HOUR,
     THESIS_LEVELS,
     TWENTY_CLASSES,
     UTILITY_RANGES,
@@ -25,6 +24,7 @@ from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.parts import NodeCurves, Points
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import UtilityLevels
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.generate.arrivals import Rates

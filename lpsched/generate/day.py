@@ -10,7 +10,6 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.generate.arrivals import (
-    SECONDS_PER_HOUR,
     THESIS_LEVELS,
     draw_arrivals,
     draw_bursts,
@@ -33,6 +32,7 @@ from lpsched.model.fields import numbered
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.day_rules import MOST_TASKS
 from lpsched.online.parts import COMPLETED, PRORATED, DayMachineType, DayTaskType, Period
+from lpsched.units import GIGA, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -158,7 +158,6 @@ def _room(spare: Floats, step: Floats) -> float:
 
 # What of the thesis's day may be chosen, and what of that is refused.
 CHANGE: Final = "change the option"
-JOULES_PER_GIGAJOULE: Final = 1e9
 SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
 RANGES: Final = {
     "tasks": (1, MOST_TASKS),
@@ -220,7 +219,7 @@ class EsscOptions:
             warm_up_seconds=SECONDS_PER_HOUR * self.warm_up_hours,
             length_seconds=SECONDS_PER_HOUR * self.hours,
             edge=COMPLETED if edge == COMPLETED else PRORATED,
-            energy_constraint_joules=None if energy is None else JOULES_PER_GIGAJOULE * energy,
+            energy_constraint_joules=None if energy is None else GIGA * energy,
         )
 
     def _range_faults(self) -> list[Fault]:

@@ -15,7 +15,7 @@ from lpsched.model.provenance import written_note
 from lpsched.online.parts import PRORATED
 from lpsched.online.utility import BOUNDED, TASK
 from lpsched.report.answers import table
-from lpsched.units import number, percent, upper_text
+from lpsched.units import MEGA, number, percent, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,6 @@ def _site(bag: Bag) -> str:
 
 
 # What is in a day, for `lpsched show`.
-MEGA: Final = 1e6
 MOST_ROWS: Final = 50  # of one table
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from lpsched.model.provenance import Estimate
-from lpsched.online.result.day_validation import HEADERS, MEGA
+from lpsched.online.result.day_validation import HEADERS
 from lpsched.online.result.policy import OFFLINE, Judged, shown, shown_share
 from lpsched.report.answers import FoldingTable, broken_rules, risks_tables, table
 from lpsched.report.files import period_words
-from lpsched.units import lower_text, number
+from lpsched.units import GIGA, MEGA, lower_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     heading = Text(f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}")
     note = Text(
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
-        f"All tasks together take at least {lower_text(Fraction(result.least_joules) / int(MEGA))} MJ."
+        f"All tasks together take at least {lower_text(Fraction(result.least_joules) / MEGA)} MJ."
         + ("" if result.period.is_whole else f"\n{_of_period(result.period)}")
     )
     numbers = tuple(place for place, header in enumerate(HEADERS) if header not in {"scheduler", "valid"})
@@ -69,7 +69,6 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
 
 # Policies on simulated days, in tables and in words.
 MOST_REASONS: Final = 40
-GIGA: Final = 1e9
 WORTH_HEADERS: Final = ("one more", "adds at most, utility")
 SAVED_HEADERS: Final = ("one more", "saves at most, cost")
 

@@ -3,17 +3,8 @@
 from __future__ import annotations
 
 from lpsched.io.pictures import write_picture
-from scripts.figures.shared.arriving_days import (
-    GIGA,
-    TITLES,
-    Runs,
-    arguments,
-    best_place,
-    of,
-    scaled,
-    tell,
-    trials_in_words,
-)
+from lpsched.units import GIGA
+from scripts.figures.shared.arriving_days import TITLES, Runs, arguments, best_place, of, scaled, tell, trials_in_words
 from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
 from scripts.figures.shared.constrained_days import WEIGHTS, constrained, energy_constraint, weighted
 

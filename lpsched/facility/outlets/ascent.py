@@ -12,8 +12,8 @@ from lpsched.facility.air import heat_removed
 from lpsched.facility.outlets.box import Goal
 from lpsched.facility.outlets.envelope import Ranges
 from lpsched.facility.outlets.fixed import best_at, node_watts
-from lpsched.facility.patterns import KILO
 from lpsched.lp.program import LpStatus
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch

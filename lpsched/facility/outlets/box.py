@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from lpsched.facility.outlets.envelope import CoolingCurve, Planes, Ranges, edges, planes
-from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK, NodeMarket
+from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, NodeMarket
 from lpsched.lp.columns import MOST_ROUNDS, ColumnGeneration, Priced
 from lpsched.lp.program import LpBuilder, Rows
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch

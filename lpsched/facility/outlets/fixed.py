@@ -9,9 +9,10 @@ import numpy as np
 
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.facility.air import HeatMap, cop, crac_inlets, inlets, total_watts
-from lpsched.facility.patterns import HOTTEST, KILO, PENALTY, SLACK, FacilityRelaxation, NodeMarket
+from lpsched.facility.patterns import HOTTEST, PENALTY, SLACK, FacilityRelaxation, NodeMarket
 from lpsched.lp.columns import ColumnGeneration, Priced
 from lpsched.lp.program import LpBuilder, LpStatus, Rows, require_optimal
+from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch

@@ -20,6 +20,7 @@ from lpsched.online.bound.prices import arrival_prices, crowded_slots, even_slot
 from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.certificate.claim import DayCertificate, machines_of, objective_of, of_clusters, proved_bound
 from lpsched.online.clusters import Clusters
+from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +55,6 @@ CROWDED: Final = ((96, (0.01, 0.003, 0.001)), (384, (0.003, 0.001)), (1536, (0.0
 SLOTS_PER_TASK: Final = 4  # at most, where slots are crowded
 OF_SAMPLE: Final = 0.3  # of the time there is, at most
 BITS: Final = 30  # of a price: its exact decimals are short
-SECONDS_PER_HOUR: Final = 3600.0
-JOULES_PER_KWH: Final = 3.6e6
 
 
 @dataclass(frozen=True, slots=True)

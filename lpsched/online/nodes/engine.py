@@ -18,6 +18,7 @@ from lpsched.online.nodes.state import Checker, ClusterState, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.simulate.filters import earned_at, steps_to
 from lpsched.online.simulate.machines import Fate, Record
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,7 +218,7 @@ class Running:
             return
         events = len(self.record.event_at)
         if events % TELL_EVERY == 0:
-            self.watch.tell(f"{self.policy.name}: {now / 3600:.1f} h, {events:,} mapping events")
+            self.watch.tell(f"{self.policy.name}: {now / SECONDS_PER_HOUR:.1f} h, {events:,} mapping events")
         began = time.perf_counter()
         self.book.forget_before(now)
         if self.drops:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.online.result.policy import busy_of, facts_of
-from lpsched.units import bound_text, html_table, number, percent, share_text
+from lpsched.units import MEGA, bound_text, html_table, number, percent, share_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.online.verify.clusters import ClustersMeasurement
 
 FORMAT: Final = "lpsched-validate-clusters/1"
-MEGA: Final = 1e6
 AFTER: Final = ("of bound", "energy, MJ", "utilisation", "mean wait, s", "completed", "dropped", "makespan, s", "valid")
 
 

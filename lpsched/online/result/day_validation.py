@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.units import html_table, lower_text, number, share_text, upper_text
+from lpsched.units import MEGA, html_table, lower_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from lpsched.online.verify.day import DayMeasurement
 
 FORMAT: Final = "lpsched-validate-day/1"
-MEGA: Final = 1e6
 HEADERS: Final = (
     "scheduler",
     "utility",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.units import html_table, number, percent
+from lpsched.units import MEGA, html_table, number, percent
 
 if TYPE_CHECKING:
     from lpsched.evolve.fronts import FrontEntry
@@ -28,7 +28,6 @@ HEADERS: Final = (
     "peak at utility",
     "peak at joules",
 )
-MEGAJOULE: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +97,7 @@ def _peak_cells(entry: FrontEntry[UtilityPoint, DaySchedule]) -> tuple[str, ...]
     most = max((point.utility for point in entry.points), default=None)
     if peak is None or peak.utility_per_joule is None:
         return number(most), "-", "-", "-"
-    return (
-        number(most),
-        number(MEGAJOULE * peak.utility_per_joule, 5),
-        number(peak.utility),
-        number(peak.energy_joules),
-    )
+    return (number(most), number(MEGA * peak.utility_per_joule, 5), number(peak.utility), number(peak.energy_joules))
 
 
 def evolved_or_first(result: DayFront) -> FrontEntry[UtilityPoint, DaySchedule]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.provenance import estimate_of
 from lpsched.online.verify.clusters import ClustersMeasurement
-from lpsched.units import bound_text, gap_text, number, share_text
+from lpsched.units import GIGA, MEGA, bound_text, gap_text, number, share_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -177,8 +177,6 @@ class PolicyRun:
 #
 # There are three such tables: of days, of clusters whose tasks have a utility, and of clusters whose tasks
 # are judged by what they wait.
-MEGA: Final = 1e6
-GIGA: Final = 1e9
 PERCENT: Final = 0.01
 
 

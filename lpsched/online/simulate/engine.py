@@ -15,6 +15,7 @@ from lpsched.online.simulate.filters import Triggers, filter_of, most_utility, p
 from lpsched.online.simulate.machines import NO_NUMBERS, NOTHING, Fate, Happened, Machines, SimulatedDay, accounts_of
 from lpsched.online.simulate.options import POLLED
 from lpsched.online.simulate.state import State, System, answer_of
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +143,7 @@ class RunningDay:
         """Let those who watch know how far the day is, now and then."""
         events = len(self.happened.event_at)
         if events % TELL_EVERY == 0:
-            self.watch.tell(f"{self.policy.name}: {now / 3600:.1f} h, {events:,} mapping events")
+            self.watch.tell(f"{self.policy.name}: {now / SECONDS_PER_HOUR:.1f} h, {events:,} mapping events")
 
     def raise_if_stalled(self) -> None:
         """Refuse a day in which nothing was mapped, though something could have been."""

@@ -37,7 +37,7 @@ from lpsched.report.figures.style import (
     room_about,
 )
 from lpsched.report.html.page import Spot
-from lpsched.units import number
+from lpsched.units import GIGA, KILO, MEGA, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -236,7 +236,7 @@ FRONTS: Final = (  # colour of each front in turn, mark of its schedules, mark o
     (GREEN, "P", "v"),
     (PURPLE, "X", "s"),
 )
-UNITS: Final = ((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J"))
+UNITS: Final = ((GIGA, "GJ"), (MEGA, "MJ"), (KILO, "kJ"), (1, "J"))
 MOST_ELLIPSES: Final = 33
 NUMBERED: Final = 9  # of them, with their number of dropped tasks beside them
 LEAST_PERCENT: Final = 1e-6

@@ -9,7 +9,7 @@ from lpsched.io.pictures import drawing_style
 from lpsched.model.provenance import estimate_of
 from lpsched.online.result.policy import Judged, shown
 from lpsched.report.figures import style
-from lpsched.units import number
+from lpsched.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,9 +128,9 @@ TICKS: Final = (
     (0.0, "0"),
     (60.0, "1 min"),
     (600.0, "10 min"),
-    (3600.0, "1 h"),
+    (SECONDS_PER_HOUR, "1 h"),
     (21_600.0, "6 h"),
-    (86_400.0, "1 day"),
+    (SECONDS_PER_DAY, "1 day"),
     (604_800.0, "1 week"),
     (2_592_000.0, "30 days"),
     (31_536_000.0, "1 year"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import load_matplotlib
-from lpsched.units import number
+from lpsched.units import GIGA, KILO, MEGA, SECONDS_PER_DAY, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -168,12 +168,12 @@ class Unit:
     size: float
 
 
-JOULES: Final = (Unit("J", 1.0), Unit("kJ", 1e3), Unit("MJ", 1e6), Unit("GJ", 1e9), Unit("TJ", 1e12))
+JOULES: Final = (Unit("J", 1.0), Unit("kJ", KILO), Unit("MJ", MEGA), Unit("GJ", GIGA), Unit("TJ", 1e12))
 SECONDS: Final = (
     Unit("seconds", 1.0),
     Unit("minutes", 60.0),
-    Unit("hours", 3_600.0),
-    Unit("days", 86_400.0),
+    Unit("hours", SECONDS_PER_HOUR),
+    Unit("days", SECONDS_PER_DAY),
     Unit("years", 31_557_600.0),
 )
 

@@ -15,7 +15,7 @@ from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spot
 from lpsched.report.figures.shares import share_map, share_spots
 from lpsched.report.html.page import Paragraph, Picture, Section, Table
 from lpsched.report.html.price_slider import busy_shares
-from lpsched.units import ROUNDING, gap_text, lower_text, number, percent
+from lpsched.units import JOULES_PER_KWH, ROUNDING, gap_text, lower_text, number, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _least(result: Result) -> str:
     """Return the answer where less is better."""
     energy = result.measured.energy_joules
     if result.objective == "makespan":
-        takes = "" if energy is None else f", with {number(energy / 3.6e6)} kWh"
+        takes = "" if energy is None else f", with {number(energy / JOULES_PER_KWH)} kWh"
         return (
             f"This bag takes at least {result.bound_text()} seconds, proved; here is a schedule that takes "
             f"{number(result.value)}, {_apart(result)}{takes}."
@@ -101,7 +101,7 @@ def _takes(result: Result) -> str:
     makespan, energy = result.measured.makespan_seconds, result.measured.energy_joules
     if makespan is None:
         return ""
-    joules = "" if energy is None else f" with {number(energy / 3.6e6)} kWh"
+    joules = "" if energy is None else f" with {number(energy / JOULES_PER_KWH)} kWh"
     return f", in {number(makespan)} seconds{joules}"
 
 

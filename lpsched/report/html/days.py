@@ -23,7 +23,7 @@ from lpsched.report.figures.timeline import timeline_of, timeline_picture
 from lpsched.report.html.bag import footer_of
 from lpsched.report.html.page import Paragraph, Picture, Section, Table, page
 from lpsched.report.online_answers import in_words, lead_of, notes, reason_rows, worth_headers
-from lpsched.units import lower_text, number, percent, upper_text
+from lpsched.units import MEGA, lower_text, number, percent, upper_text
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -96,7 +96,7 @@ def _end_in_words(entry: PolicyEntry, traces: Traces) -> str:
     """Return where the lines of a policy end."""
     if entry.judged is Judged.WAITING:
         return f"{entry.name} ends with a cost of {number(0.0 - traces.utility[-1], 4)}"
-    joules = number(traces.energy_joules[-1] / 1e6, 4)
+    joules = number(traces.energy_joules[-1] / MEGA, 4)
     return f"{entry.name} ends with {number(traces.utility[-1], 4)} for {joules} MJ"
 
 

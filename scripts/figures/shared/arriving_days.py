@@ -32,7 +32,7 @@ from lpsched.online.compare.simulations import simulate
 from lpsched.online.day import Day
 from lpsched.online.result.policy import shown, shown_share
 from lpsched.online.simulate.options import SimulationOptions
-from lpsched.units import number
+from lpsched.units import GIGA, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +45,6 @@ NAIVE: Final = "naive"
 BOUND: Final = "bound"
 DROPPING: Final = SimulationOptions(drop_below=0.5)
 OF_ENERGY: Final = 0.7  # of what max-max-upt takes without a constraint
-GIGA: Final = 1e9
 HOUR: Final = 3_600.0
 TITLES: Final = {
     "random": "Random",

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import write_picture
-from scripts.figures.shared.arriving_days import DROPPING, GIGA, Case, Runs, chapter_3, of, tell
+from lpsched.units import GIGA
+from scripts.figures.shared.arriving_days import DROPPING, Case, Runs, chapter_3, of, tell
 from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.model.provenance import estimate_of
 from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK, ClusterOptions
-from scripts.figures.shared.arriving_days import BOUND, GIGA, OF_ENERGY, Case, of, scaled, tell
+from lpsched.units import GIGA
+from scripts.figures.shared.arriving_days import BOUND, OF_ENERGY, Case, of, scaled, tell
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Estimate

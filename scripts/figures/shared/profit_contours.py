@@ -32,7 +32,7 @@ from lpsched.report.figures.style import (
     lettered,
     write_numbers,
 )
-from lpsched.units import number
+from lpsched.units import SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,6 @@ LOSSES: Final = 7  # lines of equal loss
 SMALL_LOSS: Final = 0.25  # of the one in the middle: a line too near to that of none
 GAINS: Final = (0.1, 0.25, 0.5)  # of the best profit
 ROOM: Final = 0.08  # of each axis
-SECONDS_PER_HOUR: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from lpsched.studies.executors import LocalCrew
 from lpsched.studies.lines import lines_of, read_runs
 from lpsched.studies.running import SerialCrew, run_study
 from lpsched.studies.study import read_study
-from lpsched.units import number
+from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[3]
 STUDIES: Final = ROOT / "scripts" / "studies"
 FIGURES: Final = ROOT / "docs" / "figures"
-JOULES_PER_KWH: Final = 3.6e6
-SECONDS_PER_HOUR: Final = 3600.0
 SAME: Final = 1e-7  # relative
 
 

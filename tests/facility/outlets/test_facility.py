@@ -8,10 +8,11 @@ import pytest
 from lpsched.errors import InfeasibleError
 from lpsched.facility.air import facility_arrays, heat_map
 from lpsched.facility.outlets.fixed import FixedOutlets, best_at, coarsened
-from lpsched.facility.patterns import KILO, NodeMarket, Run
+from lpsched.facility.patterns import NodeMarket, Run
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.highs import HighsSolver
 from lpsched.lp.master import with_columns
+from lpsched.units import KILO
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import patterns, rates, some_outlets, tiny_facility, watts
 

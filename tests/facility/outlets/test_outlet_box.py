@@ -12,8 +12,9 @@ from lpsched.facility.air import facility_arrays, heat_map, heat_removed
 from lpsched.facility.outlets.box import BoxSolver, Goal
 from lpsched.facility.outlets.envelope import Ranges
 from lpsched.facility.outlets.fixed import best_at, node_watts
-from lpsched.facility.patterns import KILO, NodeMarket
+from lpsched.facility.patterns import NodeMarket
 from lpsched.lp.highs import HighsSolver
+from lpsched.units import KILO
 from tests.property.tiny_facilities import some_outlets, tiny_facility
 
 

@@ -15,9 +15,10 @@ from lpsched.facility.outlets.ascent import Ascent, RecordedBox, Tightening
 from lpsched.facility.outlets.box import BoxSolver
 from lpsched.facility.outlets.fixed import Pool, best_at, node_watts
 from lpsched.facility.outlets.search import best_outlets
-from lpsched.facility.patterns import KILO, NodeMarket
+from lpsched.facility.patterns import NodeMarket
 from lpsched.generate.facility import generate_facility
 from lpsched.lp.highs import HighsSolver
+from lpsched.units import KILO
 from tests.paper_facility import paper_facility
 from tests.property.tiny_facilities import tiny_facility
 
