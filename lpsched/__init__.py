@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.schedules import validate
     from lpsched.bag.exact_front import feasible_region, front
     from lpsched.bag.files import read_schedule, write_schedule
-    from lpsched.bag.front_result import FeasibleRegion, FrontResult
     from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType, bag_from_dict
     from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from lpsched.bag.pricing.what_if_result import WhatIf
     from lpsched.bag.pricing.worth import OneMore, Worth
     from lpsched.bag.relaxation import Regime
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FeasibleRegion, FrontResult, Result
     from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow, expand
     from lpsched.bag.solve import solve
     from lpsched.errors import (
@@ -111,7 +110,6 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.compare.schedules": "validate",
     "bag.exact_front": "feasible_region front",
     "bag.files": "read_schedule write_schedule",
-    "bag.front_result": "FeasibleRegion FrontResult",
     "bag.model": "Bag MachineType Prices Site TaskType bag_from_dict",
     "bag.pricing.one_more": "with_one_more",
     "bag.pricing.price_curve": "price_curve",
@@ -121,7 +119,7 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.pricing.what_if_result": "WhatIf",
     "bag.pricing.worth": "OneMore Worth",
     "bag.relaxation": "Regime",
-    "bag.result": "Result",
+    "bag.result": "FeasibleRegion FrontResult Result",
     "bag.schedule": "MachineGroup Run Schedule TaskRow expand",
     "bag.solve": "solve",
     "errors": "Fault InfeasibleError InstanceError InvalidScheduleError LpschedError LpschedWarning "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.bag import verify as bag
 from lpsched.bag.certificate.claim import FORMATS, check
 from lpsched.bag.certificate.files import certificate_from_dict
+from lpsched.bag.cost import has_price
 from lpsched.bag.files import read_rows, schedule_from_dict
 from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError
@@ -79,9 +80,8 @@ def _examined_document(bag: Bag, name: str, document: Document, *, may_wait: boo
 
 
 def _checked(bag: Bag, path: Path) -> Checked:
-    name, prices = str(path), bag.prices
-    sold = prices.per_bag is not None or bool(prices.per_task)
-    may_wait = sold and bag.site.deadline_seconds is None
+    name = str(path)
+    may_wait = has_price(bag) and bag.site.deadline_seconds is None
     try:
         if path.suffix.lower() in SUFFIXES:
             found = _examined_rows(bag, path, may_wait=may_wait)

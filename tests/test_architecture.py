@@ -41,7 +41,7 @@ MODELS = {
     "online": {"day", "clusters", "parts", "tasks", "utility", "day_rules", "schedule"},
 }
 RESULTS = {
-    "bag": {"result", "front_result", "certificate.claim", "compare.result"}
+    "bag": {"result", "certificate.claim", "compare.result"}
     | {f"pricing.{name}" for name in ("result", "worth", "what_if_result")},
     "facility": {"result"},
     "online": {

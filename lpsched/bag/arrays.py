@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
+from lpsched.bag.cost import cost_model
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -101,7 +103,6 @@ def _fixed(array: NDArray[Scalar]) -> NDArray[Scalar]:
 #
 # The first is the profit rate less its constant, the second minus a weighted sum of energy and makespan: of a
 # cost of 0 and 1 a second, minus the makespan. More is always better.
-SECONDS_PER_HOUR: Final = 3600
 LITTLE: Final = 1e-6
 DEAR: Final = 30.0  # times what a task costs where it is cheapest
 DEAR_SHARE: Final = 10.0  # times its share of what the whole bag is about
@@ -222,7 +223,8 @@ def items_of(  # noqa: PLR0913 - what an objective counts
         above = arrays.watts - arrays.idle_watts[arrays.machine_of]
         costs += per_joule * arrays.seconds * above
     if wear:
-        worn = np.array([each.wear_per_busy_hour / SECONDS_PER_HOUR for each in bag.machine_types])
+        prices = cost_model(bag)
+        worn = np.array([prices.wear(each) for each in bag.machine_types])
         costs += arrays.seconds * worn[arrays.machine_of]
     types, states = len(bag.task_types), max(each.modes for each in bag.machine_types)
     seconds_by_item = np.full((types, states, len(bag.machine_types)), np.inf)

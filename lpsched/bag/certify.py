@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag import front, profit
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.patterns import (
     MOST_CELLS,
@@ -30,6 +30,7 @@ from lpsched.lp.pulp import model_text
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -370,8 +371,8 @@ def _program(bag: Bag, objective: str) -> LinearProgram:
     if objective == "profit":
         money = profit.money_of(scales)
         program = profit.compile_lp(scales, money)
-        hourly = profit.SECONDS_PER_HOUR * money.unit / scales.seconds
-        return replace(program, costs=program.costs * hourly, offset=profit.SECONDS_PER_HOUR * money.standing)
+        hourly = SECONDS_PER_HOUR * money.unit / scales.seconds
+        return replace(program, costs=program.costs * hourly, offset=SECONDS_PER_HOUR * money.standing)
     weights = front.MAKESPAN if objective == "makespan" else front.ENERGY
     program = front.compile_lp(scales, weights)
     return replace(program, name=objective, costs=program.costs * front.unit_of(scales, weights))

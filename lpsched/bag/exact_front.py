@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers
-from lpsched.bag.front_result import FeasibleRegion, FrontResult, HalfPlane, Point
 from lpsched.bag.problem import ask, missing_data
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.stages import Memory, Recovered, examined_schedule, vertex_schedule
-from lpsched.bag.result import Effort
+from lpsched.bag.result import Effort, FeasibleRegion, FrontResult, HalfPlane, Point
 from lpsched.bag.schedule import task_counts
 from lpsched.bag.search.frontier import Edge, frontier, region, sampled
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from lpsched.bag.compare.result import Overview
+from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.problem import price_at_ratio
-from lpsched.bag.profit import revenue_of
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.bag.compare.result import FrontComparison
-    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FrontResult, Result
     from lpsched.lp.program import Solver
 
 
@@ -68,8 +67,7 @@ def overview(  # noqa: PLR0913 - options are keyword-only
     if profit_ratio is not None:
         price = price_at_ratio(bag, profit_ratio, solver)
     asked = Terms(price, power_cap, deadline).applied_to(bag)
-    known = asked.prices.per_bag is not None or bool(asked.prices.per_task)
-    paid = revenue_of(asked) if known else None
+    paid = cost_model(asked).revenue if has_price(asked) else None
     tried = effort if effort is not None else "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns
 

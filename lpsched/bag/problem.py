@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lpsched.bag import front
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.column_generation import is_huge, least_by_columns, rate_by_columns
+from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.front import ENERGY
-from lpsched.bag.profit import energy_price
 from lpsched.bag.search.objectives import best_rate, least_cost
 from lpsched.bag.terms import Terms, check_ratio, checked
 from lpsched.errors import Fault, InstanceError
 from lpsched.lp.master import is_sound
 from lpsched.lp.program import LpStatus, Solver
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -55,8 +56,7 @@ def ask(  # noqa: PLR0913 - the options of `solve`
     terms = Terms(price, power_cap, deadline)
     asked = terms.applied_to(bag)
     if objective is None:
-        known = asked.prices.per_bag is not None or asked.prices.per_task
-        objective = "profit" if known else "makespan"
+        objective = "profit" if has_price(asked) else "makespan"
     faults = missing_data(asked, objective)
     if faults:
         raise InstanceError(bag.name, faults)
@@ -70,14 +70,14 @@ def missing_data(bag: Bag, objective: str) -> tuple[Fault, ...]:
         power = "the watts of every pair that can run"
         if objective in ("energy", "front"):
             faults.append(Fault(("watts",), "none", power, f"add them: {objective} counts joules"))
-        elif objective == "profit" and prices.electricity_per_kwh:
+        elif objective == "profit" and cost_model(bag).energy_price:
             do = "add them, or set electricity_per_kwh to 0"
             faults.append(Fault(("watts",), "none", f"{power}, since electricity has a price", do))
         if bag.site.average_power_cap_watts is not None:
             do = "add them, or drop the power cap"
             faults.append(Fault(("watts",), "none", f"{power}, since there is a power cap", do))
     if objective == "profit":
-        if prices.per_bag is None and not prices.per_task:
+        if not has_price(bag):
             do = "add it, or give a price (--price) or a profit ratio (--profit-ratio)"
             faults.append(Fault(("prices", "per_bag"), "none", "what a bag sells for", do))
         if prices.electricity_per_kwh is None:
@@ -100,7 +100,7 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
         raise InstanceError(bag.name, tuple(faults))
     least = relaxed_front(bag.without_limits(), ENERGY, solver, whole=False).relaxation.energy_joules
     assert least is not None
-    cost = energy_price(bag) * least
+    cost = cost_model(bag).energy_price * least
     if cost <= 0:
         place = ("prices", "electricity_per_kwh") if least > 0 else ("watts",)
         needed = "energy that costs something, since a profit ratio is a multiple of that"

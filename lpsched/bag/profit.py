@@ -3,9 +3,9 @@
 Data       n_i      tasks of type i              m_j    machines of type j
            e_ijk    seconds in P-state k         d_ijk  joules above idle, e_ijk (a_ijk - b_j)
            I        idle floor, sum_j m_j b_j    P      average-power cap at the machines, if there is one
-           N        p - overhead: what a bag brings before anything runs
-           kappa    c PUE d_ijk + wear_j e_ijk: what one task costs
-           K        c PUE I + sum_j m_j purchase_j / life_j: what a second costs, whatever runs
+           N        what a bag brings before anything runs (`cost.py`, as the next two)
+           kappa    what one task costs:   c PUE d_ijk + wear_j e_ijk
+           K        what a second costs, whatever runs
            L        a makespan that no schedule of whole tasks undercuts (`relaxation.py`)
 Variables  r        bags finished per second, that is 1 / makespan
            z_ijk    tasks of type i finished per second on machine type j in P-state k
@@ -36,20 +36,19 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import DEAREST, SLACK, Relaxation
 from lpsched.lp.program import LpBuilder
+from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Scales
     from lpsched.lp.program import LinearProgram, LpSolution
     from lpsched.model.arrays import Floats
 
 NAME: Final = "profit"
-SECONDS_PER_HOUR: Final = 3600.0
-JOULES_PER_KWH: Final = 3.6e6
 SLOWEST: Final = 1e-12  # a rate below this share of 1 / T is none
 
 
@@ -66,23 +65,17 @@ class Money:
 def money_of(scales: Scales) -> Money:
     """Fold every price of the bag into N, kappa and K."""
     bag, arrays = scales.bag, scales.arrays
-    machines = bag.machine_types
-    wear = np.array([each.wear_per_busy_hour for each in machines]) / SECONDS_PER_HOUR
+    prices = cost_model(bag)
+    wear = np.array([prices.wear(each) for each in bag.machine_types])
     worn = arrays.task_counts[:, np.newaxis] * arrays.seconds * wear[arrays.machine_of]
-    per_joule = energy_price(bag)
+    per_joule = prices.energy_price
     used = worn if scales.joules is None or per_joule == 0 else per_joule * scales.joules + worn
-    lost = sum(
-        each.count * each.purchase_price / (each.mean_hours_to_failure * SECONDS_PER_HOUR)
-        for each in machines
-        if each.mean_hours_to_failure is not None
-    )
-    income = revenue_of(bag) - bag.prices.overhead_per_bag
     costs = np.where(arrays.can_run, used, np.inf)
     return Money(
-        income=income,
+        income=prices.income,
         costs=costs,
-        standing=per_joule * scales.idle_floor_watts + lost,
-        unit=unit_of(scales, income, costs),
+        standing=prices.fixed_rate(scales.idle_floor_watts),
+        unit=unit_of(scales, prices.income, costs),
     )
 
 
@@ -91,18 +84,6 @@ def unit_of(scales: Scales, income: float, costs: Floats) -> float:
     cheapest = float(costs.min(axis=1).sum())
     soonest = float(costs[scales.to_least(scales.loads) > 0].sum())
     return max(abs(income), min(abs(cheapest), abs(soonest))) or 1.0
-
-
-def energy_price(bag: Bag) -> float:
-    """Return c PUE: what a joule at the machines costs."""
-    return (bag.prices.electricity_per_kwh or 0.0) / JOULES_PER_KWH * bag.site.pue
-
-
-def revenue_of(bag: Bag) -> float:
-    """Return p: what the whole bag sells for."""
-    per_task = bag.prices.per_task
-    tasks = sum(each.count * per_task.get(each.name, 0.0) for each in bag.task_types)
-    return (bag.prices.per_bag or 0.0) + tasks
 
 
 def compile_lp(scales: Scales, money: Money) -> LinearProgram:
@@ -183,12 +164,11 @@ def worths(
     """
     bag, arrays = scales.bag, scales.arrays
     pi, counts = np.array(machine_prices), arrays.task_counts[:, np.newaxis]
-    per_joule = energy_price(bag)
-    lost = np.array([each.purchase_price / (each.mean_hours_to_failure or np.inf) for each in bag.machine_types])
-    machines = SECONDS_PER_HOUR * (pi - (per_joule + cap_price) * arrays.idle_watts) - lost
+    prices = cost_model(bag)
+    lost = np.array([prices.depreciation(each) for each in bag.machine_types])
+    machines = SECONDS_PER_HOUR * (pi - (prices.energy_price + cap_price) * arrays.idle_watts) - lost
     extra = 0.0 if scales.joules is None else cap_price * scales.joules
     tasks = ((money.costs + counts * arrays.seconds * pi[arrays.machine_of] + extra) / counts).min(axis=1)
     if scales.cap is None:
         return machines.tolist(), None, tasks.tolist()
-    meter = bag.site.pue if bag.site.cap_measured_at == "facility" else 1.0
-    return machines.tolist(), 1000.0 * SECONDS_PER_HOUR * cap_price / meter, tasks.tolist()
+    return machines.tolist(), KILO * SECONDS_PER_HOUR * cap_price / prices.meter, tasks.tolist()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import BagArrays, arrays_of, usable_arrays
+from lpsched.bag.cost import exact_cost_model
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -235,7 +236,8 @@ def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> 
     joules = None
     if arrays.watts is not None:
         joules = np.where(arrays.can_run, n * e * (arrays.watts - arrays.idle_watts[arrays.machine_of]), 0.0)
-    headroom = _headroom(bag)
+    left = exact_cost_model(bag).headroom
+    headroom = None if left is None else float(left)  # rounded once: cap and idle floor may nearly cancel
     shortest = float(least_makespan(bag)[0]) if whole else 0.0
     shortest = 0.0 if is_redundant(arrays, shortest) else shortest
     if seconds is None:
@@ -249,15 +251,6 @@ def scales_of(bag: Bag, *, seconds: float | None = None, whole: bool = True) -> 
         cap = CapScale(headroom, allowance, joules / allowance, headroom * seconds / allowance)
         heaviest = np.maximum(heaviest, np.abs(cap.loads))
     return Scales(bag, arrays, seconds, loads, joules, cap, 1.0 / heaviest, shortest)
-
-
-def _headroom(bag: Bag) -> float | None:
-    site = bag.site
-    if site.average_power_cap_watts is None:
-        return None
-    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
-    floor = sum(each.count * Fraction(each.idle_watts) for each in bag.machine_types)
-    return float(Fraction(site.average_power_cap_watts) / meter - floor)  # exact: the two may nearly cancel
 
 
 def _one_each(arrays: BagArrays, amounts: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
+from lpsched.bag.cost import cost_model, profit_per_hour
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.draws import spread_of
 from lpsched.model.fields import column_numbers
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 #
 #     makespan  t  =  the largest sum of S of a machine, or the schedule's own end where it waits for it
 #     energy    E  =  sum S (W - b)  +  I t,    I the idle watts of all machines
-#     profit       =  3600 (revenue - overhead - c PUE E - wear) / t  -  depreciation        in money per hour
+#     profit    by the cost model (`cost.py`), in money per hour
 #
 # Machines of a group differ in luck, so each is drawn. Cost: machines x pairs x samples, whatever the tasks.
 #
@@ -90,7 +91,9 @@ def sample_bag(bag: Bag, schedule: Schedule, spread: Spread, *, samples: int, se
     energy = None
     if arrays.watts is not None:
         energy = tally.above_idle + float(arrays.idle_watts @ arrays.machine_counts) * makespan
-    return BagSamples(makespan, energy, profits_per_hour(bag, makespan, energy, tally.busy))
+    with np.errstate(divide="ignore", over="ignore"):  # a single task may, by chance, take next to no time
+        profits = profit_per_hour(cost_model(bag), makespan, energy, tally.busy)
+    return BagSamples(makespan, energy, profits)
 
 
 class _Tally:
@@ -170,43 +173,6 @@ def _require_few_draws(crews: list[_Crew], spread: Spread, samples: int) -> None
     raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_DRAWS:,} draws", do),))
 
 
-# Profit of many samples at once, by the formula of the verifier.
-#
-#     profit  =  3600 (revenue - overhead - c PUE E - wear) / t  -  depreciation        in money per hour
-#
-# t is the makespan, E the energy; wear is counted by busy hours, depreciation by all hours of all machines.
-SECONDS_PER_HOUR: Final = 3600.0
-JOULES_PER_KWH: Final = 3_600_000.0
-
-
-def profits_per_hour(bag: Bag, makespan: Floats, energy: Floats | None, busy: Floats) -> Floats | None:
-    """Return the profit of each sample, or `None` where the bag's prices do not tell it.
-
-    Parameters
-    ----------
-    makespan, energy
-        Seconds and joules of each sample; no energy if the bag has no watts.
-    busy
-        Machine types x samples: seconds that all machines of a type work.
-    """
-    prices = bag.prices
-    if (prices.per_bag is None and not prices.per_task) or prices.electricity_per_kwh is None:
-        return None
-    if energy is None and prices.electricity_per_kwh:
-        return None
-    left = np.full(len(makespan), (prices.per_bag or 0.0) - prices.overhead_per_bag)
-    left += sum(task.count * prices.per_task.get(task.name, 0.0) for task in bag.task_types)
-    if energy is not None:
-        left -= prices.electricity_per_kwh / JOULES_PER_KWH * bag.site.pue * energy
-    lost_per_hour = 0.0
-    for machine, seconds in zip(bag.machine_types, busy, strict=True):
-        left -= machine.wear_per_busy_hour / SECONDS_PER_HOUR * seconds
-        if machine.purchase_price and machine.mean_hours_to_failure is not None:
-            lost_per_hour += machine.count * machine.purchase_price / machine.mean_hours_to_failure
-    with np.errstate(divide="ignore", over="ignore"):  # a single task may, by chance, take next to no time
-        return SECONDS_PER_HOUR * left / makespan - lost_per_hour
-
-
 # The risk of a schedule of a bag: drawn, and told in means, percentiles and chances.
 SPREADS: Final = 1  # beside the seed, so that drawing coefficients of variation moves no other draw
 
@@ -236,7 +202,6 @@ def _chances(bag: Bag, drawn: BagSamples) -> dict[str, Mask]:
     if site.deadline_seconds is not None:
         events["after_deadline"] = drawn.makespan_seconds > site.deadline_seconds
     if site.average_power_cap_watts is not None and drawn.energy_joules is not None:
-        meter = site.pue if site.cap_measured_at == "facility" else 1.0
         most = site.average_power_cap_watts * (1.0 + ROUNDING) * drawn.makespan_seconds
-        events["over_power_cap"] = meter * drawn.energy_joules > most
+        events["over_power_cap"] = cost_model(bag).meter * drawn.energy_joules > most
     return events

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.column_generation import is_huge
+from lpsched.bag.cost import cost_model
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.problem import Makespan, Question, ask
-from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prove
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.makespan import fits_single_tasks, shorten
@@ -147,7 +147,7 @@ def _neighbours(question: Question, solver: Solver, watch: Watch) -> Iterator[Re
     bag = question.bag
     if not question.objective.maximise or is_huge(bag) or bag.site.deadline_seconds is not None:
         return
-    income = revenue_of(bag) - bag.prices.overhead_per_bag
+    income = cost_model(bag).income
     for share in INCOMES:
         if watch.is_over():
             return

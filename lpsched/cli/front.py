@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.bag.compare.result import FrontComparison
-    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
+    from lpsched.bag.result import FrontResult
     from lpsched.evolve.genes import TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
     from lpsched.evolve.problem import Scorer

@@ -13,10 +13,9 @@ from lpsched.cli.console import StoppedEarly, talk_of, tell, watched
 
 if TYPE_CHECKING:
     from lpsched.bag.compare.result import FrontComparison
-    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FrontResult, Result
     from lpsched.bag.schedule import Schedule
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag, MachineType, Site, TaskType
 from lpsched.errors import Fault, InstanceError
 from lpsched.generate.cov import MOST_PAIRS, MOST_TYPES, own_tasks, packed_table, rounded, six_digits, task_counts
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
-from lpsched.model.fields import LARGEST, MOST, SMALLEST, numbered
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, FrozenDict, numbered
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def _joined(name: str, small: Bag, options: GrowOptions, counts: list[int], tabl
         task_types=tuple(TaskType(name=label, count=count) for label, count in zip(names, counts, strict=True)),
         seconds=tables[0],
         watts=tables[1] if len(tables) > 1 else None,
-        prices=Prices(electricity_per_kwh=small.prices.electricity_per_kwh, currency=small.prices.currency),
+        prices=small.prices.model_copy(update={"per_bag": None, "per_task": FrozenDict(), "overhead_per_bag": 0.0}),
         site=Site(pue=small.site.pue),
     )
 

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from lpsched import auditing as audit
-from lpsched.bag import front_result as front
 from lpsched.bag.compare import result as front_comparison
 from lpsched.bag.pricing import what_if_result
 from lpsched.bag.pricing import worth as worths
+from lpsched.bag.result import FRONT_HEADERS
 from lpsched.online.result import fronts as day_front
 from lpsched.units import bound_text, lower_text, number, upper_text
 
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from lpsched.auditing import Audit
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
-    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.pricing.what_if_result import WhatIf
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FrontResult, Result
     from lpsched.evolve.fronts import FrontEntry
     from lpsched.model.risk import Risk
     from lpsched.online.result.fronts import DayFront
@@ -158,7 +157,7 @@ def front_tables(result: FrontResult) -> list[Table | Text]:
     reach = f"whole tasks may not reach {'them' if count > 1 else 'it'}"
     heading = Text(f"{name}: {vertices} of the linear program, which may split tasks; {reach}")
     proved = "; ".join(each for each in ("no schedule lies below the front", result.least_text()) if each)
-    tables: list[Table | Text] = [heading, table(front.HEADERS, result.rows(), numbers=range(6))]
+    tables: list[Table | Text] = [heading, table(FRONT_HEADERS, result.rows(), numbers=range(6))]
     tables.append(Text(f"proved: {proved}"))
     if result.sample:
         found = f"{result.sampled_vertices():,} of the {vertices}"

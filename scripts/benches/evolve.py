@@ -34,8 +34,8 @@ from lpsched.online.verify import day as verify_day
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.bag.front_result import Point
     from lpsched.bag.model import Bag
+    from lpsched.bag.result import Point
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import FrontEntry
 

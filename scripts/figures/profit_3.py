@@ -11,7 +11,7 @@ from scripts.figures.shared.profit_figures import Money, Runs, arguments, is_amo
 from scripts.figures.shared.profit_sweep import Sweep, SweepPoint, profit_sweep_picture
 
 if TYPE_CHECKING:
-    from lpsched.bag.front_result import Point
+    from lpsched.bag.result import Point
 
 
 def main(given: list[str] | None = None) -> None:

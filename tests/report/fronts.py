@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.front_result import FrontResult, Point
+from lpsched.bag.result import FrontResult, Point
 from lpsched.bag.schedule import Schedule
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.model.fields import FrozenDict

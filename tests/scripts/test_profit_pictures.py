@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.front_result import Point
+from lpsched.bag.result import Point
 from lpsched.io.pictures import write_picture
 from scripts.figures.shared.distributions import Violin, ViolinPanel, distributions_picture
 from scripts.figures.shared.profit_contours import ProfitPanel, ProfitPlane, profit_contours_picture

@@ -15,10 +15,10 @@ from lpsched.bag.compare.result import OURS, FrontComparison, along
 from lpsched.bag.compare.schedulers import failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
-from lpsched.bag.front_result import HalfPlane, Point
 from lpsched.bag.heuristics import heuristic, names
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
+from lpsched.bag.result import HalfPlane, Point
 from lpsched.bag.schedule import task_counts
 from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.bag.compare.schedulers import Ran
-    from lpsched.bag.front_result import FrontResult
     from lpsched.bag.model import Bag
+    from lpsched.bag.result import FrontResult
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import Pair
     from lpsched.lp.program import Solver

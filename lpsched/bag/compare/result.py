@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.bag.front_result import Point
-from lpsched.bag.result import Effort
+from lpsched.bag.result import Effort, Point
 from lpsched.bag.verify import MachineLoad, machine_loads
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, PriceStretch, Sensitivity
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FrontResult, Point, Result
     from lpsched.bag.schedule import Schedule
     from lpsched.bag.verify import Measurement
     from lpsched.evolve.fronts import FrontEntry

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
+from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
+from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.pricing.one_more import Marginals, largest, machine_step, trying_of, useful_machines
 from lpsched.bag.pricing.result import MachineNeed, MachinePiece
 from lpsched.bag.pricing.worth import Between, Worth
@@ -31,6 +32,7 @@ from lpsched.bag.terms import with_machines
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
 from lpsched.model.fields import MOST
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag, MachineType
@@ -94,7 +96,7 @@ def machine_needs(
             step = machine_step(question, present.result, machine.name, trying)
         if search is None or not useful:  # where waiting is best, it is with any number of machines
             counts = _Counts(0, None, present.bound)
-            found.append(_told(machine, counts, _Told(worth, step, 0, None, life)))
+            found.append(_told(bag, machine, counts, _Told(worth, step, 0, None, life)))
             continue
         lines, counts = _counted(bag, search, j, useful)
         if counts.next_bound is not None and present.value is not None and step.at_most is not None:
@@ -115,7 +117,7 @@ def machine_needs(
         if limit == useful and bag.machines + useful + 1 >= MOST:
             limit = None  # a file can say no more, but they might be of use
         sure = max((each for each in tries if each.at_least > 0), key=lambda each: each.value, default=None)
-        found.append(_told(machine, counts, _Told(worth, step, limit, sure, life)))
+        found.append(_told(bag, machine, counts, _Told(worth, step, limit, sure, life)))
     return tuple(found)
 
 
@@ -199,15 +201,14 @@ class _ProvedLines:
         more = with_machines(bag, {self.machine.name: self.machine.count + last})
         longest = _longest(bag)
         self._prover, self._longest = Prover(more, None, longest), Fraction(longest.seconds)
-        self._income = self._prover.income()
+        self._income, self._own = self._prover.income(), exact_cost_model(bag).own_rate(self.machine)
         self._lines: list[_ProvedLine] = []
 
     def add(self, prices: CountPrices) -> _ProvedLine:
         """Prove the line of these prices, and keep it."""
         machine, prover, theta = self.machine, self._prover, Fraction(prices.theta)
         slower = prover.rate(Multipliers(prices.machines, prices.cap), self._income - theta)
-        watts = (prover.per_joule + Fraction(prices.cap)) * Fraction(machine.idle_watts)
-        slope = Fraction(prices.machines[self.j]) - watts - _depreciation(machine)
+        slope = Fraction(prices.machines[self.j]) - Fraction(prices.cap) * Fraction(machine.idle_watts) - self._own
         self._lines.append(_ProvedLine(slower + theta / self._longest, slope, self.last))
         return self._lines[-1]
 
@@ -351,9 +352,9 @@ def _tries(question: Question, present: Present, solver: Solver, lines: _ProvedL
     return tries
 
 
-def _told(machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
+def _told(bag: Bag, machine: MachineType, counts: _Counts, told: _Told) -> MachineNeed:
     """Return the answer for a machine type."""
-    lost = float(_depreciation(machine)) * SECONDS_PER_HOUR
+    lost = float(exact_cost_model(bag).depreciation(machine, per=SECONDS_PER_HOUR)) * SECONDS_PER_HOUR
     life, tried, (adds, fewer) = told.life, told.sure, told.worth
     earns = None if adds is None else max(0.0, adds + lost)
     return MachineNeed(
@@ -382,10 +383,3 @@ def _longest(bag: Bag) -> Shortest:
     seconds = longest_task(bag)
     longest = next(i for i, row in enumerate(bag.seconds) if all(each is None or each >= seconds for each in row))
     return Shortest(seconds, (longest,))
-
-
-def _depreciation(machine: MachineType) -> Fraction:
-    """Return what a machine loses in a second."""
-    if machine.mean_hours_to_failure is None:
-        return Fraction(0)
-    return Fraction(machine.purchase_price) / Fraction(machine.mean_hours_to_failure) / SECONDS_PER_HOUR

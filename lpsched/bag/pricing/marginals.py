@@ -10,6 +10,7 @@ import numpy as np
 
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.cost import cost_model
 from lpsched.bag.pricing.worth import SAME, Worth
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.curves import longest_task
@@ -17,6 +18,7 @@ from lpsched.errors import SolverError
 from lpsched.lp.dual_face import dual_face
 from lpsched.lp.program import require_optimal
 from lpsched.model.fields import FrozenDict
+from lpsched.units import KILO, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -164,7 +166,7 @@ def _derivatives(scales: Scales, money: Money, program: LinearProgram) -> tuple[
     """
     bag, arrays = scales.bag, scales.arrays
     tasks, machines, rows = len(bag.task_types), len(bag.machine_types), len(program.row_names)
-    per_joule, hour = profit.energy_price(bag), profit.SECONDS_PER_HOUR
+    prices, hour = cost_model(bag), SECONDS_PER_HOUR
     directions = np.zeros((machines + tasks + (scales.cap is not None), rows))
     constants = [0.0] * len(directions)
     cap = program.row_names.index("cap") if scales.cap is not None else None
@@ -172,11 +174,9 @@ def _derivatives(scales: Scales, money: Money, program: LinearProgram) -> tuple[
         directions[j, tasks + j] = -hour * money.unit / scales.seconds / machine.count
         if scales.cap is not None and cap is not None:
             directions[j, cap] = hour * machine.idle_watts * money.unit / scales.cap.joules
-        lost = machine.purchase_price / (machine.mean_hours_to_failure or math.inf)
-        constants[j] = -hour * per_joule * machine.idle_watts - lost
+        constants[j] = -hour * prices.energy_price * machine.idle_watts - prices.depreciation(machine)
     for i in range(tasks):
         directions[machines + i, i] = money.unit / float(arrays.task_counts[i])
     if scales.cap is not None and cap is not None:
-        meter = bag.site.pue if bag.site.cap_measured_at == "facility" else 1.0
-        directions[-1, cap] = -1000.0 * hour * money.unit / scales.cap.joules / meter
+        directions[-1, cap] = -KILO * hour * money.unit / scales.cap.joules / prices.meter
     return directions, constants

@@ -7,7 +7,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.cost import cost_model, exact_cost_model
 from lpsched.bag.pricing.worth import Between, OneMore, changes_between
 from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
@@ -21,6 +22,7 @@ from lpsched.errors import InfeasibleError, InstanceError, NotFoundError, Solver
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import MOST, FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -313,7 +315,7 @@ class _BreakEven:
     def __init__(self, question: Question, more: Question, before: Result, task: TaskType, trying: Trying) -> None:
         self.question, self.more, self.before, self.task, self.trying = question, more, before, task, trying
         self.prover = Prover(question.bag)
-        self.revenue = self.prover.income() + Fraction(question.bag.prices.overhead_per_bag)
+        self.revenue = exact_cost_model(question.bag).revenue
 
     def between(self) -> Between:
         lows, highs = [self._own_cost()], [self._needed(each) for each in self._with_the_task()]
@@ -409,7 +411,8 @@ class _BreakEven:
             used = sum(each.machines for each in schedule.groups if each.machine_type == machine.name)
             if used < machine.count:
                 places.append((machine.name, None, 0.0))
-        wear = {each.name: each.wear_per_busy_hour / SECONDS_PER_HOUR for each in bag.machine_types}
+        prices = cost_model(bag)
+        wear = {each.name: prices.wear(each) for each in bag.machine_types}
         idle = {each.name: each.idle_watts for each in bag.machine_types}
         per_joule = float(self.prover.per_joule)
         for name, place, load in places:

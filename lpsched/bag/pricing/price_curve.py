@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.bag.certificate.bounds import Multipliers, Prover
+from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, price_at_ratio
-from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
@@ -31,6 +31,7 @@ from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -136,7 +137,7 @@ class Curve:
         """Return the income at the own price, if it is inside and a search has bettered the bound there."""
         if own_price is None or own_price not in self._own:
             return None
-        own, plain = own_price - self.bag.prices.overhead_per_bag, self._plainly_proved(own_price)
+        own, plain = cost_model(self.bag).income_at(own_price), self._plainly_proved(own_price)
         better = self._own[own_price][0] < plain - BETTER * abs(plain)
         return own if better and start < own and (stop is None or own < stop) else None
 
@@ -150,13 +151,13 @@ class Curve:
         ]
         if not evens:
             return
-        overhead = Fraction(self.bag.prices.overhead_per_bag)
+        costs = exact_cost_model(self.bag)
         proofs = [even for each in self.searched if (even := each.break_even(standing)) is not None]
-        proofs += [Fraction(price) - overhead for price, own in self._own.items() if own[0] <= 0]
+        proofs += [costs.income_at(Fraction(price)) for price, own in self._own.items() if own[0] <= 0]
         self._even = max([min(evens), *(rounded_down(each) for each in proofs)])
         best = self.search.at(min(evens))
         proofs.append(self.prover.break_even(Multipliers(best.machine_prices, best.cap_price)))
-        self._no_profit_below = max(0.0, rounded_down(max(proofs) + overhead))
+        self._no_profit_below = max(0.0, rounded_down(costs.price_at(max(proofs))))
 
     def sample(self, count: int) -> list[PricePoint]:
         """Return evenly spaced points, read off the pieces: no program is solved, and nothing measured anew.
@@ -181,7 +182,7 @@ class Curve:
         """Return the price up to which waiting is best."""
         if self.bag.site.deadline_seconds is not None:
             return None
-        return max(0.0, float(self.prover.least_running_cost() + Fraction(self.bag.prices.overhead_per_bag)))
+        return max(0.0, float(exact_cost_model(self.bag).price_at(self.prover.least_running_cost())))
 
     def break_even(self) -> float | None:
         """Return the price below which no schedule earns, proved, if it is among those asked for."""
@@ -258,7 +259,7 @@ class Curve:
         return math.inf if value is None or not bound else abs(bound - value) / abs(bound)
 
     def _price(self, income: float) -> float:
-        return max(0.0, income + self.bag.prices.overhead_per_bag)
+        return max(0.0, cost_model(self.bag).price_at(income))
 
     def _ratio(self, price: float) -> float | None:
         return None if self.gamma is None else price / self.gamma
@@ -273,13 +274,13 @@ class Curve:
 
     def _newly_proved(self, price: float) -> float:
         """Prove it by the prices of the relaxation there, and by what searches have shown."""
-        exact = Fraction(price) - Fraction(self.bag.prices.overhead_per_bag)
+        exact = exact_cost_model(self.bag).income_at(Fraction(price))
         standing = self.prover.standing()
         rates = [each.rate(exact) - standing for each in self.searched]
         return min([self._plainly_proved(price), *(rounded_up(SECONDS_PER_HOUR * rate) for rate in rates)])
 
     def _plainly_proved(self, price: float) -> float:
-        exact = Fraction(price) - Fraction(self.bag.prices.overhead_per_bag)
+        exact = exact_cost_model(self.bag).income_at(Fraction(price))
         if self.bag.site.deadline_seconds is None and exact <= self.prover.least_running_cost():
             prices = Multipliers.zero(self.bag)
         else:
@@ -466,9 +467,9 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         require_time(prover, solver)
         gamma = _price_of_ratio_one(bag, solver, needed=start is not None or stop is not None)
         search = PriceSearch(asked, solver)
-        overhead = bag.prices.overhead_per_bag
-        begin = -overhead if start is None or gamma is None else start * gamma - overhead
-        end = None if stop is None or gamma is None else stop * gamma - overhead
+        income_at = cost_model(bag).income_at
+        begin = income_at(0.0 if start is None or gamma is None else start * gamma)
+        end = None if stop is None or gamma is None else income_at(stop * gamma)
         found = search.pieces(begin, end)
     curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
     if profit_ratio is not None:
@@ -493,11 +494,11 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
 
 def _own_price(bag: Bag, pieces: list[Piece]) -> float | None:
     """Return the price of a bag, if it has one that lies on the curve."""
-    if bag.prices.per_bag is None and not bag.prices.per_task:
+    if not has_price(bag):
         return None
-    price, last = revenue_of(bag), pieces[-1].to_income
-    overhead = bag.prices.overhead_per_bag
-    begin, end = pieces[0].from_income + overhead, math.inf if last is None else last + overhead
+    costs, last = cost_model(bag), pieces[-1].to_income
+    price, begin = costs.revenue, costs.price_at(pieces[0].from_income)
+    end = math.inf if last is None else costs.price_at(last)
     return price if begin <= price <= end else None
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.cost import cost_model
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.price_curve import BEYOND, Earning, on_line
 from lpsched.bag.pricing.result import PriceStretch
@@ -180,7 +181,7 @@ class _Walk:
         """Relax at a price: where that is cheap just as `solve` does, which matters where prices tie."""
         if self.bag.seconds.rows * self.bag.seconds.columns <= MOST_COLD:
             return Profit().relax(self._priced(price), self.solver).relaxation
-        return self.search.at(price - self.bag.prices.overhead_per_bag)
+        return self.search.at(cost_model(self.bag).income_at(price))
 
     def _worths(self, prices: list[float], inner: list[Relaxation]) -> tuple[Worth, Worth]:
         """Return the marginal values at both ends, on the line through those at the two inner prices."""

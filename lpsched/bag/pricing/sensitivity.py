@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag import profit
-from lpsched.bag.certificate.bounds import JOULES_PER_KWH, SECONDS_PER_HOUR, Multipliers
+from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
 from lpsched.bag.pricing.result import ElectricityNeed, ElectricityPiece, PriceNeed, Sensitivity
 from lpsched.bag.problem import Profit, ask, energy_cost
-from lpsched.bag.profit import revenue_of
 from lpsched.bag.proving import prove, prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import choices
 from lpsched.bag.relaxation import Regime, scales_of
@@ -33,6 +32,7 @@ from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import SMALLEST, Amount, FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.provenance import provenance_of
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from lpsched.bag.certificate.bounds import Prover
@@ -54,17 +54,15 @@ if TYPE_CHECKING:
 # anything runs. It is 0 where N is what the cheapest way costs, kappa x + K t, the break-even income. From
 # the way that is best at some income to the income at which that way breaks even is a Newton step, and after
 # the first all of them come down to the answer. (Dinkelbach's rule.)
-HOUR: Final = 3600.0
 MOST_STEPS: Final = 100
 SAME: Final = 1e-13  # relative: a step no longer than that is none
 
 
 def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None) -> PriceNeed:
     """Return which price the bag needs; `price` is what it has, if anything."""
-    overhead = Fraction(bag.prices.overhead_per_bag)
-    cheapest = _cheapest_way(bag, solver)
+    costs, cheapest = exact_cost_model(bag), _cheapest_way(bag, solver)
     prices = Multipliers(cheapest.machine_prices, cheapest.cap_price)
-    needed = max(0.0, rounded_down(overhead + prover.break_even(prices)))
+    needed = max(0.0, rounded_down(costs.price_at(prover.break_even(prices))))
     ratio = None
     with suppress(InstanceError):  # energy that costs nothing
         ratio = needed / energy_cost(bag, solver)
@@ -74,7 +72,7 @@ def price_need(bag: Bag, prover: Prover, solver: Solver, *, price: float | None)
         needed_ratio=ratio,
         needed_factor=needed / price if price else None,
         enough=_enough(bag, cheapest, needed, solver),
-        least_to_run=max(0.0, float(prover.least_running_cost() + overhead)) if waits else None,
+        least_to_run=max(0.0, float(costs.price_at(prover.least_running_cost()))) if waits else None,
     )
 
 
@@ -114,7 +112,7 @@ def _enough(bag: Bag, way: Relaxation, needed: float, solver: Solver) -> float |
             continue
         assert seconds is not None
         assert earned is not None
-        price = max(0.0, needed - earned * seconds / HOUR)
+        price = max(0.0, needed - earned * seconds / SECONDS_PER_HOUR)
         enough.append(nearby(price, partial(_loses_nothing_at, bag, each.schedule)))
     return min((price for price in enough if price is not None), default=None)
 
@@ -226,7 +224,7 @@ class _Answer:
         money = piece.money_per_second - float(self.prover.at_electricity(0.0).standing())
         if watts <= 0:
             return math.inf if money > 0 else 0.0
-        return money / watts * JOULES_PER_KWH / self.bag.site.pue
+        return cost_model(self.bag).kwh_price(money / watts)
 
     def _add(self, start: float, stop: float | None, regime: Regime, at_start: Relaxation | None) -> None:
         if stop is not None and stop <= start:  # no wider than rounding
@@ -266,7 +264,7 @@ def _earns_up_to(bag: Bag, schedules: list[Schedule]) -> float | None:
         assert measured.makespan_seconds is not None
         assert measured.profit_per_hour is not None
         earned = measured.profit_per_hour * measured.makespan_seconds / SECONDS_PER_HOUR
-        price = earned / (measured.energy_joules / JOULES_PER_KWH * bag.site.pue)
+        price = earned / cost_model(bag).metered_kwh(measured.energy_joules)
         near = nearby(price, partial(_loses_nothing, bag, schedule), upwards=False)
         highest = max((each for each in (near, highest) if each is not None), default=None)
     return highest
@@ -346,29 +344,28 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     tried = None if effort is None else effort_named(effort)
     steps = marginals_named(marginals)
     hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
-    known = price is not None or profit_ratio is not None or bag.prices.per_bag is not None
+    known = price is not None or profit_ratio is not None or has_price(bag)
     question = ask(
         bag,
         solver=solver,
         objective="profit",
-        price=price if known or bag.prices.per_task else 0.0,
+        price=price if known else 0.0,
         profit_ratio=profit_ratio,
         power_cap=power_cap,
         deadline=deadline,
     )
-    has_price = known or bool(bag.prices.per_task)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
         prover = prover_of(question.bag)
         require_power(prover)
         require_time(prover, solver)
-        revenue = revenue_of(question.bag) if has_price else None
+        revenue = cost_model(question.bag).revenue if known else None
         needed = price_need(question.bag, prover, solver, price=revenue)
         ratio = None
         if revenue is not None and needed.needed_ratio:
             ratio = revenue * needed.needed_ratio / needed.needed
     answers = _AtPrice(notes=(NO_PRICE,))
-    if has_price:
+    if known:
         answers = _at_price(question, solver, _Asked(hours, tried, steps, seed), timings)
     return Sensitivity(
         unit=question.objective.unit(bag),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
+from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.profit import money_of
 from lpsched.bag.recovery.plans import grouped
 from lpsched.bag.relaxation import DEAREST, SLACK, Point, scales_of
@@ -260,7 +261,7 @@ class _Search:
         assert deadline is not None
         self.bag = bag
         self.prices = machine_prices
-        headroom = _headroom(bag)
+        headroom = None if bag.watts is None else exact_cost_model(bag).headroom
         self.capped = headroom is not None
         seconds = [_exact(row) for row in bag.seconds]
         unit = _unit([Fraction(deadline), *(each for row in seconds for each in row if each is not None)])
@@ -376,16 +377,6 @@ def _joules_above_idle(bag: Bag, i: int, column: int, seconds: Fraction | None) 
         return Fraction(0)
     idle = bag.machine_types[bag.modes[column][0]].idle_watts
     return seconds * (Fraction(bag.watts[i, column] or 0.0) - Fraction(idle))
-
-
-def _headroom(bag: Bag) -> Fraction | None:
-    """Return what the power cap leaves above the idle floor."""
-    site = bag.site
-    if site.average_power_cap_watts is None or bag.watts is None:
-        return None
-    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
-    floor = sum(each.count * Fraction(each.idle_watts) for each in bag.machine_types)
-    return Fraction(site.average_power_cap_watts) / meter - floor
 
 
 def _unit(amounts: Iterable[Fraction]) -> Fraction:

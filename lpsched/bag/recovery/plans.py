@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.model.fields import column_numbers
 
@@ -205,17 +206,14 @@ def ended(bag: Bag, counts: Sequence[Mapping[int, int]], schedule: Schedule, *, 
 
 def _power(bag: Bag, counts: Sequence[Mapping[int, int]]) -> tuple[Fraction | None, Fraction]:
     """Return H, or `None` without a cap, and D(x)."""
-    site, machines = bag.site, bag.machine_types
-    if site.average_power_cap_watts is None or bag.watts is None:
-        return None, Fraction(0)
-    meter = Fraction(site.pue) if site.cap_measured_at == "facility" else 1
-    floor = sum(each.count * Fraction(each.idle_watts) for each in machines)
-    joules = Fraction(0)
+    machines, headroom, joules = bag.machine_types, exact_cost_model(bag).headroom, Fraction(0)
+    if headroom is None or bag.watts is None:
+        return None, joules
     for i, row in enumerate(counts):
         for column, count in row.items():
             above = Fraction(_cell(bag.watts[i, column])) - Fraction(machines[bag.modes[column][0]].idle_watts)
             joules += count * Fraction(_cell(bag.seconds[i, column])) * above
-    return Fraction(site.average_power_cap_watts) / meter - floor, joules
+    return headroom, joules
 
 
 def largest_load(bag: Bag, schedule: Schedule) -> float:

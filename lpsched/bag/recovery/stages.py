@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import items_of
+from lpsched.bag.cost import cost_model
 from lpsched.bag.problem import Energy, Makespan
-from lpsched.bag.profit import energy_price
 from lpsched.bag.proving import prover_of
 from lpsched.bag.recovery.deadline import search, shorter_deadlines
 from lpsched.bag.recovery.exchange import Exchange
@@ -273,7 +273,7 @@ def _within_deadline(bag: Bag, objective: Objective, relaxation: Point, solver: 
     deadline = bag.site.deadline_seconds
     assert deadline is not None
     earns = objective.name == "profit"
-    per_joule = energy_price(bag) if earns else float(bag.watts is not None)
+    per_joule = cost_model(bag).energy_price if earns else float(bag.watts is not None)
     items = items_of(bag, per_joule=per_joule, wear=earns)
     attempts = _Attempts(bag, deadline, items, objective.maximise, Memory(bag))
     if attempts.attempt(_rounded(bag, relaxation)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag import profit
-from lpsched.bag.profit import JOULES_PER_KWH
+from lpsched.bag.cost import cost_model
 from lpsched.bag.relaxation import SLACK, scales_of
 from lpsched.bag.search.objectives import FAR, FINE, FLAT, Corner, best_rate, corners
 from lpsched.errors import InfeasibleProgramError
@@ -18,7 +18,7 @@ from lpsched.lp.master import CheckedSweep, with_columns, with_limits, with_rows
 from lpsched.lp.program import Columns, Rows, require_optimal
 
 if TYPE_CHECKING:
-    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.model import Bag
     from lpsched.bag.profit import Money
     from lpsched.bag.relaxation import Relaxation, Scales
     from lpsched.lp.program import LinearProgram, LpSolution, Solver
@@ -155,10 +155,11 @@ class ElectricitySearch:
 
     def __init__(self, bag: Bag, solver: Solver) -> None:
         self.bag = with_electricity(bag, 0.0)
+        self._costs = cost_model(self.bag)
         self._scales = scales_of(self.bag)
         assert self._scales.joules is not None, "a price of energy needs watts"
         self._joules = self._scales.joules
-        self._money = profit.money_of(self._scales)  # what tasks cost but for energy
+        self._money = profit.money_of(self._scales)  # where electricity is free
         self._solver = solver
         self.sweep = CheckedSweep(solver, profit.compile_lp(self._scales, self._money))
         thriftiest = self._scales.makespan_of(self._scales.to_least(self._joules))
@@ -166,7 +167,7 @@ class ElectricitySearch:
 
     def at(self, per_kwh: float) -> Relaxation:
         """Return what is best at this price of a kilowatt-hour."""
-        return self._best(self._per_joule(per_kwh), 1.0).relaxation
+        return self._best(self._costs.joule_price(per_kwh), 1.0).relaxation
 
     def pieces(self) -> list[PowerPiece]:
         """Return the pieces by rising price, from free electricity on."""
@@ -184,7 +185,7 @@ class ElectricitySearch:
         breaks = [
             (before.second - after.second) / (after.first - before.first) for before, after in itertools.pairwise(found)
         ]
-        starts = [0.0, *(self._per_kwh(each) for each in breaks)]
+        starts = [0.0, *(self._costs.kwh_price(each) for each in breaks)]
         sources = [free.source.relaxation]
         for price, joule, edge in zip(starts[1:], breaks, edges, strict=True):
             same = math.isclose(joule, edge.first_weight / edge.second_weight, rel_tol=1e-12)
@@ -200,7 +201,7 @@ class ElectricitySearch:
         """Return what is best for watts_weight B - money_weight A; only how the weights compare matters."""
         per_joule = watts_weight / money_weight if money_weight else 1.0
         if self._apart and money_weight and watts_weight:
-            bag = with_electricity(self.bag, self._per_kwh(per_joule))
+            bag = with_electricity(self.bag, self._costs.kwh_price(per_joule))
             rated = best_rate(bag, self._solver)
             return self._with_rates(rated.relaxation, rated.bags_per_second)
         worn = self._money.costs if money_weight else np.where(np.isfinite(self._money.costs), 0.0, np.inf)
@@ -219,12 +220,6 @@ class ElectricitySearch:
         watts = float((self._joules * relaxation.shares).sum()) * bags
         return _BestAt(relaxation, (self._money.income - spent) * bags, watts, runs=bags > 0)
 
-    def _per_joule(self, per_kwh: float) -> float:
-        return per_kwh / JOULES_PER_KWH * self.bag.site.pue
-
-    def _per_kwh(self, per_joule: float) -> float:
-        return per_joule * JOULES_PER_KWH / self.bag.site.pue
-
 
 def with_electricity(bag: Bag, per_kwh: float) -> Bag:
     """Return the bag at another price of electricity."""
@@ -241,7 +236,7 @@ def with_electricity(bag: Bag, per_kwh: float) -> Bag:
 #           sum d_ijk z_ijk     <= P - I - b_j v  (cap)
 #           r                   <= 1 / l          (longest)
 #
-#     own_j   c PUE b_j + purchase_j / life_j: what one more costs a second, whatever it runs
+#     own_j   what one more costs a second, whatever it runs (`bag/cost.py`)
 #     l       max_i min_jk e_ijk: no schedule is done before its longest task, however many machines there are
 #
 # Without the last row, types that run everything would pay for ever: two halves of a task, on two machines,
@@ -256,7 +251,6 @@ def with_electricity(bag: Bag, per_kwh: float) -> Bag:
 #     slope = pi_j - (c PUE + mu) b_j - purchase_j / life_j.
 #
 # The most over all schedules is the least of such lines: concave in v, and piecewise linear.
-SECONDS_PER_HOUR: Final = profit.SECONDS_PER_HOUR
 LONGEST: Final = "longest"
 
 
@@ -281,7 +275,7 @@ def with_more(program: LinearProgram, scales: Scales, money: Money, j: int, *, m
         rows.append(tasks + len(scales.bag.machine_types))
         values.append(machine.idle_watts * machine.count * scales.seconds / scales.cap.joules)
     more = Columns(
-        costs=np.array([own_cost(scales.bag, machine) * price_unit(scales, money, j)]),
+        costs=np.array([cost_model(scales.bag).own_rate(machine) * price_unit(scales, money, j)]),
         upper=np.array([min(most / machine.count, useful)]),
         starts=np.array([0, len(rows)], dtype=np.int32),
         rows=np.array(rows, dtype=np.int32),
@@ -311,12 +305,6 @@ def read_solution(scales: Scales, money: Money, solution: LpSolution) -> tuple[R
 def price_unit(scales: Scales, money: Money, j: int) -> float:
     """Return what v costs in the program if one machine costs 1 a second."""
     return scales.bag.machine_types[j].count * scales.seconds / money.unit
-
-
-def own_cost(bag: Bag, machine: MachineType) -> float:
-    """Return what one more machine costs a second, whatever it runs."""
-    lost = machine.purchase_price / ((machine.mean_hours_to_failure or np.inf) * SECONDS_PER_HOUR)
-    return profit.energy_price(bag) * machine.idle_watts + lost
 
 
 def longest_task(bag: Bag) -> float:

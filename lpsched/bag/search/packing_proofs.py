@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import Items, items_of
-from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Prover
+from lpsched.bag.certificate.bounds import Prover
+from lpsched.bag.cost import exact_cost_model
 from lpsched.bag.proving import prover_of
 from lpsched.lp.knapsack import surely_most
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -231,12 +233,12 @@ class PackingProver:
 
 def _tasks(bag: Bag, i: int, per_joule: Fraction, *, wear: bool) -> list[Task]:
     """Return where a task type can run, and what it costs there."""
-    found = []
+    found, prices = [], exact_cost_model(bag)
     for column, (j, _) in enumerate(bag.modes):
         seconds, machine = bag.seconds[i, column], bag.machine_types[j]
         if seconds is None:
             continue
-        per_second = Fraction(machine.wear_per_busy_hour) / SECONDS_PER_HOUR if wear else Fraction(0)
+        per_second = prices.wear(machine) if wear else Fraction(0)
         above = Fraction(0)
         if bag.watts is not None:
             above = Fraction(bag.watts[i, column] or 0.0) - Fraction(machine.idle_watts)

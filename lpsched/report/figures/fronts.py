@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.front_result import FrontResult, Point
+    from lpsched.bag.result import FrontResult, Point
 
 WORDS: Final = 0.12  # of the height, for the words below the front
 FAR: Final = 30.0  # times the least; then an axis is logarithmic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from lpsched.bag.front_result import FrontResult
+from lpsched.bag.result import FrontResult
 from lpsched.io.pictures import drawing_style
 from lpsched.report.figures import style
 from lpsched.report.figures.fronts import draw_front

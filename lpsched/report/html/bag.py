@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.front_result import Point
 from lpsched.bag.pricing.result import PricePoint
+from lpsched.bag.result import Point
 from lpsched.report.figures.fronts import frame_of, front_picture, front_spots
 from lpsched.report.figures.prices import price_picture, price_spots
 from lpsched.report.html.bag_sections import (

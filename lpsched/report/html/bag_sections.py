@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
 from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.front_result import HEADERS as FRONT_HEADERS
 from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
+from lpsched.bag.result import FRONT_HEADERS
 from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
 from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots
 from lpsched.report.figures.shares import share_map, share_spots
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.compare.result import Overview
-    from lpsched.bag.front_result import FrontResult, Point
     from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
-    from lpsched.bag.result import Result
+    from lpsched.bag.result import FrontResult, Point, Result
     from lpsched.bag.schedule import Schedule
     from lpsched.model.risk import Risk
     from lpsched.report.html.page import Part

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import machine_loads
-from lpsched.bag.front_result import Point
 from lpsched.bag.pricing.worth import KILOWATT, machine_heading, task_heading
+from lpsched.bag.result import Point
 from lpsched.report.html.page import FollowingTable, Mark, Reading, Slider, Stretch
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.front_result import Point
+    from lpsched.bag.result import Point
     from lpsched.model.arrays import Floats, Mask
 
 INCHES: Final = 3.5

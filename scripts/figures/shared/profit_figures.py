@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.front_result import Point
+from lpsched.bag.result import Point
 from lpsched.studies.executors import LocalCrew
 from lpsched.studies.lines import lines_of, read_runs
 from lpsched.studies.running import SerialCrew, run_study

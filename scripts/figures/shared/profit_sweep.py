@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.bag.front_result import Point
+    from lpsched.bag.result import Point
 
 INCHES: Final = 4.6
 LONGEST_BAR: Final = 0.34  # of the height of all points

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lpsched.bag.compare.result import shown_front
-from lpsched.bag.front_result import Point
+from lpsched.bag.result import Point
 from lpsched.bag.schedule import Schedule
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.model.provenance import Provenance

@@ -10,9 +10,9 @@ from lpsched.bag.compare.fronts import compare_fronts, require_above, schedules_
 from lpsched.bag.compare.result import machine_points
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import write_schedule
-from lpsched.bag.front_result import HalfPlane, Point
 from lpsched.bag.heuristics import forget, register
 from lpsched.bag.model import Site
+from lpsched.bag.result import HalfPlane, Point
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.verify import measure
 from lpsched.cancellation import Progress, Watch

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.bag.front_result import Point
+from lpsched.bag.result import Point
 from lpsched.errors import MissingExtraError
 from lpsched.evolve.fronts import FrontEntry
 from lpsched.io.pictures import picture_bytes

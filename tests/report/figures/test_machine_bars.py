@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.compare.result import MachineLoad, MachinePoint, along
-from lpsched.bag.front_result import Point
+from lpsched.bag.result import Point
 from lpsched.io.pictures import picture_bytes
 from lpsched.report.figures.machine_bars import machine_picture
 from tests.report.fronts import EVOLVED, EXACT, compared
