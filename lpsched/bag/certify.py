@@ -24,6 +24,7 @@ from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.proving import prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.pulp import model_text
@@ -85,15 +86,7 @@ def certify(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     watch, tried = watch or Watch(time_limit), effort_named(effort)
-    question = ask(
-        bag,
-        solver=solver,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
     try:
         best = find(question, solver, gap=gap, watch=watch, effort=tried, seed=seed)
     except NotFoundError:  # a bound needs no schedule
@@ -118,7 +111,7 @@ def certificate_of(
         objective=asked.name,
         unit=asked.unit(bag),
         bound=Fraction(proved.bound if bound is None else bound),
-        terms=question.terms,
+        terms=replace(question.terms, objective=None),
         machine_prices=_named(names, proved.prices.machines),
         cap_price=Fraction(proved.prices.cap),
     )
@@ -354,15 +347,7 @@ def export(  # noqa: PLR0913 - options are keyword-only
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}, needs one of {', '.join(KINDS)}")
-    question = ask(
-        bag,
-        solver=default_solver(),
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), default_solver())
     return model_text(_program(question.bag, question.objective.name), kind)
 
 

@@ -90,7 +90,8 @@ def front(  # noqa: PLR0913 - options are keyword-only
     """
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
     tried = effort_named(effort)
-    asked = Terms(power_cap_watts=power_cap, deadline_seconds=deadline).applied_to(bag)
+    terms = Terms(power_cap_watts=power_cap, deadline_seconds=deadline)
+    asked = terms.applied_to(bag)
     faults = missing_data(asked, "front")
     if faults:
         raise InstanceError(bag.name, faults)
@@ -114,7 +115,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
             recovered = [_levelled(asked, each, memory, watch) for each in recovered]
         with timed(timings, "ends"):
             for place, objective in ((0, "energy"), (-1, "makespan")):
-                question = ask(bag, solver=solver, objective=objective, power_cap=power_cap, deadline=deadline)
+                question = ask(bag, replace(terms, objective=objective), solver)
                 with suppress(NotFoundError, InfeasibleError):  # then the end stays as it is
                     best = find(question, solver, gap=DEFAULT_GAP, watch=watch, effort=tried, seed=seed)
                     proofs[place] = _stronger(proofs[place], best.bound)

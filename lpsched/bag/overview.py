@@ -9,7 +9,7 @@ from lpsched.bag.cost import cost_model, has_price
 from lpsched.bag.exact_front import front as front_of
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.segments import price_stretches
-from lpsched.bag.problem import price_at_ratio
+from lpsched.bag.problem import with_price
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError, LpschedError
 from lpsched.lp.solvers import default_solver
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 # too long, becomes a sentence.
 MOST_FRONT_PAIRS: Final = 5_000  # of task types and columns: up to some ten seconds
 MOST_CURVE_PAIRS: Final = 2_000  # up to some twenty, with its schedules
+AS_GIVEN: Final = Terms()
 BEYOND: Final = 1.25  # how far past the price asked for the curve is walked
 
 Part = TypeVar("Part")
@@ -37,11 +38,8 @@ Part = TypeVar("Part")
 
 def overview(  # noqa: PLR0913 - options are keyword-only
     bag: Bag,
+    terms: Terms = AS_GIVEN,
     *,
-    price: float | None = None,
-    profit_ratio: float | None = None,
-    power_cap: float | None = None,
-    deadline: float | None = None,
     result: Result | None = None,
     front: FrontResult | FrontComparison | None = None,
     curve: PriceCurve | None = None,
@@ -54,8 +52,8 @@ def overview(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
-    price, profit_ratio, power_cap, deadline
-        As for `solve`.
+    terms
+        As for `solve`; the objective plays no part.
     result, sensitivity
         What to show as well.
     front, curve
@@ -64,9 +62,7 @@ def overview(  # noqa: PLR0913 - options are keyword-only
         Of what is found here, as in `solve`: by default the effort of the result, so that all parts agree.
     """
     solver = solver if solver is not None else default_solver()
-    if profit_ratio is not None:
-        price = price_at_ratio(bag, profit_ratio, solver)
-    asked = Terms(price, power_cap, deadline).applied_to(bag)
+    asked = with_price(bag, terms, solver).applied_to(bag)
     paid = cost_model(asked).revenue if has_price(asked) else None
     tried = effort if effort is not None else "auto" if result is None else result.effort.value
     pairs = bag.seconds.rows * bag.seconds.columns

@@ -35,25 +35,15 @@ class Question:
     objective: Objective
 
 
-def ask(  # noqa: PLR0913 - the options of `solve`
-    bag: Bag,
-    *,
-    solver: Solver,
-    objective: str | None = None,
-    price: float | None = None,
-    profit_ratio: float | None = None,
-    power_cap: float | None = None,
-    deadline: float | None = None,
-) -> Question:
+def ask(bag: Bag, terms: Terms, solver: Solver) -> Question:
     """Settle the objective and the terms."""
+    objective = terms.objective
     if objective is not None and objective not in OBJECTIVES:
         raise ValueError(f"objective is {objective!r}, needs one of {', '.join(OBJECTIVES)}")
-    if price is not None and profit_ratio is not None:
+    if terms.price is not None and terms.profit_ratio is not None:
         fault = Fault(("price",), "a price and a profit ratio", "one of them", "leave one out")
         raise InstanceError("the terms", (fault,))
-    if profit_ratio is not None:
-        price = price_at_ratio(bag, profit_ratio, solver)
-    terms = Terms(price, power_cap, deadline)
+    terms = with_price(bag, terms, solver)
     asked = terms.applied_to(bag)
     if objective is None:
         objective = "profit" if has_price(asked) else "makespan"
@@ -108,11 +98,10 @@ def energy_cost(bag: Bag, solver: Solver) -> float:
     return cost
 
 
-def price_at_ratio(bag: Bag, ratio: float, solver: Solver) -> float:
-    """Return the price that is `ratio` times the cost of the least energy."""
-    sound = checked("profit_ratio", ratio, check_ratio)
-    assert sound is not None
-    return sound * energy_cost(bag, solver)
+def with_price(bag: Bag, terms: Terms, solver: Solver) -> Terms:
+    """Return the terms with a price in place of a profit ratio: so many times the cost of the least energy."""
+    ratio = checked("profit_ratio", terms.profit_ratio, check_ratio)
+    return terms if ratio is None else replace(terms, price=ratio * energy_cost(bag, solver), profit_ratio=None)
 
 
 # What can be asked of a bag: each objective relaxes, proves and reads its own value.

@@ -29,6 +29,7 @@ from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort, Result
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.search.objectives import best_rate
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import NotFoundError, SolverError
 from lpsched.lp.solvers import default_solver
@@ -233,24 +234,30 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     watch, tried = watch or Watch(time_limit), effort_named(effort)
-    question = ask(
-        bag,
-        solver=solver,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
+    return answer_in_time(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+
+
+def answer_in_time(  # noqa: PLR0913 - the options of `solve`
+    question: Question,
+    solver: Solver,
+    *,
+    gap: float,
+    watch: Watch,
+    effort: Effort,
+    seed: int,
+    risk: RiskOptions | None = None,
+) -> Result:
+    """Run the stages; where no schedule meets the deadline, again from the soonest that is found without it."""
     try:
-        return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk)
+        return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk)
     except NotFoundError:
-        if question.bag.site.deadline_seconds is None or tried not in {Effort.AUTO, Effort.TIGHT}:
+        if question.bag.site.deadline_seconds is None or effort not in {Effort.AUTO, Effort.TIGHT}:
             raise
     free = replace(question, bag=question.bag.without_deadline(), objective=Makespan())
     soonest = find(free, solver, gap=gap, watch=watch, effort=Effort.AUTO, seed=seed)
     start = _in_time(question.bag, soonest)
-    return answer(question, solver, gap=gap, watch=watch, effort=tried, seed=seed, risk=risk, start=start)
+    return answer(question, solver, gap=gap, watch=watch, effort=effort, seed=seed, risk=risk, start=start)
 
 
 def answer(  # noqa: PLR0913 - the options of `solve`

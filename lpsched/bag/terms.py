@@ -17,29 +17,38 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
 
 
-# Other terms for the same bag: another price, power cap or deadline than its file says.
+# Under which terms a bag is solved: the objective, and another price, power cap or deadline than its file says.
 check_ratio: Final = Amount("a profit ratio")
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What to put in place of the file's own; `None` leaves it as it is.
+    """What is asked of a bag, and what to put in place of the file's own; `None` leaves that as it is.
+
+    Public functions make them of their options, and hand them on. They are checked when they are applied: after the
+    objective, and after the price that comes of a profit ratio.
 
     Attributes
     ----------
+    objective
+        `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
     price
         What the whole bag sells for, in place of the price per bag and all prices per task.
+    profit_ratio
+        The price, as a multiple of what the least energy costs; `problem.py` makes a price of it.
     power_cap_watts
         The average-power cap, on the side where the file measures it (the facility, if it says nothing).
     deadline_seconds
         When the bag must be done.
     """
 
+    objective: str | None = None
     price: float | None = None
+    profit_ratio: float | None = None
     power_cap_watts: float | None = None
     deadline_seconds: float | None = None
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         """Refuse what a file could not say either."""
         checks = {"price": check_money, "power_cap_watts": check_power, "deadline_seconds": check_seconds}
         faults: list[Fault] = []
@@ -52,7 +61,9 @@ class Terms:
             raise InstanceError("the terms", tuple(faults))
 
     def applied_to(self, bag: Bag) -> Bag:
-        """Return the bag under these terms."""
+        """Return the bag under these terms; a profit ratio has become a price before."""
+        assert self.profit_ratio is None, "the price of a ratio takes a linear program"
+        self.check()
         prices, site = bag.prices, bag.site
         if self.price is not None:
             prices = prices.model_copy(update={"per_bag": float(self.price), "per_task": type(prices.per_task)()})

@@ -210,16 +210,14 @@ def write_page(
 ) -> None:
     """Find what else the page shows, and write it: of the result, else of the curve, else of the front."""
     from lpsched.bag.overview import overview
+    from lpsched.bag.terms import Terms
     from lpsched.io.content import write_files
     from lpsched.lp.solvers import solver_named
     from lpsched.report.html.bag import front_page, price_page, solve_page
 
     found = overview(
         bag,
-        price=asked.price,
-        profit_ratio=asked.profit_ratio,
-        power_cap=asked.power_cap,
-        deadline=asked.deadline,
+        Terms(None, asked.price, asked.profit_ratio, asked.power_cap, asked.deadline),
         result=result,
         front=front,
         curve=curve,

@@ -35,6 +35,7 @@ from lpsched.bag.files import read_bag
 from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.table import Table
@@ -218,7 +219,7 @@ def near(seeds: int) -> None:
 def binding_deadlines(bag: Bag, objective: str, ratio: float | None) -> Iterator[tuple[float, float]]:
     """Yield shares of the way from the fastest to the preferred makespan, and the deadlines there."""
     solver = default_solver()
-    asked = ask(bag, solver=solver, objective=objective, profit_ratio=ratio)
+    asked = ask(bag, Terms(profit_ratio=ratio, objective=objective), solver)
     preferred = asked.objective.relax(asked.bag, solver).relaxation.makespan_seconds
     fastest = Makespan().relax(bag, solver).relaxation.makespan_seconds
     for share in SHARES:

@@ -22,7 +22,7 @@ import numpy as np
 from lpsched.bag import front, profit
 from lpsched.bag.exact_front import front as whole_front
 from lpsched.bag.files import read_bag
-from lpsched.bag.problem import price_at_ratio
+from lpsched.bag.problem import with_price
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.frontier import frontier
 from lpsched.bag.solve import solve
@@ -69,7 +69,7 @@ def medians(ways: dict[str, Callable[[], object]], runs: int) -> dict[str, float
 def priced() -> Bag:
     """Return the bag at a profit ratio of 1.5."""
     bag = read_bag(INSTANCE)
-    return Terms(price=price_at_ratio(bag, 1.5, HighsSolver())).applied_to(bag)
+    return with_price(bag, Terms(profit_ratio=1.5), HighsSolver()).applied_to(bag)
 
 
 def scaled(bag: Bag, *, tasks: int, machines: int) -> Bag:

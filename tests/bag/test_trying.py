@@ -11,6 +11,7 @@ from lpsched.bag import solve as trying
 from lpsched.bag.problem import ask
 from lpsched.bag.result import Effort
 from lpsched.bag.solve import Best, effort_named, find, is_worthwhile, solve
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
 from lpsched.model.provenance import Status
@@ -71,7 +72,7 @@ def test_tight_is_advised_for_a_wide_gap_on_a_bag_that_is_small_enough():
     assert solve(bag, effort="fast").tight_may_help
     assert not solve(bag, effort="tight").tight_may_help
     assert not solve(simple_bag([[2.0]], [4], [2])).tight_may_help  # 4 s, and proved
-    question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), solver=HighsSolver())
+    question = ask(simple_bag([[2.0]], [3 * 10**9], [10**9]), Terms(), HighsSolver())
     assert not is_worthwhile(question, 0.5, 1e-4)
 
 
@@ -91,7 +92,7 @@ def test_the_same_seed_finds_the_same_schedule_where_time_does_not_run_out():
 @pytest.mark.parametrize("objective", ["profit", "makespan"])
 def test_a_search_gives_the_same_answer_on_a_machine_that_is_busy(objective):
     bag, solver, done = medium(0, 3), HighsSolver(), threading.Event()
-    question = ask(bag, solver=solver, objective=objective, profit_ratio=1.5 if objective == "profit" else None)
+    question = ask(bag, Terms(profit_ratio=1.5 if objective == "profit" else None, objective=objective), solver)
 
     def found() -> Best:
         return find(question, solver, gap=1e-6, watch=Watch(), effort=Effort.AUTO, work=0.3)

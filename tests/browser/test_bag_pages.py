@@ -11,6 +11,7 @@ import pytest
 import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.overview import overview
+from lpsched.bag.terms import Terms
 from lpsched.report.html.bag import solve_page
 from lpsched.units import number
 
@@ -37,7 +38,7 @@ def readings(opened):
 def test_the_slider_changes_the_numbers_to_those_of_solve_at_that_ratio(bag, ratios, open_page):
     curve = price_curve(bag, from_ratio=0.0 if bag is TINY else 1.06, to_ratio=2.5 if bag is TINY else 1.2)
     result = solve(bag, profit_ratio=ratios[0])
-    found = overview(bag, profit_ratio=ratios[0], result=result, curve=curve)
+    found = overview(bag, Terms(profit_ratio=ratios[0]), result=result, curve=curve)
     opened = open_page(solve_page(replace(found, front="It is left out.")))
     box = opened.get_by_label("profit ratio, exactly")
     for ratio in ratios:

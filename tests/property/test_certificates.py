@@ -433,7 +433,7 @@ def test_a_certificate_comes_back_from_its_file_exactly(data):
     certificate = replace(
         certificate,
         bound=data.draw(st.just(certificate.bound) | st.floats(allow_infinity=False, allow_nan=False).map(Fraction)),
-        terms=Terms(data.draw(amounts), data.draw(amounts), data.draw(amounts)),
+        terms=Terms(None, data.draw(amounts), None, data.draw(amounts), data.draw(amounts)),
         machine_prices=FrozenDict({name: data.draw(doubles) for name in certificate.machine_prices}),
         cap_price=data.draw(doubles),
     )

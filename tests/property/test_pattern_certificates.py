@@ -17,6 +17,7 @@ from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
 from lpsched.bag.search.makespan_intervals import IntervalSearch
 from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.highs import HighsSolver
@@ -142,7 +143,7 @@ def searched(case: Case, objective: str, steps: int) -> tuple[Question, Proved, 
     """Return what a search has found after some steps; `None` if there is nothing to search."""
     solver = HighsSolver()
     try:
-        question = ask(case.bag, solver=solver, objective=objective)
+        question = ask(case.bag, Terms(objective=objective), solver)
         proved = prove(question, solver)
     except (InfeasibleError, NotFoundError):
         return None

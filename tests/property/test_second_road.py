@@ -18,6 +18,7 @@ from lpsched.bag.packing import PackingOracle
 from lpsched.bag.problem import ask
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.solvers import default_solver
@@ -180,7 +181,7 @@ def test_every_edge_of_the_front_is_as_far_out_as_the_model_says(ranges, data):
 @given(cases(limits=False), st.floats(1.0, 1.3))
 def test_patterns_of_an_interval_earn_the_same_by_both_roads(case, width):
     bag, solver = case.bag, default_solver()
-    question = ask(bag, solver=solver, objective="profit")
+    question = ask(bag, Terms(objective="profit"), solver)
     least = min(way.load for way in case.ways)  # somebody is done by then
     start, end = float(least), float(least) * width
     assume(start >= least and question.bag == bag)

@@ -127,23 +127,25 @@ def certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...
     texts = {key: reader.text(("claim", key), claim.get(key)) for key in ("objective", "unit")}
     names = {key: reader.text(("instance", key), instance.get(key)) for key in ("name", "hash")}
     bound = reader.number(("claim", "bound"), claim.get("bound"))
-    terms = {
-        key: None if claim.get(key) is None else reader.double(("claim", key), claim.get(key))
+    price, cap_watts, deadline = (
+        None if claim.get(key) is None else reader.double(("claim", key), claim.get(key))
         for key in ("price", "power_cap_watts", "deadline_seconds")
-    }
+    )
     paid = reader.prices(("multipliers", "machine_types"), multipliers.get("machine_types"))
     cap = reader.number(("multipliers", "cap"), multipliers.get("cap"))
     least = None if top.get("least_makespan") is None else reader.least(top["least_makespan"])
     intervals = None if top.get("intervals") is None else reader.intervals(top["intervals"])
     if reader.faults:
         raise InstanceError(source, tuple(reader.faults))
+    terms = Terms(price=price, power_cap_watts=cap_watts, deadline_seconds=deadline)
+    terms.check()
     return Certificate(
         instance_name=names["name"],
         instance_hash=names["hash"],
         objective=texts["objective"],
         unit=texts["unit"],
         bound=bound,
-        terms=Terms(**terms),
+        terms=terms,
         machine_prices=paid,
         cap_price=cap,
         least_makespan=least,

@@ -15,6 +15,7 @@ from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
 from lpsched.bag.risk import bag_risk
 from lpsched.bag.solve import DEFAULT_GAP, effort_named, find
+from lpsched.bag.terms import Terms
 from lpsched.bag.verify import Examined, examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
@@ -110,15 +111,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
     tried = effort_named(effort)
     schedulers = [_scheduler(each) for each in spelled_out(bag, heuristics)]
-    question = ask(
-        bag,
-        solver=solver,
-        objective=objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
     asked = _Asked(question, solver, seed, generations, time_limit, watch)
     watch.tell("bound")
     bound, ours = _solved(asked, tried)

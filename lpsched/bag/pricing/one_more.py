@@ -160,15 +160,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     """
     asked = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
-    question = ask(
-        bag,
-        solver=solver,
-        objective=result.objective,
-        price=price,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)
     timings = dict(result.timings)
     with timed(timings, "one more"):
         found = one_more(question, result, solver, marginals=asked, watch=watch, seed=seed)

@@ -6,14 +6,14 @@ import heapq
 import itertools
 import math
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
-from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, price_at_ratio
+from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, with_price
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.stages import Recovered, choices
 from lpsched.bag.recovery.tighten import balance
@@ -251,7 +251,7 @@ class Curve:
             self._proved = (math.nan, math.nan)
 
     def _question(self, price: float) -> Question:
-        return ask(self.bag, solver=self.solver, objective="profit", price=price)
+        return ask(self.bag, Terms("profit", price), self.solver)
 
     def _gap(self, price: float) -> float:
         """Return the relative gap at a price; infinite without a schedule."""
@@ -456,7 +456,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     if not 0 <= points <= MOST_POINTS:
         fault = Fault(("points",), repr(points), f"a number from 0 to {MOST_POINTS}", "correct it")
         raise InstanceError("the terms", (fault,))
-    asked = Terms(0.0, power_cap, deadline).applied_to(bag)  # its own price plays no part
+    terms = Terms(None, price, profit_ratio, power_cap, deadline)
+    asked = replace(terms, price=0.0, profit_ratio=None).applied_to(bag)  # its own price plays no part
     faults = missing_data(asked, "profit")
     if faults:
         raise InstanceError(bag.name, faults)
@@ -472,9 +473,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
         end = None if stop is None or gamma is None else income_at(stop * gamma)
         found = search.pieces(begin, end)
     curve = Curve(asked, prover, search, solver, gamma, effort_named(effort), seed)
-    if profit_ratio is not None:
-        price = price_at_ratio(bag, profit_ratio, solver)
-    own = _own_price(Terms(price).applied_to(bag), found)
+    own = _own_price(with_price(bag, terms, solver).applied_to(bag), found)
     with timed(timings, "recover"):
         curve.collect(found, own)
     with timed(timings, "prove"):

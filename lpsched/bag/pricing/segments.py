@@ -58,14 +58,8 @@ SHARES: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of a piece, where the best sch
 SAME_SHARES: Final = 1e-9  # two relaxations this near are one
 
 
-def price_stretches(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
-    curve: PriceCurve,
-    *,
-    to_price: float | None = None,
-    power_cap: float | None = None,
-    deadline: float | None = None,
-    solver: Solver | None = None,
+def price_stretches(
+    bag: Bag, curve: PriceCurve, *, to_price: float | None = None, solver: Solver | None = None
 ) -> tuple[PriceStretch, ...]:
     """Return the schedules along a price curve of the bag, by rising price.
 
@@ -73,12 +67,11 @@ def price_stretches(  # noqa: PLR0913 - options are keyword-only
     ----------
     to_price
         Where to end, if the curve goes on for ever; by default half as far again as its last breakpoint.
-    power_cap, deadline, solver
+    solver
         As for the curve.
     """
     solver = solver if solver is not None else default_solver()
-    asked = Terms(0.0, power_cap, deadline).applied_to(bag)
-    walk = _Walk(asked, solver, _gamma(curve), curve.schedules)
+    walk = _Walk(Terms(price=0.0).applied_to(bag), solver, _gamma(curve), curve.schedules)
     return tuple(stretch for piece in curve.pieces for stretch in walk.along(walk.ended(piece, to_price or 0.0)))
 
 
@@ -128,7 +121,7 @@ class _Walk:
         if piece.to_price is not None:
             return piece
         end = max(BEYOND * max(piece.from_price, self.gamma or 0.0), to_price) or 1.0
-        question = ask(self.bag, solver=self.solver, objective="profit", price=end)
+        question = ask(self.bag, Terms("profit", end), self.solver)
         bound = prove(question, self.solver).bound
         return replace(piece, to_price=end, to_ratio=self._ratio(end), bound_at_to=bound)
 

@@ -345,15 +345,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     steps = marginals_named(marginals)
     hours = checked("lifetime_hours", lifetime_hours, CHECK_HOURS)
     known = price is not None or profit_ratio is not None or has_price(bag)
-    question = ask(
-        bag,
-        solver=solver,
-        objective="profit",
-        price=price if known else 0.0,
-        profit_ratio=profit_ratio,
-        power_cap=power_cap,
-        deadline=deadline,
-    )
+    question = ask(bag, Terms("profit", price if known else 0.0, profit_ratio, power_cap, deadline), solver)
     timings: dict[str, float] = {}
     with timed(timings, "price"):
         prover = prover_of(question.bag)

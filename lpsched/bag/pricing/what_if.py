@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lpsched.bag.pricing.what_if_result import WhatIf
-from lpsched.bag.problem import price_at_ratio
-from lpsched.bag.solve import DEFAULT_GAP, solve
-from lpsched.bag.terms import with_machines
+from lpsched.bag.problem import ask, with_price
+from lpsched.bag.solve import DEFAULT_GAP, answer_in_time, effort_named
+from lpsched.bag.terms import Terms, with_machines
+from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
@@ -65,24 +66,13 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
     """
     solver = solver if solver is not None else default_solver()
     other = with_machines(bag, machines)
-    if price is None and profit_ratio is not None:
-        price, profit_ratio = price_at_ratio(bag, profit_ratio, solver), None
+    terms = Terms(objective, price, profit_ratio, power_cap, deadline)
+    terms = with_price(bag, terms, solver) if price is None else terms
 
     def solved(which: Bag, words: str) -> Result:
+        watch, tried = Watch(time_limit), effort_named(effort)
         try:
-            return solve(
-                which,
-                objective=objective,
-                price=price,
-                profit_ratio=profit_ratio,
-                power_cap=power_cap,
-                deadline=deadline,
-                effort=effort,
-                gap=gap,
-                time_limit=time_limit,
-                seed=seed,
-                solver=solver,
-            )
+            return answer_in_time(ask(which, terms, solver), solver, gap=gap, watch=watch, effort=tried, seed=seed)
         except (InfeasibleError, NotFoundError) as error:
             raise type(error)(f"{words}: {error}") from error
 

@@ -18,6 +18,7 @@ from lpsched.bag.recovery import tighten as balancing
 from lpsched.bag.recovery.stages import Recovered
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.result import Effort
+from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
 from lpsched.cancellation import Watch
 from lpsched.generate.grow import resampled
@@ -67,7 +68,7 @@ def test_what_is_better_not_run_stays_so_and_no_time_is_no_work():
     assert not solve(FEW, price=1e-9, effort="balanced").schedule.groups
     late, fast = Watch(), solve(FEW, profit_ratio=1.5)
     late.stop()
-    question = ask(FEW, solver=default_solver(), profit_ratio=1.5)
+    question = ask(FEW, Terms(profit_ratio=1.5), default_solver())
     stopped = balancing.balance(question, Recovered(fast.schedule, fast.measured), fast.bound, 1e-4, late)
     assert stopped.schedule is fast.schedule
 

@@ -10,6 +10,7 @@ from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.stages import examined_schedule, recover
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, task_counts
+from lpsched.bag.terms import Terms
 from lpsched.bag.verify import violations
 from lpsched.cancellation import Watch
 from lpsched.lp.solvers import default_solver
@@ -20,7 +21,7 @@ SOLVER = default_solver()
 
 def recovered(bag, objective, **options):
     """Return a question and the schedule that is rounded from its relaxation."""
-    asked = ask(bag, solver=SOLVER, objective=objective, **options)
+    asked = ask(bag, Terms(objective=objective, **options), SOLVER)
     relaxation = asked.objective.relax(asked.bag, SOLVER).relaxation
     return asked, recover(asked.bag, asked.objective, relaxation, SOLVER)
 
@@ -63,7 +64,7 @@ def test_a_type_whose_machines_cannot_share_evenly_gets_less_to_do():
     bag = free.model_copy(update={"site": Site(deadline_seconds=107.0)})
     schedule = Schedule((MachineGroup("m0", 2, (Run("t0", 9),)), MachineGroup("m1", 1, (Run("t0", 7),))))
     found = examined_schedule(bag, schedule)
-    better = recount(ask(bag, solver=SOLVER, objective="energy"), found, SOLVER, Watch().share(2.0))
+    better = recount(ask(bag, Terms(objective="energy"), SOLVER), found, SOLVER, Watch().share(2.0))
     assert task_counts(bag, better.schedule) == [{0: 20, 1: 5}]
 
 

@@ -10,6 +10,7 @@ from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
 from lpsched.bag.recovery.stages import recover, waiting
 from lpsched.bag.recovery.tighten import tighten
+from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
@@ -29,7 +30,7 @@ GAP = 1e-4
 def fast(bag, objective, **terms):
     """Return the question, and what the fast pipeline answers."""
     solver = default_solver()
-    question = ask(bag, solver=solver, objective=objective, **terms)
+    question = ask(bag, Terms(objective=objective, **terms), solver)
     proved = prove(question, solver)
     relaxed = proved.relaxed
     found = (
@@ -142,7 +143,7 @@ def test_a_p_state_for_each_task_of_one_machine_is_chosen():
     machine = MachineType(name="m", count=1, p_states=("fast", "slow"))
     task = TaskType(name="t", count=2)
     bag = Bag("two", (machine,), (task,), Table.of([[1.0, 3.0]]), Table.of([[9.0, 1.0]]))
-    _, (value, bound) = tightened(bag, "energy", deadline=4.0)
+    _, (value, bound) = tightened(bag, "energy", deadline_seconds=4.0)
     assert (value, bound) == (12.0, pytest.approx(12.0, rel=GAP))
 
 
@@ -188,7 +189,7 @@ def test_patterns_know_what_a_power_cap_leaves():
 
 def test_a_power_cap_is_kept_by_tighter_schedules():
     bag = medium(1, 3)
-    (old, _), (value, bound) = tightened(bag, "profit", 2.0, profit_ratio=1.5, power_cap=0.9 * drawn(bag))
+    (old, _), (value, bound) = tightened(bag, "profit", 2.0, profit_ratio=1.5, power_cap_watts=0.9 * drawn(bag))
     assert old < value <= bound
 
 

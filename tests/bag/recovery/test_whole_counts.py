@@ -11,6 +11,7 @@ from lpsched.bag.model import Site
 from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import WholeCounts
 from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag
@@ -22,7 +23,7 @@ TASKS, MACHINES = [11, 9, 8], [2, 1]
 
 def question(objective, **site):
     bag = simple_bag(SECONDS, TASKS, MACHINES, WATTS, [10.0, 20.0]).model_copy(update={"site": Site(**site)})
-    return ask(bag, solver=default_solver(), objective=objective)
+    return ask(bag, Terms(objective=objective), default_solver())
 
 
 def least(objective, deadline=np.inf, headroom=np.inf):
@@ -92,7 +93,7 @@ def test_of_many_pairs_those_that_the_linear_program_uses_or_nearly_uses():
     own = np.arange(40) % 5
     seconds = np.where(own[:, np.newaxis] == np.arange(5), 1.0, 100.0)
     bag = simple_bag(seconds.tolist(), [10] * 40, [2] * 5)
-    items = scoring_of(ask(bag, solver=default_solver(), objective="makespan")).items
+    items = scoring_of(ask(bag, Terms(objective="makespan"), default_solver())).items
     start = np.zeros((40, 5), dtype=np.int64)
     start[:, 0] = 10
     pairs = WholeCounts(items, default_solver(), start, seconds=40.0).pairs

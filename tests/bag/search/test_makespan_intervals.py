@@ -10,6 +10,7 @@ from lpsched.bag.model import Prices
 from lpsched.bag.problem import ask
 from lpsched.bag.search.makespan_intervals import IntervalSearch
 from lpsched.bag.search.packing_proofs import scoring_of
+from lpsched.bag.terms import Terms
 from lpsched.cancellation import Watch
 from lpsched.lp.highs import HighsSolver
 from tests.property.tiny import Ledger, cases
@@ -19,7 +20,7 @@ from tests.support import simple_bag
 def search_of(bag, objective, low=None, high=math.inf) -> IntervalSearch:
     """Return the search with exact proofs, from the longest task on."""
     solver = HighsSolver()
-    scoring = scoring_of(ask(bag, solver=solver, objective=objective))
+    scoring = scoring_of(ask(bag, Terms(objective=objective), solver))
     low = low or float(scoring.prover.longest)
     return IntervalSearch(scoring.items, scoring.prover, solver, low, high, cells=500)
 

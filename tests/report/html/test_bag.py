@@ -16,6 +16,7 @@ from lpsched.bag.overview import overview
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve
+from lpsched.bag.terms import Terms
 from lpsched.model.risk import RiskOptions
 from lpsched.model.table import Table
 from lpsched.report.answers import front_tables
@@ -42,8 +43,11 @@ HOSTILE = "</script><script>alert(1)</script>"
 
 
 def looked_at(bag, **asked):
-    terms = {name: asked[name] for name in ("price", "profit_ratio", "power_cap", "deadline") if name in asked}
-    return overview(bag, result=solve(bag, **asked), **terms)
+    return overview(bag, terms_of(asked), result=solve(bag, **asked))
+
+
+def terms_of(asked):
+    return Terms(*(asked.get(name) for name in ("objective", "price", "profit_ratio", "power_cap", "deadline")))
 
 
 def test_a_large_bag_keeps_the_curve_it_was_given_and_says_why_nothing_moves(monkeypatch):
@@ -116,8 +120,7 @@ def test_every_outcome_has_its_sentence(asked, lead):
     ends = {0.006: "0.072, in 30 seconds with 0.00183333 kWh: running loses less than waiting."}
     ends[0.001] = "0.672, in 30 seconds with 0.00183333 kWh: the deadline forces the work."
     result = solve(TINY, **asked)
-    terms = {name: value for name, value in asked.items() if name != "objective"}
-    told = overview(TINY, **terms, result=result, front=front(TINY), curve=price_curve(TINY))
+    told = overview(TINY, terms_of(asked), result=result, front=front(TINY), curve=price_curve(TINY))
     found = result_lead(told, result)
     assert found.startswith(lead)
     assert found.endswith(ends.get(asked.get("price"), "."))
@@ -127,7 +130,7 @@ def test_a_schedule_may_lose_where_the_bound_earns():
     # As in test_price_stretches: from 0.008 the bound earns, the schedule only from 0.012.
     bag = half_full(watts=3600.0, idle=3600.0).model_copy(update={"prices": Prices(electricity_per_kwh=1.0)})
     result = solve(bag, price=0.01, effort="fast")
-    lead = result_lead(overview(bag, price=0.01, result=result), result)
+    lead = result_lead(overview(bag, Terms(price=0.01), result=result), result)
     assert lead.startswith(
         "This bag can earn at most 1.80001 USD/hour at a price of 0.01 USD, proved; "
     )  # 0.002 / 4 s, rounded up
