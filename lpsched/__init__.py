@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from lpsched.bag.compare.schedules import validate
     from lpsched.bag.exact_front import feasible_region, front
     from lpsched.bag.files import read_schedule, write_schedule
-    from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType, bag_from_dict
+    from lpsched.bag.model import Bag, bag_from_dict
+    from lpsched.bag.parts import MachineType, Prices, Site, TaskType
     from lpsched.bag.pricing.one_more import with_one_more
     from lpsched.bag.pricing.price_curve import price_curve
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
@@ -110,7 +111,8 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "bag.compare.schedules": "validate",
     "bag.exact_front": "feasible_region front",
     "bag.files": "read_schedule write_schedule",
-    "bag.model": "Bag MachineType Prices Site TaskType bag_from_dict",
+    "bag.model": "Bag bag_from_dict",
+    "bag.parts": "MachineType Prices Site TaskType",
     "bag.pricing.one_more": "with_one_more",
     "bag.pricing.price_curve": "price_curve",
     "bag.pricing.result": "PriceCurve Sensitivity",

@@ -150,7 +150,8 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> from lpsched.bag.schedule import MachineGroup, Run, Schedule
     >>> cpu, render = MachineType(name="cpu", count=1), TaskType(name="render", count=100)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.files import as_dict
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.facility.files import as_dict as facility_as_dict
 from lpsched.generate.cov import CovOptions, cov_bag, six_digits
 from lpsched.generate.facility import generate_facility

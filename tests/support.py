@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.lp.program import LpBuilder
 from lpsched.model.table import Table
 

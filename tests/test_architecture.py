@@ -36,7 +36,7 @@ MAY_IMPORT = {
 # lpsched.heuristics and lpsched.simulation are public names of what is registered; the other two dispatch on the kind
 ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics", "simulation"}
 MODELS = {
-    "bag": {"model", "schedule", "terms", "arrays", "reading"},
+    "bag": {"model", "schedule", "terms", "arrays", "parts"},
     "facility": {"model", "parts", "rules", "schedule", "reading"},
     "online": {"day", "clusters", "parts", "tasks", "utility", "day_rules", "schedule"},
 }
@@ -57,7 +57,7 @@ EXCEPTIONS = {  # a log of a schedule is written only if it is valid, with the t
 }
 CHECKERS = ("verify", "certificate")
 CHECKED_BY = {  # all that a verifier or a certificate checker may use of its slice
-    "bag": {"model", "schedule", "terms"},
+    "bag": {"model", "parts", "schedule", "terms"},
     "facility": {"model", "schedule"},
     "online": {"day", "clusters", "parts", "tasks", "utility", "schedule"},
 }

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError

@@ -30,7 +30,8 @@ from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import MachineType
     from lpsched.model.arrays import Floats
 
 Number = TypeVar("Number", float, Fraction)

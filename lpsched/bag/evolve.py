@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
 from lpsched.evolve.genes import Genes, first_machines, pairs_of
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 def genes_of(bag: Bag, schedule: Schedule) -> Genes:
     """Return the chromosome of N genes that does what a schedule does; it does not wait at the end.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
     >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))
@@ -94,7 +96,8 @@ class _Giver:
 def to_schedule(bag: Bag, genes: Genes) -> Schedule:
     """Return what a chromosome of N genes says, in the bag's words; equal machines of a type make a group.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, task = MachineType(name="cpu", count=5), TaskType(name="a", count=4)
     >>> bag = Bag("two", (cpu,), (task,), Table.of([[3.0]]))

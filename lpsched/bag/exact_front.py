@@ -80,7 +80,8 @@ def front(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)
@@ -194,7 +195,8 @@ def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> fast, slow = MachineType(name="fast", count=1), MachineType(name="slow", count=1)
     >>> tasks = (TaskType(name="a", count=6),)

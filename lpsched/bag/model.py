@@ -13,180 +13,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 from pydantic import Field, field_serializer
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
-from lpsched.model.base import MOST_ADVISED, AnyPart, Entries, Instance, Part, Rule, repeats
-from lpsched.model.fields import (
-    MOST,
-    Count,
-    FrozenDict,
-    Hours,
-    Money,
-    Name,
-    OneOf,
-    PositiveWatts,
-    PStates,
-    Ratio,
-    Seconds,
-    Several,
-    Watts,
-    WithPStates,
-    check_seconds,
-    check_watts,
-    little_endian,
-)
+from lpsched.bag.parts import NO_PRICES, PLAIN_SITE, RULES, MachineType, MachineTypes, Prices, Site, TaskType, TaskTypes
+from lpsched.model.base import AnyPart, Entries, Instance, Rule
+from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, little_endian
 from lpsched.model.table import Cells, Table, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from numpy.typing import ArrayLike
 
 
-class MachineType(WithPStates, Part):
-    """Identical machines: how many, and what they cost when idle, worn and replaced."""
-
-    name: Name
-    count: Count
-    idle_watts: Watts = 0.0
-    wear_per_busy_hour: Money = 0.0
-    purchase_price: Money = 0.0
-    mean_hours_to_failure: Hours | None = None
-    p_states: PStates | None = None
-
-
-class TaskType(Part):
-    """Identical tasks: how many."""
-
-    name: Name
-    count: Count
-
-
-class Prices(Part):
-    """What a bag earns and what electricity costs. A missing price is unknown, not zero."""
-
-    per_bag: Money | None = None
-    per_task: Annotated[FrozenDict[str, Money], Several()] = Field(
-        default=FrozenDict({}), description="a mapping from task types to money"
-    )
-    electricity_per_kwh: Money | None = None
-    overhead_per_bag: Money = 0.0
-    currency: Name = "USD"
-
-
-class Site(Part):
-    """The building: its power usage effectiveness, its average-power cap, its service agreement."""
-
-    pue: Ratio = 1.0
-    average_power_cap_watts: PositiveWatts | None = None
-    cap_measured_at: Annotated[
-        Literal["facility", "it"], OneOf(("facility", "it"), "say on which side of the PUE the cap is")
-    ] = "facility"
-    deadline_seconds: Seconds | None = None
-
-
-# What the fields of a bag must satisfy together: one small function per rule, named for the rule.
-MachineTypes = tuple[MachineType, ...]
-TaskTypes = tuple[TaskType, ...]
-
-
-def p_states_differ(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check the names of P-states."""
-    for j, machine in enumerate(machine_types):
-        yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
-
-
-def machine_types_have_names_of_their_own(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check the names of machine types."""
-    return repeats([each.name for each in machine_types], ("machine_types",), ("name",))
-
-
-def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
-    """Check the names of task types."""
-    return repeats([each.name for each in task_types], ("task_types",), ("name",))
-
-
-def column_labels_differ(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check that a P-state does not have the label of another machine type."""
-    labels = Counter(label for machine in machine_types for label in set(machine.columns))
-    for j, machine in enumerate(machine_types):
-        for label in machine.columns:
-            if machine.p_states is not None and labels[label] > 1:
-                found = f"{quote(label)}, which names a P-state here and another machine type"
-                yield Fault(("machine_types", j), found, "labels that differ", "rename one")
-
-
-def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check that the number of machines is exact in a double."""
-    return _countable("machine_types", "machines", sum(each.count for each in machine_types))
-
-
-def tasks_can_be_counted(task_types: TaskTypes) -> Iterator[Fault]:
-    """Check that the number of tasks is exact in a double."""
-    return _countable("task_types", "tasks", sum(each.count for each in task_types))
-
-
-def _countable(key: str, word: str, total: int) -> Iterator[Fault]:
-    if total > MOST:
-        yield Fault((key,), f"{total:,} {word} in total", "at most 10^15", "scale the instance down")
-
-
-def depreciation_has_price_and_life(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check that what is bought has a life."""
-    for j, machine in enumerate(machine_types):
-        if machine.purchase_price > 0 and machine.mean_hours_to_failure is None:
-            found = f"a purchase price but no life of {quote(machine.name)}"
-            do = "add mean_hours_to_failure, or drop purchase_price"
-            yield Fault(("machine_types", j, "purchase_price"), found, "both", do)
-
-
-def every_task_type_can_run(seconds: Table, task_types: TaskTypes) -> Iterator[Fault]:
-    """Check that each row has a time."""
-    absent = Counter(flat // seconds.columns for flat in seconds.absent())
-    for i, task in enumerate(task_types):
-        if absent[i] == seconds.columns:
-            found = f"no machine type that can run task type {quote(task.name)} ({task.count} tasks)"
-            yield Fault(("seconds", i), found, "at least one time", "give one a time, or drop the task type")
-
-
-def times_and_powers_go_together(
-    seconds: Table, watts: Table | None, machine_types: MachineTypes, task_types: TaskTypes
-) -> Iterator[Fault]:
-    """Check that the tables have the same cells."""
-    lonely = set(seconds.absent()) ^ set(watts.absent()) if watts is not None else set()
-    places = [(j, k) for j, machine in enumerate(machine_types) for k in range(machine.modes)]
-    for flat in islice(sorted(lonely), MOST_FAULTS):
-        i, column = divmod(flat, len(places))
-        j, k = places[column]
-        machine, task = machine_types[j], task_types[i]
-        pair = f"{quote(task.name)} on {quote(machine.name)}"
-        if machine.p_states is not None:
-            pair += f" at {quote(machine.p_states[k])}"
-        has, lacks, word = ("time", "power", "watts")
-        if seconds[i, column] is None:
-            has, lacks, word = ("power", "time", "seconds")
-        path: Place = (word, i, j) if machine.p_states is None else (word, i, j, k)
-        do = f"give it {word}, or remove its {has}"
-        yield Fault(path, f"a {has} but no {lacks} for {pair}", "both or neither", do)
-
-
-def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[Fault]:
-    """Check that prices are of task types that there are."""
-    names = [task.name for task in task_types]
-    for number, unknown in enumerate(sorted(set(prices.per_task) - set(names))):
-        advice = nearest(unknown, names) if number < MOST_ADVISED else ""
-        path = ("prices", "per_task", unknown)
-        yield Fault(path, "no task type of that name", "one of task_types", advice or "correct or remove it")
-
-
-NO_PRICES: Final = Prices()
-PLAIN_SITE: Final = Site()
 FORMAT: Final = "lpsched-bag/1"
 
 Type = TypeVar("Type", MachineType, TaskType)
@@ -211,18 +53,7 @@ class Bag(Instance):
     """
 
     FORMAT: ClassVar[str] = FORMAT
-    RULES: ClassVar[tuple[Rule, ...]] = (
-        p_states_differ,
-        machine_types_have_names_of_their_own,
-        task_types_have_names_of_their_own,
-        column_labels_differ,
-        machines_can_be_counted,
-        tasks_can_be_counted,
-        depreciation_has_price_and_life,
-        every_task_type_can_run,
-        times_and_powers_go_together,
-        priced_tasks_exist,
-    )
+    RULES: ClassVar[tuple[Rule, ...]] = RULES
 
     name: Name
     machine_types: Annotated[MachineTypes, Entries("machine type", stand_in={"count": 1})] = Field(

@@ -41,7 +41,8 @@ class PairTimes:
     def of(cls, bag: Bag) -> PairTimes:
         """Choose the fastest P-state of every pair.
 
-        >>> from lpsched.bag.model import Bag, MachineType, TaskType
+        >>> from lpsched.bag.model import Bag
+        >>> from lpsched.bag.parts import MachineType, TaskType
         >>> from lpsched.model.table import Table
         >>> gpu = MachineType(name="gpu", count=1, p_states=("P0", "P1"))
         >>> bag = Bag("b", (gpu,), (TaskType(name="t", count=1),), Table.of([[1.5, 0.75]]))

@@ -301,7 +301,8 @@ KEY: Final = "_least_makespan"  # beside the cached properties of a bag
 def least_makespan(bag: Bag) -> tuple[Fraction, tuple[int, ...]]:
     """Return L, exactly, and the task types that show it.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
     >>> least_makespan(Bag("b", (cpu,), (render,), Table.of([[3.0]])))

@@ -225,7 +225,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
     >>> result = solve(Bag("b", (cpu,), (render,), Table.of([[3.0]])))

@@ -90,7 +90,8 @@ def checked(name: str, value: float | None, check: Callable[[object], float]) ->
 def with_machines(bag: Bag, counts: Mapping[str, int]) -> Bag:
     """Return the bag with other counts of some machine types; a type of which there are none is dropped.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> cpu, old = MachineType(name="cpu", count=2), MachineType(name="old", count=9)
     >>> bag = Bag("b", (cpu, old), (TaskType(name="render", count=4),), Table.of([[3.0, 30.0]]))
     >>> with_machines(bag, {"cpu": 5, "old": 0}).machine_types

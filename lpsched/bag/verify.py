@@ -265,7 +265,8 @@ def machine_loads(bag: Bag, schedule: Schedule) -> tuple[MachineLoad, ...]:
 
     Within a type those that are done last come first.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> from lpsched.bag.schedule import MachineGroup, Run, Schedule
     >>> cpu = MachineType(name="cpu", count=3, idle_watts=1.0)

@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import MOST, numbered
 from lpsched.model.table import Table

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, MachineType, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Site, TaskType
 from lpsched.errors import Fault, InstanceError
 from lpsched.generate.cov import MOST_PAIRS, MOST_TYPES, own_tasks, packed_table, rounded, six_digits, task_counts
 from lpsched.generate.gram_charlier import GramCharlier, Moments, gram_charlier, moments
@@ -284,7 +285,8 @@ def _fresh(word: str, number: int, taken: list[str]) -> list[str]:
 def resampled(bag: Bag, tasks: int, rng: np.random.Generator) -> Bag:
     """Return a bag of so many tasks whose types are drawn from a bag's mix.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> types = (TaskType(name="often", count=90), TaskType(name="seldom", count=10))
     >>> bag = Bag("mixed", (MachineType(name="cpu", count=1),), types, Table.of([[1.0], [2.0]]))

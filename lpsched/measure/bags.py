@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.measure.measurements import class_rank
 from lpsched.model.table import Table

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lpsched.bag.model import TaskType
+from lpsched.bag.parts import TaskType
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.facility.model import ArrivingType, Facility, NodeType
 from lpsched.facility.parts import MOST_CORES

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.model.fields import MOST
 from lpsched.model.table import Table

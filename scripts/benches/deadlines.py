@@ -32,7 +32,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.solve import solve
 from lpsched.bag.terms import Terms

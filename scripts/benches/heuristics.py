@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.heuristics import heuristic
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import Schedule
 from lpsched.bag.verify import measure
 from lpsched.errors import InstanceError

@@ -9,13 +9,14 @@ from lpsched import Bag, InstanceError, MachineType, TaskType
 
 SECONDS = np.array([[62.0, np.nan], [80.5, 4.0]])
 CPU, GPU = MachineType("cpu", 4, idle_watts=20.5), MachineType("gpu", 1)
+PRICES = {"per_bag": 5, "electricity_per_kwh": 0}
 BY_HAND = Bag.model_validate(
     {
         "name": "bag",
         "machine_types": [CPU, GPU],
         "task_types": [{"name": "render", "count": 10}, {"name": "train", "count": 3}],
         "seconds": {"render": {"cpu": 62}, "train": {"cpu": 80.5, "gpu": 4}},
-        "prices": {"per_bag": 5},
+        "prices": PRICES,
     }
 )
 
@@ -58,7 +59,7 @@ class Frame:
     ],
 )
 def test_arrays_make_the_same_bag_as_a_file(tasks, machines):
-    assert Bag.from_arrays(SECONDS, tasks=tasks, machines=machines, prices={"per_bag": 5}) == BY_HAND
+    assert Bag.from_arrays(SECONDS, tasks=tasks, machines=machines, prices=PRICES) == BY_HAND
 
 
 def test_counts_in_order_get_names_and_masked_cells_cannot_run():
@@ -85,7 +86,7 @@ def test_frames_of_pandas_are_matched_by_name():
         seconds.loc[["train", "render"], ["gpu", "cpu"]],
         tasks=pandas.Series({"render": 10, "train": 3}),
         machines=machines,
-        prices={"per_bag": 5},
+        prices=PRICES,
     )
     assert bag == BY_HAND
 
@@ -94,7 +95,7 @@ def test_frames_of_polars_have_the_names_in_their_first_column():
     seconds = Frame({"task": ["train", "render"], "cpu": [80.5, 62.0], "gpu": [4.0, None]})
     machines = Frame({"machine": ["cpu", "gpu"], "count": [4, 1], "idle_watts": [20.5, 0.0]})
     tasks = Frame({"task": ["render", "train"], "count": [10, 3]})
-    assert Bag.from_frames(seconds, tasks=tasks, machines=machines, prices={"per_bag": 5}) == BY_HAND
+    assert Bag.from_frames(seconds, tasks=tasks, machines=machines, prices=PRICES) == BY_HAND
 
 
 @pytest.mark.parametrize(

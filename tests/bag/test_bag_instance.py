@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, TaskType, bag_from_dict
+from lpsched.bag.model import Bag, bag_from_dict
+from lpsched.bag.parts import TaskType
 from lpsched.bag.solve import solve
 from lpsched.errors import InstanceError
 from lpsched.model.table import Table

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.files import read_bag, write_bag
-from lpsched.bag.model import Bag, MachineType, TaskType, bag_from_dict
+from lpsched.bag.model import Bag, bag_from_dict
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
 from lpsched.io.instance_files import TableForm
 from lpsched.model.table import Table

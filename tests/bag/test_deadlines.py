@@ -9,7 +9,7 @@ import pytest
 
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.recovery import deadline as within_deadline
 from lpsched.bag.recovery import stages as recovering
 from lpsched.bag.relaxation import Regime

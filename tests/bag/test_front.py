@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.bag.files import read_bag
 from lpsched.bag.front import ENERGY, MAKESPAN, Weights, longest_useful
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.relaxation import scales_of
 from tests.support import simple_bag
 

@@ -12,7 +12,8 @@ import pytest
 from lpsched.bag import heuristics as random_mapping
 from lpsched.bag import heuristics as steps
 from lpsched.bag.heuristics import heuristic, k_percent_best
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.ready_machines import PairTimes, shift_of
 from lpsched.bag.schedule import MachineGroup, Run
 from lpsched.bag.verify import measure, violations

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.bag.verify import MachineLoad, examine, machine_loads
 from lpsched.model.table import Table

@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.relaxation import Regime

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import sensitivity as sensitivities
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import MOST_PAIRS, NO_PRICE, sensitivity

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import lpsched
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.problem import Makespan
 from lpsched.bag.proving import prover_of
 from lpsched.bag.recovery import stages as recovering

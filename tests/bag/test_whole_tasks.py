@@ -9,7 +9,8 @@ import pytest
 
 from lpsched.bag import relaxation as whole_tasks
 from lpsched.bag.arrays import arrays_of, usable_arrays, usable_bag
-from lpsched.bag.model import Bag, MachineType, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Site, TaskType
 from lpsched.bag.relaxation import is_redundant, least_makespan, scales_of
 from lpsched.model.table import Table
 from models.whole_tasks import shortest

@@ -11,7 +11,8 @@ import pytest
 
 from lpsched.bag import front, profit
 from lpsched.bag.certificate.bounds import Multipliers
-from lpsched.bag.model import Bag, Prices, Site, bag_from_dict
+from lpsched.bag.model import Bag, bag_from_dict
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.proving import prover_of
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place, round_shares

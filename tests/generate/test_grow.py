@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lpsched.bag.arrays import arrays_of
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.errors import InstanceError
 from lpsched.generate.gram_charlier import moments
 from lpsched.generate.grow import GrowOptions, grow

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices
+from lpsched.bag.parts import Prices
 from lpsched.errors import InstanceError
 from lpsched.generate.grow import resampled
 from tests.support import simple_bag

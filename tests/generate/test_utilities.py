@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import InstanceError
 from lpsched.generate.arrivals import CHANCES, THESIS_LEVELS, draw_levels, even_arrivals
 from lpsched.generate.cov import CovOptions, cov_bag

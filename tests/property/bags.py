@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.model.table import Table
 from models.front import least_cost, thriftiest
 from models.profit import break_even_price, idle_floor, least_running_cost

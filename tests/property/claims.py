@@ -9,7 +9,8 @@ import random
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import with_one_more
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity

@@ -16,7 +16,8 @@ from hypothesis import currently_in_test_context, event, given, settings
 from hypothesis import strategies as st
 
 import lpsched
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.relaxation import Regime
 from lpsched.errors import InfeasibleError, NotFoundError
 from lpsched.model.table import Table

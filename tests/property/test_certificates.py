@@ -20,7 +20,8 @@ import lpsched
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.files import as_dict, certificate_from_dict, read_certificate, write_certificate
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.model.fields import FrozenDict

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.bag.model import Prices
+from lpsched.bag.parts import Prices
 from lpsched.bag.pricing.one_more import with_one_more
 from lpsched.bag.pricing.worth import Between
 from tests.property import claims

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,12 +13,15 @@ from hypothesis import strategies as st
 
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, profit_per_hour
-from lpsched.bag.model import Bag, Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.bag.search.curves import with_electricity
 from lpsched.bag.verify import examine
 from lpsched.model.fixed_point import rounded_up
 from tests.property.bags import ORDINARY, UNEQUAL, plain_bags
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
 
 thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 MONEY = st.just(0.0) | st.floats(0.01, 1e4)

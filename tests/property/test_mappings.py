@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.heuristics import heuristic
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.verify import violations
 from lpsched.model.table import Table
 from tests.bag.one_by_one import REFERENCES, loads_of

@@ -17,7 +17,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.model.fields import LARGEST, SMALLEST
 from lpsched.model.table import Table
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.schedule import MachineGroup, Run, Schedule

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices
+from lpsched.bag.parts import Prices
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.report.answers import MOST_ROWS, sensitivity_tables
 

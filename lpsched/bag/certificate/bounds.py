@@ -111,7 +111,8 @@ class Prover:
     `shortest`, a claim that is checked first, the rules of whole tasks are used too; without, tasks may be
     split.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=5)
     >>> Prover(Bag("b", (cpu,), (render,), Table.of([[3.0]]))).makespan(Multipliers((1.0,)))

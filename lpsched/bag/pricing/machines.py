@@ -35,7 +35,8 @@ from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import MachineType
     from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
     from lpsched.bag.search.curves import CountPrices

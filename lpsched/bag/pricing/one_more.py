@@ -27,7 +27,8 @@ from lpsched.units import SECONDS_PER_HOUR
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lpsched.bag.model import Bag, TaskType
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import TaskType
     from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
@@ -150,7 +151,8 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     --------
     Twelve tasks of 3 seconds on two machines take 18 seconds, on three 12.
 
-    >>> from lpsched.bag.model import Bag, MachineType, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, TaskType
     >>> from lpsched.model.table import Table
     >>> from lpsched.bag.solve import solve
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=12)

@@ -331,7 +331,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
-    >>> from lpsched.bag.model import Bag, MachineType, Prices, TaskType
+    >>> from lpsched.bag.model import Bag
+    >>> from lpsched.bag.parts import MachineType, Prices, TaskType
     >>> from lpsched.model.table import Table
     >>> cpu, render = MachineType(name="cpu", count=2), TaskType(name="render", count=4)
     >>> prices = Prices(per_bag=10.0, electricity_per_kwh=1.0)

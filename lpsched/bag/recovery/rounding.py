@@ -15,7 +15,8 @@ from lpsched.errors import SolverError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import MachineType
     from lpsched.model.arrays import Floats, Integers
 
 

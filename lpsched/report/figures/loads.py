@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from lpsched.bag.compare.result import MachineLoad
-    from lpsched.bag.model import Bag, MachineType
+    from lpsched.bag.model import Bag
+    from lpsched.bag.parts import MachineType
     from lpsched.bag.schedule import Schedule
     from lpsched.report.figures.style import Unit
 

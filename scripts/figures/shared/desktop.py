@@ -30,7 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.generate.cov import six_digits
 from lpsched.model.table import Table
 

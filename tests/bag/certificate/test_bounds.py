@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover, Shortest
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from tests.support import simple_bag
 

@@ -18,7 +18,7 @@ from lpsched.bag.certificate.claim import Certificate, check
 from lpsched.bag.certificate.files import as_dict, certificate_from_dict
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError
 from lpsched.io.certificates import checksum

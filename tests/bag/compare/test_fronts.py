@@ -11,7 +11,7 @@ from lpsched.bag.compare.result import machine_points
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import write_schedule
 from lpsched.bag.heuristics import forget, register
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.result import HalfPlane, Point
 from lpsched.bag.schedule import MachineGroup, Run, Schedule, TaskRow
 from lpsched.bag.verify import measure

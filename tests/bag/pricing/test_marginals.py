@@ -10,7 +10,8 @@ import pytest
 
 from lpsched.bag import profit
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing import marginals
 from lpsched.bag.relaxation import scales_of
 from lpsched.bag.search.curves import longest_task

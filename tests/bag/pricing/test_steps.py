@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.one_more import with_one_more
 from lpsched.bag.pricing.what_if import what_if
 from lpsched.bag.solve import solve

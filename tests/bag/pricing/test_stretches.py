@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 import lpsched
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.terms import Terms

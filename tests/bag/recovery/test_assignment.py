@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.recovery.makespan import counts_of, fleet_of, schedule_of
 from lpsched.bag.recovery.plans import largest_load
 from lpsched.bag.recovery.rounding import place, round_shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import fits_counting, recount
 from lpsched.bag.recovery.stages import examined_schedule, recover

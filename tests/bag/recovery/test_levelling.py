@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.recovery import load_balancing as levelling
 from lpsched.bag.recovery.load_balancing import levelled
 from lpsched.bag.recovery.plans import largest_load

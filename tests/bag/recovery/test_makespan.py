@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from lpsched.bag.model import Bag, MachineType, Site, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, Site, TaskType
 from lpsched.bag.recovery import makespan
 from lpsched.bag.recovery import makespan as neighbourhoods
 from lpsched.bag.recovery.makespan import schedule_of, shorten

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.bag.arrays import items_of
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.recovery.patterns import Cover, choose, dive
 from lpsched.bag.recovery.plans import plan_of
 from lpsched.bag.verify import measure, violations

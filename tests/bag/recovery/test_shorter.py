@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.recovery.deadline import shorter_deadlines
 from lpsched.lp.solvers import default_solver
 from tests.support import simple_bag

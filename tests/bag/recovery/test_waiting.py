@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import place
 from lpsched.bag.verify import violations

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.problem import ask
 from lpsched.bag.recovery.counts import WholeCounts
 from lpsched.bag.search.packing_proofs import scoring_of

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Site
+from lpsched.bag.parts import Site
 from lpsched.bag.recovery import deadline as within_deadline
 from lpsched.bag.recovery.deadline import search
 from lpsched.bag.recovery.plans import ended

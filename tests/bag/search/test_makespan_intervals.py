@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.bag.model import Prices
+from lpsched.bag.parts import Prices
 from lpsched.bag.problem import ask
 from lpsched.bag.search.makespan_intervals import IntervalSearch
 from lpsched.bag.search.packing_proofs import scoring_of

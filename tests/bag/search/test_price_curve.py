@@ -6,17 +6,21 @@ import itertools
 import pickle
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import lpsched
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.relaxation import Regime
 from lpsched.bag.verify import examine
 from lpsched.errors import InfeasibleError, InstanceError
 from tests.support import half_full, simple_bag
+
+if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
 
 pytestmark = pytest.mark.rotate_tests(3)
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.table import Table

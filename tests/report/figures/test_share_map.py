@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.bag.model import Bag, MachineType, TaskType
+from lpsched.bag.model import Bag
+from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import NOTHING, MachineGroup, Run, Schedule
 from lpsched.io.pictures import picture_bytes
 from lpsched.model.table import Table

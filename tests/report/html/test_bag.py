@@ -11,8 +11,9 @@ from rich.text import Text
 from lpsched.bag import overview as pipeline
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Bag, MachineType, Prices, Site, TaskType
+from lpsched.bag.model import Bag
 from lpsched.bag.overview import overview
+from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.sensitivity import sensitivity
 from lpsched.bag.solve import solve

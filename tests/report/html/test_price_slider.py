@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.bag.exact_front import front
 from lpsched.bag.files import read_bag
-from lpsched.bag.model import Prices, Site
+from lpsched.bag.parts import Prices, Site
 from lpsched.bag.pricing.price_curve import price_curve
 from lpsched.bag.pricing.segments import price_stretches
 from lpsched.bag.solve import solve
