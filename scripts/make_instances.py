@@ -16,8 +16,9 @@ from lpsched.bag.files import as_dict
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.facility.files import as_dict as facility_as_dict
-from lpsched.generate.cov import CovOptions, cov_bag, six_digits
+from lpsched.generate.cov import cov_bag, six_digits
 from lpsched.generate.facility import generate_facility
+from lpsched.generate.options import CovOptions
 from lpsched.io.content import write_files
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.matrices import write_npz
@@ -226,7 +227,7 @@ CLUSTERS: Final = f"""\
 one of six clusters with 1,900 nodes and 100,000 cores in all: the Jobs paper (Machovec and others, 2016),
 whose own draws are not public. Tables I and II, Downey's speed-up and 12 GJ a day are the paper's. Cores
 per node, the average parallelism of task types, the swing of arrivals, the hour of the day and the 20
-utility classes are not in it: they are ours, as lpsched/generate/cluster_options.py and utilities.py say.
+utility classes are not in it: they are ours, as lpsched/generate/options.py and arrivals.py say.
 Seed {CLUSTERS_SEED}, made by `lpsched generate clusters --tasks 5000 --energy-gigajoules 12 --seed
 {CLUSTERS_SEED}`; `made_by` below has the options, and trials are drawn from them. The tasks are in the .csv
 beside this file."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import EsscOptions
 from lpsched.online.parts import Period
 from tests.days import decaying, simple_day
 

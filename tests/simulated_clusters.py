@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.parts import WHOLE, Period
 from lpsched.online.utility import WaitingCost
 from tests.days import decaying

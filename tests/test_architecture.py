@@ -250,6 +250,7 @@ def test_help_loads_only_the_command_line(arguments, heavy):
         (["show", "instances/tiny.yaml"], {"highspy", "numba", "scipy", "pymoo"}),
         (["front", "instances/tiny.yaml"], {"numba", "scipy", "pymoo", "matplotlib"}),
         (["facility", "instances/facility-tiny.yaml", "--method", "greedy"], {"pymoo", "matplotlib"}),
+        (["generate", "bag", "--help"], HEAVY),
     ],
     ids=lambda each: each[0] if isinstance(each, list) else "",
 )

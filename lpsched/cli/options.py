@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+import inspect
 from enum import StrEnum
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_origin
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from lpsched.generate.options import Options
     from lpsched.io.instance_files import TableForm
     from lpsched.model.risk import RiskOptions
 
@@ -181,47 +183,89 @@ def risk_asked(text: str | None, *, ranks: bool = False) -> RiskOptions | None:
     return None if text is None else RiskOptions.read(text, ranks=ranks)
 
 
-# Options of generators: which were given, lists of counts, and defaults in help texts.
+# Options of generators, made of their models: name, type, help and default.
 LONGEST_COUNT = 18  # digits
+NONE = "none"
+FoundOptions: TypeAlias = "Mapping[str, Iterable[Parameter]]"
 
 
-def command_with(defaults: Callable[[], Mapping[str, str]]) -> type[TyperCommand]:
-    """Return a command class whose help shows these defaults, read only when the help is printed."""
+def options_of(model: type[Options], **shown: str) -> dict[str, Parameter]:
+    """Return the options of a command by name; `shown` are defaults that the help puts in other words.
 
-    class WithDefaults(TyperCommand):
-        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - Typer hides their classes
-            shown = defaults()
-            for option in self.params:
-                if isinstance(option, TyperOption) and option.name in shown:
-                    text = (option.help or "").partition(" [default: ")[0]
-                    option.help = f"{text} [default: {shown[option.name]}]"
-            super().format_options(ctx, formatter)
+    Those that are not given are None, so that a command can tell. A field without a description is no option.
+    """
+    kinds, found = model.types(), {}
+    for name, field in model.model_fields.items():
+        if field.description is not None:
+            kind = list[str] if get_origin(kinds[name]) is tuple else kinds[name]
+            default = shown.get(name) or as_typed(field.default)
+            option = typer.Option(help=f"{field.description} [default: {default}]")
+            found[name] = Parameter(
+                name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+            )
+    return found
 
-    return WithDefaults
+
+def command_with(function: Callable[..., None], find: Callable[[], FoundOptions]) -> type[TyperCommand]:
+    """Return a class of commands that call `function`, with more options than those in its signature.
+
+    `find` says which come after which of its own; it is asked when the command is used, for models take time to load.
+    """
+
+    class WithOptions(TyperCommand):
+        def get_params(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer hides their classes
+            if not self.params:
+                app = typer.Typer(add_completion=False, rich_markup_mode=None)
+                app.command()(_extended(function, find()))
+                whole = typer.main.get_command(app)
+                self.params, self.callback = whole.params, whole.callback
+            return super().get_params(ctx)
+
+    return WithOptions
 
 
-def defaults_of(options: type) -> dict[str, str]:
-    """Return the defaults of a dataclass of options as users would type them; `none` where it is None."""
-    return {each.name: as_typed(each.default) for each in fields(options) if each.default is not MISSING}
+def _extended(function: Callable[..., None], found: FoundOptions) -> Callable[..., None]:
+    """Return a function whose signature has the options that were found in place of any."""
+    own = inspect.signature(function, eval_str=True)
+    parameters = [
+        option
+        for each in own.parameters.values()
+        if each.kind is not Parameter.VAR_KEYWORD
+        for option in (each.replace(kind=Parameter.KEYWORD_ONLY), *found.get(each.name, ()))
+    ]
+
+    def extended(**given: object) -> None:
+        function(**given)
+
+    extended.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # for Typer
+    return extended
 
 
 def as_typed(value: object) -> str:
     """Return a value as a user would type it."""
     if value is None or value == ():
-        return "none"
+        return NONE
     if isinstance(value, tuple):
         return ",".join(map(as_typed, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def given_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given."""
-    return {key: value for key, value in options.items() if value is not None}
+def given_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, with numbers for lists of words."""
+    given = {name: value for name, value in options.items() if value is not None and value != []}
+    return {name: counts_of(name, value) if isinstance(value, list) else value for name, value in given.items()}
 
 
-def counts_of(option: str, given: list[str]) -> tuple[int, ...]:
-    """Read counts that come with commas, with repetition, or both."""
+def flags_of(names: Iterable[str]) -> str:
+    """Return options as they are typed."""
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def counts_of(name: str, given: list[str]) -> tuple[int, ...]:
+    """Read the counts of an option that come with commas, with repetition, or both; `none` are none."""
+    if given == [NONE]:
+        return ()
     words = [word for part in given for word in part.split(",")]
     if not all(word.strip().isascii() and word.strip().isdigit() and len(word) <= LONGEST_COUNT for word in words):
-        raise typer.BadParameter(f"{option}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
+        raise typer.BadParameter(f"{flags_of([name])}: found {','.join(words)[:60]!r}, needs counts such as 40,40,20")
     return tuple(int(word) for word in words)

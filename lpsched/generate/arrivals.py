@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
+from lpsched.generate.options import AMPLITUDES
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import ClassInterval, Urgency, UtilityLevels
 from lpsched.units import SECONDS_PER_HOUR
@@ -53,7 +54,6 @@ def even_arrivals(rng: np.random.Generator, number: int, span_seconds: float) ->
 #
 # Source: Friese, thesis of 2015, appendix F.
 HUNDREDTHS: Final = 100
-AMPLITUDES: Final = (0.25, 0.9)
 BASELINE_HOURS: Final = (3.0, 5.0)
 BASELINE_RATES: Final = (0.5, 0.75)
 BURST_HOURS: Final = (0.5, 1.5)

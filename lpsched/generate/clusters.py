@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,8 +17,8 @@ from lpsched.generate.arrivals import (
     draw_waves,
     in_order,
 )
-from lpsched.generate.cluster_options import HOME, HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.generate.cov import gamma_draws, rounded, six_digits
+from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.parts import NodeCurves, Points
@@ -80,7 +80,7 @@ def speed_up(cores: Integers, parallelism: float, sigma: float) -> Floats:
 # same clusters are next to each other: the general-purpose ones first, then those of the first
 # special-purpose cluster, and so on.
 #
-# Source: Machovec et al. (2016), section IV.B, tables I and II; `cluster_options.py` says what is ours.
+# Source: Machovec et al. (2016), section IV.B, tables I and II; `options.py` says what is ours.
 LEAST_UTILITY: Final = 1.0
 MOST_UTILITY: Final = 8.0
 SHORTEST_SHARE: Final = 0.1  # of the mean
@@ -214,7 +214,7 @@ def draw_single(rng: np.random.Generator, options: MachovecOptions, types: TypeD
     size = (options.task_types, len(options.clusters))
     on_one_core = np.broadcast_to(types.single_core_seconds[:, np.newaxis], size)
     varied = gamma_draws(rng, on_one_core, options.cluster_cov)
-    if options.single_core == HOME:
+    if options.single_core == "home":
         at_home = np.arange(size[1]) == types.home[:, np.newaxis]
         varied = np.where(at_home, on_one_core, varied)
     row_watts = gamma_draws(rng, np.full((size[0], 1), options.node_watts), options.watts_cov)
@@ -273,7 +273,7 @@ def watts_curves(cluster: Cluster, single: Floats) -> tuple[Points, ...]:
 # Trial t of a seed is the same kind of clusters from other random numbers, those of the seeds (seed, t).
 #
 # Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-# Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `cluster_options.py`.
+# Constrained Heterogeneous Environment" (2016), section IV. What it leaves out is in `options.py`.
 NAME: Final = "machovec"
 DAY_SECONDS: Final = SECONDS_PER_HOUR * HOURS_PER_DAY
 WORK_HOURS: Final = (9.0, 18.0)
@@ -309,7 +309,7 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
 def _made_by(seed: int, options: MachovecOptions, trial: tuple[int, ...]) -> dict[str, Any]:
     """Return what makes the clusters again, without options that are not given."""
     said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | {key: value for key, value in asdict(options).items() if value is not None}
+    return said | options.model_dump(exclude_none=True)
 
 
 def _priorities(types: TypeDraws) -> dict[str, float]:

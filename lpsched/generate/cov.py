@@ -28,120 +28,23 @@ heterogeneities for heterogeneous computing systems, 2000; the default values ar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
-from lpsched.errors import Fault, InstanceError
-from lpsched.model.fields import MOST, numbered
+from lpsched.generate.options import POWER_SCALING, CovOptions
+from lpsched.model.fields import numbered
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
+    from lpsched.generate.options import GrowOptions
     from lpsched.model.arrays import Floats, Mask
 
 DIGITS: Final = 6
-DYNAMIC_SHARES: Final = (1.0, 0.75, 0.5)
 SLOWDOWN_COV: Final = 0.1
 SMALLEST_SHARE: Final = 1e-9
-MOST_PAIRS: Final = 20_000_000
-MOST_TYPES: Final = 1_000_000
-RANGES: Final = {
-    "task_types": (1, MOST_TYPES),
-    "machines": (1, MOST),
-    "special_machines": (1, MOST),
-    "tasks": (1, MOST),
-    "mean_seconds": (1e-6, 1e12),
-    "task_cov": (0, 2),
-    "machine_cov": (0, 2),
-    "power_task_cov": (0, 2),
-    "power_machine_cov": (0, 2),
-    "special_speedup": (1e-3, 1e6),
-    "special_cov": (0, 2),
-    "special_least": (1, MOST_PAIRS),
-    "special_most": (1, MOST_PAIRS),
-    "idle_watts": (1e-6, 1e12),
-    "dynamic_watts": (1e-6, 1e12),
-    "p_states": (1, len(DYNAMIC_SHARES)),
-}
-
-
-MAY_BE_ZERO: Final = ("idle_watts", "dynamic_watts")
-
-
-class Special(Protocol):
-    """How many special-purpose machine types there are, and how many task types each has of its own."""
-
-    @property
-    def task_types(self) -> int: ...  # noqa: D102 - the class says it
-    @property
-    def special_machines(self) -> tuple[int, ...]: ...  # noqa: D102 - the class says it
-    @property
-    def special_least(self) -> int: ...  # noqa: D102 - the class says it
-    @property
-    def special_most(self) -> int: ...  # noqa: D102 - the class says it
-
-
-@dataclass(frozen=True, slots=True)
-class CovOptions:
-    """What to generate; the defaults are the thesis's, with 11,000 tasks."""
-
-    task_types: int = 100
-    machines: tuple[int, ...] = (5, 5, 5, 10, 10, 10, 10, 15, 20)  # of each general-purpose type
-    special_machines: tuple[int, ...] = ()  # of each special-purpose type
-    tasks: int = 11_000
-    mean_seconds: float = 600.0
-    task_cov: float = 0.1
-    machine_cov: float = 0.25
-    power_task_cov: float = 0.1
-    power_machine_cov: float = 0.25
-    special_speedup: float = 10.0
-    special_cov: float = 0.1
-    special_least: int = 3
-    special_most: int = 5
-    special_task_types: int | None = None  # in all; None: as the numbers of each are drawn
-    idle_watts: float = 66.0
-    dynamic_watts: float = 133.0
-    p_states: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be generated."""
-        faults = [
-            Fault((name,), repr(value), f"{least:g} to {most:g}", "change the option")
-            for name, (least, most) in RANGES.items()
-            for value in _each(getattr(self, name))
-            if not (least <= value <= most or (value == 0 and name in MAY_BE_ZERO))
-        ]
-        if not self.machines:
-            faults.append(Fault(("machines",), "none", "at least one general-purpose type", "add one"))
-        if self.tasks < self.task_types:
-            faults.append(Fault(("tasks",), str(self.tasks), "at least one of each type", "ask for more"))
-        if self.special_least > self.special_most:
-            faults.append(Fault(("special_least",), str(self.special_least), "at most special_most", "lower it"))
-        special = self.special_most * len(self.special_machines)
-        if special > self.task_types:
-            needed = f"{special}, so that all special-purpose types have tasks of their own"
-            faults.append(Fault(("task_types",), str(self.task_types), needed, "ask for more"))
-        faults += self._special_faults()
-        pairs = self.task_types * (len(self.machines) + len(self.special_machines)) * self.p_states
-        if pairs > MOST_PAIRS:
-            faults.append(Fault(("task_types",), f"{pairs:,} pairs", f"at most {MOST_PAIRS:,}", "ask for fewer"))
-        if faults:
-            raise InstanceError("options of the generator", tuple(faults))
-
-    def _special_faults(self) -> list[Fault]:
-        """Refuse a number of special task types that their machine types cannot have between them."""
-        number, types = self.special_task_types, len(self.special_machines)
-        least, most = self.special_least * types, self.special_most * types
-        if number is None or least <= number <= most or least > most:
-            return []
-        needed = f"{least} to {most}, as {types} special-purpose types can have"
-        return [Fault(("special_task_types",), str(number), needed, "change the option")]
-
-
-def _each(value: float | tuple[int, ...]) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +97,7 @@ def cov_tables(rng: np.random.Generator, options: CovOptions) -> CovTables:
 def with_p_states(rng: np.random.Generator, tables: CovTables, p_states: int) -> tuple[Floats, Floats]:
     """Return seconds and watts of all P-states: all columns of machine type 0, then those of type 1, ..."""
     seconds, watts = [], []
-    for share in DYNAMIC_SHARES[:p_states]:
+    for share in POWER_SCALING[:p_states]:
         slower = (
             1.0
             if share == 1.0
@@ -223,7 +126,7 @@ def gamma_draws(rng: np.random.Generator, mean: Floats, cov: float) -> Floats:
     return np.array(mean) if cov == 0 else np.maximum(rng.gamma(cov**-2, mean * cov**2), SMALLEST_SHARE * mean)
 
 
-def own_tasks(rng: np.random.Generator, options: Special, in_all: int | None = None) -> Mask:
+def own_tasks(rng: np.random.Generator, options: CovOptions | GrowOptions, in_all: int | None = None) -> Mask:
     """Draw which task types each special-purpose machine type runs: sets without common members.
 
     With `in_all`, numbers of task types drawn at random go up or down until they sum to that.
@@ -236,7 +139,7 @@ def own_tasks(rng: np.random.Generator, options: Special, in_all: int | None = N
     return own
 
 
-def _own_numbers(rng: np.random.Generator, options: Special, in_all: int | None) -> list[int]:
+def _own_numbers(rng: np.random.Generator, options: CovOptions | GrowOptions, in_all: int | None) -> list[int]:
     found = [
         int(rng.integers(options.special_least, options.special_most, endpoint=True)) for _ in options.special_machines
     ]

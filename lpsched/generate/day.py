@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +17,6 @@ from lpsched.generate.arrivals import (
     in_order,
 )
 from lpsched.generate.cov import (
-    CovOptions,
     CovTables,
     cov_tables,
     machine_counts,
@@ -28,14 +25,15 @@ from lpsched.generate.cov import (
     state_names,
     with_p_states,
 )
+from lpsched.generate.options import SOURCE, EsscOptions
 from lpsched.model.fields import numbered
 from lpsched.online.day import ArrivingTasks, Day
 from lpsched.online.day_rules import MOST_TASKS
-from lpsched.online.parts import COMPLETED, PRORATED, DayMachineType, DayTaskType, Period
-from lpsched.units import GIGA, SECONDS_PER_HOUR
+from lpsched.online.parts import DayMachineType, DayTaskType
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
+    from lpsched.generate.options import Affinity
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.model.table import Table
 
@@ -59,7 +57,7 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
     if bag.watts is None:
         faults.append(Fault(("watts",), "none in the bag", "watts of every pair", "add them to the bag"))
     if faults:
-        raise InstanceError("options of the generator", tuple(faults))
+        raise InstanceError(SOURCE, tuple(faults))
     assert bag.watts is not None
     counts = np.array([task.count for task in bag.task_types], dtype=float)
     arrivals = even_arrivals(rng, tasks, SECONDS_PER_MINUTE * minutes)
@@ -102,19 +100,11 @@ STEP_SHARE: Final = 0.5  # of what is allowed; ours
 TURNS: Final = 40  # each leaves at most half of the room of the one before
 
 
-class Affinity(StrEnum):
-    """Which environment: as it is drawn, or with less or more affinity."""
-
-    EXAMPLE = "example"
-    LOW = "low"
-    HIGH = "high"
-
-
 def with_affinity(seconds: Floats, special: int, affinity: Affinity) -> Floats:
     """Return seconds of another affinity; the first `special` columns are special-purpose machine types."""
-    if affinity is Affinity.EXAMPLE:
+    if affinity == "example":
         return seconds
-    change = low_affinity if affinity is Affinity.LOW else high_affinity
+    change = low_affinity if affinity == "low" else high_affinity
     speeds = change(1.0 / seconds[:, special:])
     fast = np.broadcast_to(SPECIAL_SPEEDUP * speeds.mean(axis=1, keepdims=True), (len(seconds), special))
     own = ~np.isnan(seconds[:, :special])
@@ -154,97 +144,6 @@ def _room(spare: Floats, step: Floats) -> float:
     """Return how often a step can be taken before something that falls has used up what it can spare."""
     falling = step < 0
     return max(0.0, float((spare[falling] / -step[falling]).min())) if falling.any() else 0.0
-
-
-# What of the thesis's day may be chosen, and what of that is refused.
-CHANGE: Final = "change the option"
-SPECIAL_TASK_TYPES: Final = 17 / 4  # for each special-purpose machine type
-RANGES: Final = {
-    "tasks": (1, MOST_TASKS),
-    "hours": (0.01, 24 * 366),
-    "warm_up_hours": (1e-6, 24 * 366),
-    "energy_gigajoules": (1e-12, 1e12),
-    "task_types": (1, 10_000),
-}
-MAY_BE_ZERO: Final = ("warm_up_hours", "energy_gigajoules")
-MOST_MACHINE_TYPES: Final = 1_000  # of each kind: more do not fit into the note of what made the day
-WORDS: Final = {"affinity": tuple(each.value for each in Affinity), "edge": (COMPLETED, PRORATED)}
-
-
-@dataclass(frozen=True, slots=True)
-class EsscOptions:
-    """What to generate; the defaults are the day of chapter 2 with 33,000 tasks."""
-
-    tasks: int = 33_000  # that arrive in the period on average; those of the warm-up come on top
-    hours: float = 24.0  # of the period that counts
-    warm_up_hours: float = 2.0
-    p_states: int = 1
-    affinity: str = Affinity.EXAMPLE.value
-    edge: str | None = None  # None: completed with one P-state, prorated with more
-    energy_gigajoules: float | None = None
-    task_types: int = 100
-    machines: tuple[int, ...] = (5, 5, 5, 10, 10, 10, 10, 15, 20)  # of each general-purpose type
-    special_machines: tuple[int, ...] = (2, 2, 3, 3)  # of each special-purpose type
-    special_task_types: int | None = None  # in all; None: 17 for four machine types, and so on
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be generated."""
-        faults = [*self._range_faults(), *self._word_faults()]
-        try:
-            _ = self.tables
-        except InstanceError as refused:
-            faults += refused.faults
-        if faults:
-            raise InstanceError("options of the generator", tuple(faults))
-
-    @property
-    def tables(self) -> CovOptions:
-        """How the tables are drawn."""
-        special = self.special_task_types
-        return CovOptions(
-            task_types=self.task_types,
-            machines=self.machines,
-            special_machines=self.special_machines,
-            special_task_types=round(SPECIAL_TASK_TYPES * len(self.special_machines)) if special is None else special,
-            tasks=max(1, self.task_types),
-            p_states=self.p_states,
-        )
-
-    @property
-    def period(self) -> Period:
-        """The period that counts."""
-        energy = self.energy_gigajoules
-        edge = self.edge if self.edge is not None else (COMPLETED if self.p_states == 1 else PRORATED)
-        return Period(
-            warm_up_seconds=SECONDS_PER_HOUR * self.warm_up_hours,
-            length_seconds=SECONDS_PER_HOUR * self.hours,
-            edge=COMPLETED if edge == COMPLETED else PRORATED,
-            energy_constraint_joules=None if energy is None else GIGA * energy,
-        )
-
-    def _range_faults(self) -> list[Fault]:
-        faults = [
-            Fault((key,), repr(value), f"{'0, or ' * (key in MAY_BE_ZERO)}{least:g} to {most:g}", CHANGE)
-            for key, (least, most) in RANGES.items()
-            if (value := getattr(self, key)) is not None
-            and not (least <= value <= most or (value == 0 and key in MAY_BE_ZERO))
-        ]
-        faults += [
-            Fault((key,), f"{types:,} types", f"at most {MOST_MACHINE_TYPES:,}", "ask for fewer")
-            for key in ("machines", "special_machines")
-            if (types := len(getattr(self, key))) > MOST_MACHINE_TYPES
-        ]
-        if not faults and self.tasks * (1.0 + self.warm_up_hours / self.hours) > MOST_TASKS:
-            found = f"{self.tasks:,} and {self.warm_up_hours / self.hours:g} times as many in the warm-up"
-            faults.append(Fault(("tasks",), found, f"at most {MOST_TASKS:,} in all", "ask for fewer"))
-        return faults
-
-    def _word_faults(self) -> list[Fault]:
-        return [
-            Fault((key,), repr(value), f"one of {', '.join(words)}", CHANGE)
-            for key, words in WORDS.items()
-            if (value := getattr(self, key)) is not None and value not in words
-        ]
 
 
 # The day of the thesis: a hundred machines, a hundred task types, and tasks in waves and bursts.
@@ -297,18 +196,17 @@ def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] 
 def _made_by(seed: int, options: EsscOptions, trial: tuple[int, ...]) -> dict[str, Any]:
     """Return what makes the day again, without options that are not given."""
     said = {"generator": NAME, "seed": seed} | ({"trial": trial} if trial else {})
-    return said | {key: value for key, value in asdict(options).items() if value is not None}
+    return said | options.model_dump(exclude_none=True)
 
 
 def _tables(rng: np.random.Generator, options: EsscOptions) -> tuple[Table, Table, Mask]:
     """Draw seconds and watts, and which task types are special-purpose."""
     special = len(options.special_machines)
     drawn = cov_tables(rng, options.tables)
-    affinity = Affinity(options.affinity)
-    changed = with_affinity(drawn.seconds, special, affinity)
+    changed = with_affinity(drawn.seconds, special, options.affinity)
     seconds, watts = with_p_states(rng, CovTables(changed, drawn.idle_watts, drawn.dynamic_watts), options.p_states)
     own: Mask = np.asarray((~np.isnan(drawn.seconds[:, :special])).any(axis=1))
-    kept = seconds if affinity is Affinity.LOW else rounded(seconds)
+    kept = seconds if options.affinity == "low" else rounded(seconds)
     return packed_table(kept), packed_table(rounded(watts)), own
 
 

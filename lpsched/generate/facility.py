@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.model import PLAIN_AIR, ArrivingType, CracUnit, Facility, Mixing, NodeType
 from lpsched.generate.cov import six_digits
+from lpsched.generate.options import PLATFORMS, SOURCE, FacilityOptions
 from lpsched.model.fields import SMALLEST, numbered
 from lpsched.model.table import SparseMatrix, Table
 
@@ -278,16 +279,6 @@ LOWEST_CLOCK: Final = 0.4
 STATIC: Final = 0.1  # of a core's power, whatever the clock
 FLOW_PER_WATT: Final = 7.55e-5
 SETTLED: Final = 1e-12  # kelvin
-LITTLE: Final = 1e-3
-RANGES: Final = {
-    "nodes": (1, 20_000),
-    "crac_units": (1, 1000),
-    "task_types": (1, len(BENCHMARKS)),
-    "node_types": (1, len(SERVERS)),
-    "rack": (1, 1000),
-    "recirculation": (0, 0.6),
-    "cap_share": (1e-6, 10),
-}
 DESCRIPTION: Final = (
     "After the platforms of Oxley and others, 2014. From the paper: tables I and II, the task types, "
     "rewards, CoP, equal CRAC airflows, and the cap, {cap_share:g} of full power. Not printed there, and "
@@ -297,50 +288,14 @@ DESCRIPTION: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FacilityOptions:
-    """What to generate; `PLATFORMS` has the paper's three."""
-
-    nodes: int
-    crac_units: int
-    task_types: int
-    node_types: int
-    rack: int = 25  # nodes in a rack
-    recirculation: float = 0.2
-    cap_share: float = 0.6
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be generated."""
-        faults = [
-            Fault((name,), repr(value), f"{least:g} to {most:g}", "change the option")
-            for name, (least, most) in RANGES.items()
-            if not least <= (value := getattr(self, name)) <= most
-        ]
-        if 0 < self.recirculation < LITTLE:  # of a difference of flows, few digits would be left
-            needed = f"0, or at least {LITTLE:g}"
-            faults.append(Fault(("recirculation",), repr(self.recirculation), needed, "change the option"))
-        if self.nodes < self.node_types:
-            needed = f"at least {self.node_types}, one of each node type"
-            faults.append(Fault(("nodes",), str(self.nodes), needed, "ask for more"))
-        if faults:
-            raise InstanceError("options of the generator", tuple(faults))
-
-
-PLATFORMS: Final = {
-    "small": FacilityOptions(nodes=150, crac_units=3, task_types=8, node_types=2),
-    "medium": FacilityOptions(nodes=500, crac_units=4, task_types=10, node_types=3),
-    "large": FacilityOptions(nodes=5000, crac_units=60, task_types=16, node_types=4),
-}
-
-
 def generate_facility(
     platform: str, rng: np.random.Generator, *, recirculation: float = 0.2, cap_share: float = 0.6
 ) -> Facility:
     """Generate one of the paper's platforms; the same generator state gives the same facility."""
     if platform not in PLATFORMS:
         fault = Fault(("platform",), repr(platform), "one of " + ", ".join(PLATFORMS), "choose one")
-        raise InstanceError("options of the generator", (fault,))
-    options = replace(PLATFORMS[platform], recirculation=recirculation, cap_share=cap_share)
+        raise InstanceError(SOURCE, (fault,))
+    options = PLATFORMS[platform].model_copy(update={"recirculation": recirculation, "cap_share": cap_share})
     return facility_of(platform, rng, options)
 
 

@@ -7,14 +7,13 @@ was put in later holds in all trials. Trials of a trial are other draws again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_origin
 
 from lpsched.errors import Fault, InstanceError, quote
 from lpsched.generate import clusters
 from lpsched.generate import day as essc
-from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.generate.day import EsscOptions
+from lpsched.generate.options import EsscOptions, MachovecOptions
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 
@@ -28,7 +27,7 @@ COUNT: Final = "a whole number from 0"
 COUNTS: Final = "a list of whole numbers from 0"
 NUMBER: Final = "a number"
 WORD: Final = "a word"
-KINDS: Final = {"int": COUNT, "tuple[int, ...]": COUNTS, "float": NUMBER, "str": WORD}  # of an option's type
+KINDS: Final = {int: COUNT, tuple: COUNTS, float: NUMBER, Literal: WORD}  # of an option's type
 ADVICE: Final = "correct it, or drop made_by"
 
 
@@ -51,7 +50,7 @@ class Maker:
     @property
     def kinds(self) -> dict[str, str]:
         """Of what kind each entry of its note is."""
-        options = {each.name: KINDS[str(each.type).removesuffix(" | None")] for each in fields(self.options)}
+        options = {name: KINDS[get_origin(kind) or kind] for name, kind in self.options.types().items()}
         return {"generator": WORD, "seed": COUNT, "trial": COUNTS} | options
 
 
@@ -66,7 +65,7 @@ def another_day(given: Arriving, trial: int) -> Arriving:
     maker = OF_DAYS if isinstance(given, Day) else OF_CLUSTERS
     made_by = _sound(given, maker)
     before: tuple[int, ...] = tuple(made_by.get("trial", ()))
-    options = {each.name: made_by[each.name] for each in fields(maker.options) if each.name in made_by}
+    options = {name: made_by[name] for name in maker.options.model_fields if name in made_by}
     name = given.name.removesuffix(_suffix(before))
     made = maker.make(name, made_by["seed"], maker.options(**options), (*before, trial))
     assert isinstance(made, type(given))

@@ -2,72 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from lpsched.bag.model import Bag
-from lpsched.errors import Fault, InstanceError, nearest
+from lpsched.errors import Fault, InstanceError
 from lpsched.facility.model import Facility
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.cov import CovOptions, cov_bag
-from lpsched.generate.day import EsscOptions, day_of, essc_day
-from lpsched.generate.facility import PLATFORMS, FacilityOptions, facility_of
-from lpsched.generate.grow import GrowOptions, grow, resampled
-from lpsched.model.fields import describe
+from lpsched.generate.cov import cov_bag
+from lpsched.generate.day import day_of, essc_day
+from lpsched.generate.facility import facility_of
+from lpsched.generate.grow import grow, resampled
+from lpsched.generate.options import (
+    PLATFORMS,
+    CovOptions,
+    EsscOptions,
+    FacilityOptions,
+    GrowOptions,
+    MachovecOptions,
+    Options,
+    unknown,
+)
 from lpsched.online.clusters import Clusters
 from lpsched.online.day import Day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-
-# Whether values that a study gives fit the fields of a dataclass of options: names and types, not ranges.
-#
-# Ranges are the dataclass's own to refuse, when it is made.
-WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true or false", type(None): "null"}
-
-
-def names_of(options: type) -> tuple[str, ...]:
-    """Return what may be given."""
-    return tuple(each.name for each in fields(options))
-
-
-def misfits(given: Mapping[str, Any], options: type, others: Iterable[str] = ()) -> Iterator[Fault]:
-    """Find unknown names, and values of another type than the field has; `others` are known as well."""
-    types, known = get_type_hints(options), (*names_of(options), *others)
-    for name, value in given.items():
-        if name not in known:
-            yield unknown(name, known)
-        elif name in types and not _fits(value, types[name]):
-            yield Fault((name,), describe(value), _needed(types[name]), "correct it")
-
-
-def unknown(name: str, known: Iterable[str]) -> Fault:
-    """Return the fault of a name that nobody knows."""
-    known = tuple(known)
-    needed = "one of " + ", ".join(known) if known else "no options at all"
-    return Fault((name,), "an unknown name", needed, nearest(name, known) or "remove it")
-
-
-def _fits(value: object, type_: Any) -> bool:  # noqa: ANN401 - what an annotation is
-    if get_origin(type_) is tuple:
-        return isinstance(value, tuple) and all(_fits(each, get_args(type_)[0]) for each in value)
-    if get_args(type_):
-        return any(_fits(value, each) for each in get_args(type_))
-    if type_ is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, type_) and (type_ is bool or not isinstance(value, bool))
-
-
-def _needed(type_: Any) -> str:  # noqa: ANN401 - what an annotation is
-    if get_origin(type_) is tuple:
-        return f"a list, each {WORDS[get_args(type_)[0]]}"
-    parts = get_args(type_) or (type_,)
-    return " or ".join(WORDS.get(each) or _needed(each) for each in parts)
+    from collections.abc import Iterator
 
 
 # The generators of a study, by name: those of `lpsched generate`, with the same options and the same seeds.
@@ -78,7 +42,7 @@ def _needed(type_: Any) -> str:  # noqa: ANN401 - what an annotation is
 # day        the thesis's day; with `from: FILE` and `minutes` tasks that arrive for the machines of a bag
 # clusters   those of the Jobs paper
 Instance: TypeAlias = Bag | Facility | Day | Clusters
-Options: TypeAlias = Mapping[str, Any]
+Given: TypeAlias = Mapping[str, Any]
 FROM: Final = "from"
 GROW: Final = "grow"
 METHODS: Final = ("cov", GROW)
@@ -92,74 +56,74 @@ class Generator:
     """
 
     kind: str
-    faults: Callable[[Options], Iterator[Fault]]
-    make: Callable[[Options, int, Bag | None], Instance]
+    faults: Callable[[Given], Iterator[Fault]]
+    make: Callable[[Given, int, Bag | None], Instance]
 
 
-@dataclass(frozen=True, slots=True)
-class _Resampling:
+class _Resampling(Options):
     tasks: int | None = None
     tasks_per_machine: float | None = None
 
+    def at_odds(self, *, in_range: bool) -> Iterator[Fault]:
+        del in_range
+        given = [each for each in (self.tasks, self.tasks_per_machine) if each is not None]
+        if len(given) != 1:
+            yield Fault(("tasks",), "both or neither", "tasks or tasks_per_machine", "give one of them")
+        if not all(0 < each < math.inf for each in given):
+            yield Fault(("tasks",), "a number that is not above 0", "a number above 0", "correct it")
 
-@dataclass(frozen=True, slots=True)
-class _Arriving:
+
+class _Arriving(Options):
     tasks: int
     minutes: float
 
 
-def _without(options: Options, *names: str) -> dict[str, Any]:
+def _without(options: Given, *names: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in names}
 
 
-def _made(options: Options, make: Callable[..., object]) -> Iterator[Fault]:
-    """Find what the options' own class refuses."""
+def _faults(model: type[Options], given: Given, others: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Find unknown names, and what the model of the options refuses; `others` are known as well."""
+    known = (*model.model_fields, *others)
+    yield from (unknown(name, known) for name in given if name not in known)
     try:
-        make(**options)
+        model(**{name: value for name, value in given.items() if name in model.model_fields})
     except InstanceError as error:
         yield from error.faults
 
 
-def _needs(options: Options, *names: str) -> Iterator[Fault]:
-    for name in names:
-        if name not in options:
-            yield Fault((name,), "nothing", f"the key {name!r}", "add it")
+def _needs(options: Given, name: str) -> Iterator[Fault]:
+    if name not in options:
+        yield Fault((name,), "nothing", f"the key {name!r}", "add it")
 
 
-def _refuses(options: Options, name: str, needed: str) -> Iterator[Fault]:
+def _refuses(options: Given, name: str, needed: str) -> Iterator[Fault]:
     if name in options:
         yield Fault((name,), "a key that has no meaning here", needed, "remove it")
 
 
-def _bag_faults(options: Options) -> Iterator[Fault]:
+def _bag_faults(options: Given) -> Iterator[Fault]:
     own, method = _without(options, "method", FROM), options.get("method", "cov")
     if method not in METHODS:
         yield Fault(("method",), repr(method), f"one of {', '.join(METHODS)}", "choose one")
         return
     yield from (_needs(options, FROM) if method == GROW else _refuses(options, FROM, "it only with method: grow"))
-    class_ = GrowOptions if method == GROW else CovOptions
-    found = tuple(misfits(own, class_, ("method", FROM)))
-    yield from found or (_made(own, CovOptions) if method != GROW else ())
+    yield from _faults(GrowOptions if method == GROW else CovOptions, own, ("method", FROM))
 
 
-def _bag(options: Options, seed: int, base: Bag | None) -> Bag:
+def _bag(options: Given, seed: int, base: Bag | None) -> Bag:
     own, rng = _without(options, "method", FROM), np.random.default_rng(seed)
     if base is None:
         return cov_bag(f"cov-{seed}", rng, CovOptions(**own))
     return grow(f"grow-{seed}", base, rng, GrowOptions(**own)).bag
 
 
-def _resampled_faults(options: Options) -> Iterator[Fault]:
-    own = _without(options, FROM)
+def _resampled_faults(options: Given) -> Iterator[Fault]:
     yield from _needs(options, FROM)
-    yield from misfits(own, _Resampling, (FROM,))
-    if ("tasks" in own) == ("tasks_per_machine" in own):
-        yield Fault(("tasks",), "both or neither", "tasks or tasks_per_machine", "give one of them")
-    if any(isinstance(value, int | float) and not 0 < value < np.inf for value in own.values()):
-        yield Fault(("tasks",), "a number that is not above 0", "a number above 0", "correct it")
+    yield from _faults(_Resampling, options, (FROM,))
 
 
-def _resampled(options: Options, seed: int, base: Bag | None) -> Bag:
+def _resampled(options: Given, seed: int, base: Bag | None) -> Bag:
     assert base is not None
     tasks = options.get("tasks")
     if tasks is None:
@@ -167,44 +131,40 @@ def _resampled(options: Options, seed: int, base: Bag | None) -> Bag:
     return resampled(base, tasks, np.random.default_rng(seed))
 
 
-def _day_faults(options: Options) -> Iterator[Fault]:
+def _day_faults(options: Given) -> Iterator[Fault]:
     if FROM in options:
-        own = _without(options, FROM)
-        yield from _needs(own, "tasks", "minutes")
-        yield from misfits(own, _Arriving, (FROM,))
-        return
-    found = tuple(misfits(options, EsscOptions, (FROM, "minutes")))
-    yield from _refuses(options, "minutes", "it only with from")
-    yield from found or _made(_without(options, "minutes"), EsscOptions)
+        yield from _faults(_Arriving, options, (FROM,))
+    else:
+        yield from _refuses(options, "minutes", "it only with from")
+        yield from _faults(EsscOptions, options, (FROM, "minutes"))
 
 
-def _day(options: Options, seed: int, base: Bag | None) -> Day:
+def _day(options: Given, seed: int, base: Bag | None) -> Day:
     if base is None:
         return essc_day(f"day-{seed}", seed, EsscOptions(**options))
     rng = np.random.default_rng(seed)
     return day_of(f"day-{seed}", base, rng, tasks=options["tasks"], minutes=options["minutes"])
 
 
-def _clusters_faults(options: Options) -> Iterator[Fault]:
-    found = tuple(misfits(options, MachovecOptions))
-    yield from found or _made(options, MachovecOptions)
+def _clusters_faults(options: Given) -> Iterator[Fault]:
+    yield from _faults(MachovecOptions, options)
 
 
-def _clusters(options: Options, seed: int, _base: Bag | None) -> Clusters:
+def _clusters(options: Given, seed: int, _base: Bag | None) -> Clusters:
     return machovec_clusters(f"clusters-{seed}", seed, MachovecOptions(**options))
 
 
-def _facility_faults(options: Options) -> Iterator[Fault]:
-    own, platform = _without(options, "platform"), options.get("platform", "small")
-    found = list(misfits(own, FacilityOptions, ("platform",)))
-    if platform not in PLATFORMS:
-        found.append(Fault(("platform",), repr(platform), f"one of {', '.join(PLATFORMS)}", "choose one"))
-    yield from found or _made(own, lambda **given: replace(PLATFORMS[platform], **given))
-
-
-def _facility(options: Options, seed: int, _base: Bag | None) -> Facility:
+def _facility_faults(options: Given) -> Iterator[Fault]:
     platform = options.get("platform", "small")
-    chosen = replace(PLATFORMS[platform], **_without(options, "platform"))
+    if platform not in PLATFORMS:
+        yield Fault(("platform",), repr(platform), f"one of {', '.join(PLATFORMS)}", "choose one")
+        return
+    yield from _faults(FacilityOptions, PLATFORMS[platform].model_dump() | dict(options), ("platform",))
+
+
+def _facility(options: Given, seed: int, _base: Bag | None) -> Facility:
+    platform = options.get("platform", "small")
+    chosen = PLATFORMS[platform].model_copy(update=_without(options, "platform"))
     return facility_of(f"{platform}-{seed}", np.random.default_rng(seed), chosen)
 
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.compare.cluster_backend import rehearse
 from lpsched.online.compare.simulations import simulate

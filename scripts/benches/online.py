@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import EsscOptions
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.day_backend import offline_schedule, rehearse
 from lpsched.online.compare.simulations import simulate

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.solve import solve
-from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.generate.cov import cov_bag
+from lpsched.generate.options import CovOptions
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag

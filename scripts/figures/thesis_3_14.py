@@ -6,17 +6,22 @@ of the usual environment in all three, as in print.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lpsched.io.pictures import write_picture
 from scripts.figures.shared.arriving_days import TITLES, Case, Runs, arguments, of, tell, trials_in_words
 from scripts.figures.shared.constrained_days import PLAIN, WEIGHTED, constrained, energy_constraint, weighted
 from scripts.figures.shared.policy_rows import Marks, RowPanel, policy_rows_picture
 
-AFFINITIES = ("low", "example", "high")
+if TYPE_CHECKING:
+    from lpsched.generate.options import Affinity
+
+AFFINITIES: tuple[Affinity, ...] = ("low", "example", "high")
 SOME_LENIENCIES = (0.5, 0.75, 1.0, 1.5)
 SOME_WEIGHTS = {"weighted-util": (0.4, 0.5, 0.6), "weighted-upt": (0.05, 0.1, 0.15), "weighted-upe": (0.05, 0.1, 0.15)}
 
 
-def settings(name: str, energy: float, affinity: str) -> list[Case]:
+def settings(name: str, energy: float, affinity: Affinity) -> list[Case]:
     """Return the cases of one policy in one environment, of which the best is shown."""
     if name in WEIGHTED:
         return [constrained(weighted(name, each), energy, affinity=affinity) for each in SOME_WEIGHTS[name]]

@@ -8,12 +8,13 @@ difference can be neglected.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
 from lpsched.bag.arrays import affinity, homogeneity
-from lpsched.generate.day import Affinity, EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import Affinity, EsscOptions
 from lpsched.online.arrays import day_arrays
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ TASKS: Final = 100  # of which the tables know nothing
 TINY: Final = 1e-15
 
 
-def measures(seed: int, trial: int, kind: str) -> tuple[float, float, float]:
+def measures(seed: int, trial: int, kind: Affinity) -> tuple[float, float, float]:
     """Return affinity, machine performance homogeneity and task difficulty homogeneity of a trial."""
     options = EsscOptions(tasks=TASKS, affinity=kind)
     day = essc_day("x", seed, options, (trial,) if trial else ())
@@ -36,7 +37,7 @@ def measures(seed: int, trial: int, kind: str) -> tuple[float, float, float]:
 
 def table(trials: int, seed: int) -> list[str]:
     """Return the lines of the table."""
-    kinds = [each.value for each in Affinity]
+    kinds: tuple[Affinity, ...] = get_args(Affinity)
     found = {kind: np.array([measures(seed, trial, kind) for trial in range(trials)]) for kind in kinds}
     lines = [
         "| environment | thesis | ours | machine performance homogeneity | task difficulty homogeneity |",

@@ -11,7 +11,7 @@ from lpsched.cli.generate import Platform
 from lpsched.cli.options import Kind, Tables
 from lpsched.facility.files import read_facility
 from lpsched.facility.reading import facility_from_dict, facility_schema
-from lpsched.generate.facility import PLATFORMS
+from lpsched.generate.options import PLATFORMS
 from lpsched.io import templates
 from lpsched.io.templates import template
 from tests.facilities import SOUND, sound_facility

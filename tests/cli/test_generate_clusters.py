@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
-from lpsched.cli.generate_clusters import SingleCoreOption
-from lpsched.generate.cluster_options import SINGLE_CORE, MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.files import read_clusters
 
 SMALL = ["--nodes", "6,4", "--cores-per-node", "8,16", "--special-nodes", "none", "--general-task-types", "5"]
@@ -55,11 +52,11 @@ def test_every_option_arrives(lpsched, tmp_path):
     )
     default = MachovecOptions()
     words = []
-    for each in fields(MachovecOptions):
-        value = getattr(expected, each.name)
-        assert value != getattr(default, each.name), f"{each.name} tells nothing"
+    for name in MachovecOptions.model_fields:
+        value = getattr(expected, name)
+        assert value != getattr(default, name), f"{name} tells nothing"
         written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        words += [f"--{each.name.replace('_', '-')}", written]
+        words += [f"--{name.replace('_', '-')}", written]
     made = ["--seed", "4", "--name", "mine", "-o", str(path), *words]
     assert lpsched("generate", "clusters", *made)[0] == 0
     assert read_clusters(path) == machovec_clusters("mine", 4, expected)
@@ -121,5 +118,6 @@ def test_another_ending_is_refused_before_anything_is_drawn(lpsched, tmp_path):
     assert ".yaml" in err
 
 
-def test_the_words_of_the_option_are_those_of_the_library():
-    assert tuple(each.value for each in SingleCoreOption) == SINGLE_CORE
+def test_the_words_of_the_option_are_those_of_the_library(lpsched):
+    assert "--single-core <home|mean>" in lpsched("generate", "clusters", "--help")[1]
+    assert {MachovecOptions(single_core=word).single_core for word in ("home", "mean")} == {"home", "mean"}

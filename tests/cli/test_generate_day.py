@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from lpsched.cli.generate import EdgeOption
-from lpsched.generate.day import WORDS, EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import EsscOptions
 from lpsched.online.files import read_day
 
 DESKTOP = "instances/desktop-5x9.yaml"
@@ -72,5 +74,7 @@ def test_an_output_of_another_ending_is_refused_before_any_work(lpsched, tmp_pat
     assert (code, "needs the ending .yaml or .yml or .json" in err) == (2, True)
 
 
-def test_the_command_offers_every_edge():
-    assert tuple(each.value for each in EdgeOption) == WORDS["edge"]
+def test_the_command_offers_every_edge_and_every_affinity(lpsched):
+    told = lpsched("generate", "day", "--help")[1]
+    for name in ("edge", "affinity"):
+        assert f"--{name} <{'|'.join(get_args(EsscOptions.types()[name]))}>" in told

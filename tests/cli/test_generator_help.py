@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import MISSING, fields
 
 import pytest
 
-from lpsched.generate.cluster_options import MachovecOptions
-from lpsched.generate.cov import CovOptions
-from lpsched.generate.day import EsscOptions
-from lpsched.generate.facility import PLATFORMS, FacilityOptions
-from lpsched.generate.grow import GrowOptions
+from lpsched.generate.options import (
+    PLATFORMS,
+    CovOptions,
+    EsscOptions,
+    FacilityOptions,
+    GrowOptions,
+    MachovecOptions,
+    Options,
+)
 
-CLASSES = {"bag": CovOptions, "day": EsscOptions, "clusters": MachovecOptions, "facility": FacilityOptions}
+CLASSES: dict[str, type[Options]] = {
+    "bag": CovOptions,
+    "day": EsscOptions,
+    "clusters": MachovecOptions,
+    "facility": FacilityOptions,
+}
 MADE = {"bag": [], "day": ["--tasks", "50"], "clusters": ["--tasks", "50"], "facility": []}
 NOT_OPTIONS = {"bag": {"special_task_types"}, "day": {"tasks"}, "clusters": set(), "facility": {"rack"}}
 
@@ -35,26 +43,28 @@ def shown(lpsched):
 @pytest.mark.parametrize("kind", CLASSES)
 def test_help_shows_the_default_of_every_option_of_the_class(shown, kind):
     said = shown(kind)
-    with_default = [
-        each for each in fields(CLASSES[kind]) if each.default is not MISSING and each.name not in NOT_OPTIONS[kind]
-    ]
-    assert {each.name for each in with_default} <= set(said)
-    for each in with_default:
-        if isinstance(each.default, tuple) and each.default:
-            assert tuple(map(int, said[each.name].split(","))) == each.default
-        elif isinstance(each.default, int | float):
-            assert float(said[each.name].partition(";")[0]) == each.default
-        elif isinstance(each.default, str):
-            assert said[each.name] == each.default
+    with_default = {
+        name: field.default
+        for name, field in CLASSES[kind].model_fields.items()
+        if not field.is_required() and name not in NOT_OPTIONS[kind]
+    }
+    assert set(with_default) <= set(said)
+    for name, default in with_default.items():
+        if isinstance(default, tuple) and default:
+            assert tuple(map(int, said[name].split(","))) == default
+        elif isinstance(default, int | float):
+            assert float(said[name].partition(";")[0]) == default
+        elif isinstance(default, str):
+            assert said[name] == default
 
 
 def test_help_shows_what_differs_when_a_bag_is_grown(shown):
     said = shown("bag")
     grown = {name: text.partition("; grow: ")[2] for name, text in said.items() if "grow" in text}
     differs = {
-        each.name: str(each.default)
-        for each in fields(GrowOptions)
-        if each.default is not None and each.default != getattr(CovOptions(), each.name)
+        name: str(field.default)
+        for name, field in GrowOptions.model_fields.items()
+        if field.default is not None and field.default != getattr(CovOptions(), name)
     }
     assert grown == differs
 

@@ -9,7 +9,8 @@ import pytest
 from rich.text import Text
 
 from lpsched.facility.solve import facility
-from lpsched.generate.facility import FacilityOptions, facility_of
+from lpsched.generate.facility import facility_of
+from lpsched.generate.options import FacilityOptions
 from lpsched.report.facility import facility_tables
 from tests.paper_facility import paper_facility
 

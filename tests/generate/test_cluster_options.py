@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import get_origin
+
 import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.generate.cluster_options import RANGES, MachovecOptions
 from lpsched.generate.clusters import draw_types
+from lpsched.generate.options import MachovecOptions
 
 NAN = float("nan")
 
@@ -80,9 +82,12 @@ def test_all_faults_are_told_at_once():
     ]
 
 
-def test_every_number_has_a_range():
-    numbers = {key for key in MachovecOptions.__dataclass_fields__ if key != "single_core"}
-    assert set(RANGES) == numbers
+@pytest.mark.parametrize("name", [name for name in MachovecOptions.model_fields if name != "single_core"])
+def test_every_number_has_a_range(name):
+    for number in (-1, 10**18):
+        with pytest.raises(InstanceError) as caught:
+            MachovecOptions(**{name: (number,) if get_origin(MachovecOptions.types()[name]) is tuple else number})
+        assert any(each.path == (name,) and each.do == "change the option" for each in caught.value.faults)
 
 
 def test_no_energy_and_no_warm_up_are_options():
@@ -99,3 +104,27 @@ def test_a_range_may_be_a_single_number():
     types = draw_types(np.random.default_rng(1), options)
     assert set(types.sigmas.tolist()) == {5.0}
     assert types.parallelism.tolist() == np.maximum(1.0, 0.1 * types.cores).tolist()
+
+
+def test_options_of_another_type_and_unknown_ones_are_told_alone():
+    wrong = {"taks": 3, "tasks": 2.5, "hours": "long", "nodes": [3], "single_core": 1, "energy_gigajoules": True}
+    with pytest.raises(InstanceError) as caught:
+        MachovecOptions(**wrong, p_states=9)
+    assert [str(each).partition("; ")[0] for each in caught.value.faults] == [
+        f"taks: found an unknown name, needs one of {', '.join(MachovecOptions.model_fields)}",
+        "tasks: found 2.5, needs a whole number",
+        "hours: found the text 'long', needs a number",
+        "nodes: found a list of 1, needs a list, each a whole number",
+        "single_core: found 1, needs a word",
+        "energy_gigajoules: found true (a yes/no value), needs a number or null",
+    ]
+
+
+def test_a_copy_is_checked_too():
+    assert MachovecOptions().model_copy(update={"tasks": 7}) == MachovecOptions(tasks=7)
+    with pytest.raises(InstanceError, match="p_states: found 9, needs 1 to 3"):
+        MachovecOptions().model_copy(update={"p_states": 9})
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert MachovecOptions(tasks=np.int64(7), nodes=tuple(np.array([1, 2, 3, 4])), hours=np.float64(2.5)).tasks == 7

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import (
     TypeDraws,
     draw_curves,
@@ -15,6 +12,7 @@ from lpsched.generate.clusters import (
     seconds_curves,
     watts_curves,
 )
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.parts import Cluster
 
 MANY = MachovecOptions(general_task_types=2_400, special_task_types=800)
@@ -87,11 +85,11 @@ def test_randomness_is_drawn_for_each_pair(types):
 
 @pytest.mark.parametrize("single_core", ["home", "mean"])
 def test_times_vary_around_that_of_the_home_cluster_or_around_the_mean(types, single_core):
-    options = replace(MANY, single_core=single_core)
+    options = MANY.model_copy(update={"single_core": single_core})
     rng, again = np.random.default_rng(3), np.random.default_rng(3)
     seconds, _ = draw_single(rng, options, types)
     # The same random numbers without variation across clusters tell what P-states did.
-    other, _ = draw_single(again, replace(options, single_core="home"), types)
+    other, _ = draw_single(again, options.model_copy(update={"single_core": "home"}), types)
     at_home = np.arange(6) == types.home[:, np.newaxis]
     assert (seconds[~at_home] == other[~at_home]).all()
     assert (seconds[at_home] == other[at_home]).all() == (single_core == "home")
@@ -101,7 +99,7 @@ def test_times_vary_across_clusters_by_the_cov_method(types):
     # With one P-state: t / s, s the gamma with the root of the pair's randomness; log t = log t_ic - log s. At home
     # only s varies, elsewhere t_ic too. The logarithm of a gamma of variation V has a variance of psi'(1 / V^2):
     # V = 0.3, shape 100 / 9: psi'(x) = 1/x + 1/(2 x^2) + 1/(6 x^3) = 0.0900 + 0.00405 + 0.00012 = 0.0942.
-    options = replace(MANY, p_states=1)
+    options = MANY.model_copy(update={"p_states": 1})
     seconds, _ = draw_single(np.random.default_rng(3), options, types)
     logs = np.log(seconds[:, :, 0] / types.single_core_seconds[:, np.newaxis])
     at_home = np.arange(6) == types.home[:, np.newaxis]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lpsched.generate.arrivals import UTILITY_RANGES
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import draw_types, speed_up
+from lpsched.generate.options import MachovecOptions
 
 TYPES = 10_000
 MANY = MachovecOptions(general_task_types=6_000, special_task_types=2_000, p_states=1)

@@ -7,8 +7,8 @@ import pytest
 
 from lpsched.generate import clusters as generator
 from lpsched.generate.arrivals import STRETCHES, THESIS_LEVELS, TWENTY_CLASSES, Bursts, Waves
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters, work_hours
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.arrays import cluster_arrays
 from lpsched.online.parts import Period
 

@@ -9,7 +9,8 @@ from lpsched.bag.arrays import affinity
 from lpsched.errors import InstanceError
 from lpsched.generate import day as essc
 from lpsched.generate.arrivals import Bursts, Waves
-from lpsched.generate.day import EsscOptions, essc_day, mean_numbers
+from lpsched.generate.day import essc_day, mean_numbers
+from lpsched.generate.options import EsscOptions
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import Period
 from tests.naive import naive_utility
@@ -266,4 +267,4 @@ def test_no_energy_and_no_warm_up_make_a_day():
 def test_all_faults_are_told_at_once():
     with pytest.raises(InstanceError) as caught:
         EsscOptions(tasks=0, edge="soft", p_states=0)
-    assert [each.path for each in caught.value.faults] == [("tasks",), ("edge",), ("p_states",)]
+    assert [each.path for each in caught.value.faults] == [("tasks",), ("p_states",), ("edge",)]

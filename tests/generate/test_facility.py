@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,15 +11,8 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.facility.air import crac_inlets, facility_arrays, heat_map, hottest_common_outlet, inlets, total_watts
 from lpsched.facility.files import read_facility, write_facility
-from lpsched.generate.facility import (
-    BENCHMARKS,
-    PLATFORMS,
-    SERVERS,
-    FacilityOptions,
-    facility_of,
-    full_power,
-    generate_facility,
-)
+from lpsched.generate.facility import BENCHMARKS, SERVERS, facility_of, full_power, generate_facility
+from lpsched.generate.options import MOST_BENCHMARKS, MOST_SERVERS, PLATFORMS, FacilityOptions
 
 
 def small(seed=1, **options):
@@ -29,7 +21,7 @@ def small(seed=1, **options):
 
 def tiny(seed=1, **options):
     sizes = FacilityOptions(nodes=6, crac_units=2, task_types=3, node_types=2)
-    return facility_of("tiny", np.random.default_rng(seed), replace(sizes, **options))
+    return facility_of("tiny", np.random.default_rng(seed), sizes.model_copy(update=options))
 
 
 def test_the_same_seed_gives_the_same_facility():
@@ -45,16 +37,22 @@ def test_the_platforms_have_the_sizes_of_the_paper(platform, nodes, units, tasks
     assert (len(facility.nodes), len(facility.crac_units)) == (nodes, units)
     assert (len(facility.task_types), len(facility.node_types)) == (tasks, kinds)
     assert set(facility.nodes) == set(range(kinds))
-    assert PLATFORMS["large"] == FacilityOptions(5000, 60, 16, 4)
+    assert PLATFORMS["large"] == FacilityOptions(nodes=5000, crac_units=60, task_types=16, node_types=4)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_node_type_occurs_even_among_few_nodes(seed):
-    assert set(facility_of("few", np.random.default_rng(seed), FacilityOptions(4, 1, 1, 4)).nodes) == {0, 1, 2, 3}
+    assert set(
+        facility_of(
+            "few", np.random.default_rng(seed), FacilityOptions(nodes=4, crac_units=1, task_types=1, node_types=4)
+        ).nodes
+    ) == {0, 1, 2, 3}
 
 
 def test_node_types_are_those_of_table_two():
-    four = facility_of("four", np.random.default_rng(1), FacilityOptions(8, 1, 16, 4))
+    four = facility_of(
+        "four", np.random.default_rng(1), FacilityOptions(nodes=8, crac_units=1, task_types=16, node_types=4)
+    )
     found = [
         (kind.name, kind.overhead_watts, kind.cores, kind.modes, most)
         for kind, most in zip(four.node_types, (9.1, 20.9, 22.4, 18.55), strict=True)
@@ -142,7 +140,7 @@ def test_a_small_choice_of_tasks_has_only_their_classes():
 
 def test_every_fault_of_the_options_is_told():
     with pytest.raises(InstanceError) as caught:
-        FacilityOptions(2, 0, 17, 3, recirculation=0.7, cap_share=math.nan)
+        FacilityOptions(nodes=2, crac_units=0, task_types=17, node_types=3, recirculation=0.7, cap_share=math.nan)
     assert [str(fault) for fault in caught.value.faults] == [
         "crac_units: found 0, needs 1 to 1000; change the option",
         "task_types: found 17, needs 1 to 16; change the option",
@@ -156,6 +154,10 @@ def test_every_fault_of_the_options_is_told():
         generate_facility("huge", np.random.default_rng(0))
 
 
+def test_the_options_know_how_many_servers_and_benchmarks_there_are():
+    assert (len(SERVERS), len(BENCHMARKS)) == (MOST_SERVERS, MOST_BENCHMARKS)
+
+
 def test_a_cap_that_covers_not_even_idle_nodes_is_told_as_such():
     with pytest.raises(InstanceError, match=r"power_cap_watts: found [\d,.]+ W, but idle nodes draw"):
         small(1, cap_share=0.3)
@@ -163,7 +165,9 @@ def test_a_cap_that_covers_not_even_idle_nodes_is_told_as_such():
 
 def test_a_thousand_nodes_take_no_minute():
     start = time.perf_counter()
-    facility_of("many", np.random.default_rng(1), FacilityOptions(1000, 10, 16, 4))
+    facility_of(
+        "many", np.random.default_rng(1), FacilityOptions(nodes=1000, crac_units=10, task_types=16, node_types=4)
+    )
     assert time.perf_counter() - start < 15
 
 
@@ -181,7 +185,9 @@ EXTREMES = st.builds(
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=EXTREMES, seed=st.integers(0, 9))
-@example(options=FacilityOptions(2, 1, 1, 2, recirculation=0.0), seed=6)  # all air of a node from one unit
+@example(
+    options=FacilityOptions(nodes=2, crac_units=1, task_types=1, node_types=2, recirculation=0.0), seed=6
+)  # all air of a node from one unit
 def test_whatever_is_generated_is_read_again(tmp_path, options, seed):
     try:
         made = facility_of("extreme", np.random.default_rng(seed), options)

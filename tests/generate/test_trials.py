@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import EsscOptions, MachovecOptions
 from lpsched.generate.trials import another_day
 from lpsched.online.files import read_clusters, read_day, write_clusters, write_day
 from lpsched.online.parts import DayTaskType

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import EsscOptions
 from lpsched.online.arrays import day_arrays
 from lpsched.online.compare.day_backend import find_policy, planned, policy_names
 from lpsched.online.day import ArrivingTasks

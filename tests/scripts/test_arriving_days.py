@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from lpsched.generate.day import EsscOptions
+from lpsched.generate.options import EsscOptions
 from lpsched.model.provenance import Estimate
 from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.simulate.options import SimulationOptions

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from lpsched.generate.cluster_options import MachovecOptions
+from lpsched.generate.options import MachovecOptions
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK
 from lpsched.traces.swf import read_swf

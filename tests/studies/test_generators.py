@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.day import EsscOptions, essc_day
-from lpsched.generate.facility import PLATFORMS, facility_of
+from lpsched.generate.day import essc_day
+from lpsched.generate.facility import facility_of
+from lpsched.generate.options import PLATFORMS, EsscOptions, MachovecOptions
 from lpsched.studies.generators import GENERATORS
 from lpsched.studies.running import _LAST, make_run
 from tests.studies.test_making import made

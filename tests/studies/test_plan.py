@@ -169,6 +169,14 @@ def test_a_file_is_known_by_what_it_says_not_by_its_name(tmp_path):
             "instances[0].method: found 'grew', needs one of cov, grow",
         ),
         (
+            {
+                "instances": [
+                    {"generate": "bag", "seeds": [0], "method": "grow", "from": "bag.json", "special_speedup": 0}
+                ]
+            },
+            "instances[0].special_speedup: found 0, needs 0.001 to 1e+06; change the option",
+        ),
+        (
             {"instances": [{"generate": "resampled", "seeds": [0], "from": "bag.json"}]},
             "instances[0].tasks: found both or neither, needs tasks or tasks_per_machine",
         ),

@@ -15,15 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.day import EsscOptions, essc_day
+from lpsched.generate.day import essc_day
+from lpsched.generate.options import Affinity, EsscOptions, MachovecOptions
 from lpsched.generate.trials import another_day
 from lpsched.model.provenance import Estimate, estimate_of
 from lpsched.online.bound.no_waiting import naive_utility
@@ -109,7 +109,7 @@ def chapter_2(tasks: int) -> EsscOptions:
     return EsscOptions(tasks=tasks)
 
 
-def chapter_3(energy_gigajoules: float | None = None, affinity: str = "example") -> EsscOptions:
+def chapter_3(energy_gigajoules: float | None = None, affinity: Affinity = "example") -> EsscOptions:
     """Return the day of chapter 3: 24 hours after 24 of warm-up, three P-states, prorated edges."""
     return EsscOptions(
         tasks=50_000, warm_up_hours=24.0, p_states=3, energy_gigajoules=energy_gigajoules, affinity=affinity
@@ -158,7 +158,7 @@ class Runs:
                 file.write(json.dumps(self._known[key]) + "\n")
 
     def _key(self, case: Case, trial: int) -> str:
-        said = (asdict(case.day), case.policy, asdict(case.options), self.asked.seed, self.asked.part, trial)
+        said = (case.day.model_dump(), case.policy, asdict(case.options), self.asked.seed, self.asked.part, trial)
         return json.dumps(said)
 
     def lines(self, case: Case) -> list[Line]:
@@ -187,7 +187,7 @@ class Runs:
         hours = [seconds / HOUR for seconds in traces[0]["seconds"]]
         return hours, tuple(estimate_of([each / unit for each in moment]) for moment in counted)
 
-    def constraint(self, affinity: str = "example") -> float:
+    def constraint(self, affinity: Affinity = "example") -> float:
         """Return 70 % of what max-max-upt takes in a day of chapter 3 without a constraint, in gigajoules."""
         taken = self.mean(Case(chapter_3(affinity=affinity), "max-max-upt"), "energy_joules")
         part: float = self.asked.part
@@ -203,15 +203,16 @@ class Runs:
 def day_of(options: EsscOptions | MachovecOptions, trial: int, seed: int, part: float) -> Day | Clusters:
     """Return the day of a trial, the part of it that was asked for."""
     energy = options.energy_gigajoules
-    shorter = replace(
-        options,
-        hours=part * options.hours,
-        warm_up_hours=part * options.warm_up_hours,
-        energy_gigajoules=None if energy is None else part * energy,
+    shorter = options.model_copy(
+        update={
+            "hours": part * options.hours,
+            "warm_up_hours": part * options.warm_up_hours,
+            "energy_gigajoules": None if energy is None else part * energy,
+        }
     )
     if isinstance(shorter, MachovecOptions):  # whose tasks are those of 24 hours, however long the period
         return another_day(machovec_clusters("jobs", seed, shorter), trial)
-    fewer = replace(shorter, tasks=max(1, round(part * options.tasks)))
+    fewer = shorter.model_copy(update={"tasks": max(1, round(part * options.tasks))})
     return another_day(essc_day("thesis", seed, fewer), trial)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from lpsched.generate.options import Affinity
+
 PRINTED_CONSTRAINT: Final = 1.11  # GJ
 LENIENCIES: Final = (0.3, 0.6, 0.75, 1.0, 1.5, 2.0, 4.0)
 WEIGHTS: Final = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8)
@@ -34,7 +36,7 @@ def energy_constraint(runs: Runs) -> float:
     return found
 
 
-def constrained(policy: str, energy: float, *, leniency: float | None = None, affinity: str = "example") -> Case:
+def constrained(policy: str, energy: float, *, leniency: float | None = None, affinity: Affinity = "example") -> Case:
     """Return a policy on the constrained day."""
     return Case(chapter_3(energy, affinity), policy, replace(DROPPING, energy_filter=leniency))
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.bag.terms import with_machines
-from lpsched.generate.cluster_options import MachovecOptions
 from lpsched.generate.clusters import machovec_clusters
-from lpsched.generate.cov import CovOptions, cov_bag, task_counts
-from lpsched.generate.day import EsscOptions, day_of, essc_day
-from lpsched.generate.grow import GrowOptions, Growth, grow
+from lpsched.generate.cov import cov_bag, task_counts
+from lpsched.generate.day import day_of, essc_day
+from lpsched.generate.grow import Growth, grow
+from lpsched.generate.options import CovOptions, EsscOptions, GrowOptions, MachovecOptions
 from scripts.figures.shared.desktop import desktop_bag
 
 if TYPE_CHECKING:

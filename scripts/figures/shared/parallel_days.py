@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from lpsched.generate.cluster_options import MachovecOptions
+from lpsched.generate.options import MachovecOptions
 from lpsched.model.provenance import estimate_of
 from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK, ClusterOptions
 from lpsched.units import GIGA

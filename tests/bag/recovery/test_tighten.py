@@ -15,7 +15,8 @@ from lpsched.bag.terms import Terms
 from lpsched.bag.verify import examine
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, NotFoundError, SolverError
-from lpsched.generate.cov import CovOptions, cov_bag
+from lpsched.generate.cov import cov_bag
+from lpsched.generate.options import CovOptions
 from lpsched.lp.columns import ColumnGeneration
 from lpsched.lp.solvers import default_solver
 from lpsched.model.table import Table
