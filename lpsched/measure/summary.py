@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from math import fsum, hypot
@@ -24,6 +23,7 @@ from lpsched.measure.measurements import (
     class_of,
 )
 from lpsched.model.fields import FrozenDict
+from lpsched.model.provenance import student
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 #
 # Mean and deviation are worked out in fractions and rounded once: the order of the runs does not matter, and
 # equal ones have a width of exactly 0.
-#
-# Source: the probability of Student's distribution for whole degrees of freedom as a finite sum is formulas
-# 26.7.3 and 26.7.4 of Abramowitz and Stegun.
 def spread_of(values: Sequence[float], confidence: float) -> Spread:
     """Return mean, deviation and confidence interval of at least one value.
 
@@ -77,36 +74,6 @@ def is_narrow(spread: Spread, repeats: Repeats) -> bool:
     if spread.deviation is None:
         return False
     return half_width(spread.deviation, spread.count, repeats.confidence) <= repeats.within * spread.mean
-
-
-@functools.lru_cache(maxsize=1024)
-def student(confidence: float, degrees: int) -> float:
-    """Return the t for which |T| <= t has the probability `confidence`.
-
-    With tan(a) = t / sqrt(degrees) the probability grows with a from 0 to pi / 2; a is found by halving.
-
-    >>> round(student(0.95, 8), 3)  # nine runs, as in the thesis
-    2.306
-    """
-    low, high = 0.0, math.pi / 2
-    while low < (middle := (low + high) / 2) < high:
-        if _probability(middle, degrees) < confidence:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(degrees) * math.tan(high)
-
-
-def _probability(angle: float, degrees: int) -> float:
-    """Return the probability of |T| <= sqrt(degrees) * tan(angle)."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = degrees % 2
-    term = cosine if odd else 1.0
-    total = 0.0
-    for k in range(2 + odd, degrees + 1, 2):  # cosine, 2/3 cosine^3 ... or 1, 1/2 cosine^2, 3/8 cosine^4 ...
-        total += term
-        term *= cosine * cosine * (k - 1) / k
-    return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
 # Memory intensity: by cache misses per instruction, or by what applications and companions do to each other.

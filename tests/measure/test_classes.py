@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lpsched.measure.bench import CLASS_BOUNDS, Repeats
 from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, class_of, class_rank, group_name
-from lpsched.measure.summary import student
+from lpsched.model.provenance import student
 from tests.measure.known_runs import OWN, C, M, bench_of, beside_companions, runs, summed_up
 
 TABLE_8_2 = {"canneal": 2.25e-2, "streamcluster": 1.64e-2, "blackscholes": 2.29e-5, "bodytrack": 7.44e-6}

@@ -10,7 +10,8 @@ from scipy.special import stdtrit
 
 from lpsched.measure.bench import Repeats
 from lpsched.measure.measurements import Spread
-from lpsched.measure.summary import enough, is_narrow, spread_of, student
+from lpsched.measure.summary import enough, is_narrow, spread_of
+from lpsched.model.provenance import student
 
 times = st.lists(st.integers(1, 10**6).map(lambda number: number / 1000), min_size=2, max_size=12)
 cheap = settings(max_examples=50, deadline=None)
