@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "lpsched"
 NAMED_FILE = re.compile(r"`([a-z_0-9/]+\.py)`")
 SLICES = {"bag", "facility", "online"}
-BASE = {"errors", "units", "cancellation", "plugins", "jit"}
+BASE = {"errors", "units", "cancellation", "plugins", "jit", "pool"}
 SHARED = BASE | {"model", "lp", "evolve"}
 MAY_IMPORT = {
     "errors": set(),
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "cancellation": set(),
     "plugins": {"errors"},
     "jit": {"errors"},
+    "pool": {"cancellation"},
     "model": BASE,
     "lp": BASE,
     "evolve": BASE | {"model"},

@@ -73,8 +73,8 @@ def study_run(
 
 
 def _crew(jobs: int | None, scheduler: str | None) -> Crew:
-    """Return who makes the runs; without joblib, and if nobody says how many jobs, this process alone."""
-    from lpsched.errors import MissingExtraError
+    """Return who makes the runs: a scheduler's workers, several processes, or this one alone."""
+    from lpsched.studies.executors import LocalCrew
     from lpsched.studies.running import SerialCrew
 
     if scheduler is not None:
@@ -82,16 +82,7 @@ def _crew(jobs: int | None, scheduler: str | None) -> Crew:
 
         return DaskCrew(scheduler)
     wanted = _cores() if jobs is None else jobs
-    if wanted == 1:
-        return SerialCrew()
-    from lpsched.studies.executors import LocalCrew
-
-    try:
-        return LocalCrew(wanted)
-    except MissingExtraError:
-        if jobs is not None:
-            raise
-        return SerialCrew()
+    return SerialCrew() if wanted == 1 else LocalCrew(wanted)
 
 
 def _cores() -> int:

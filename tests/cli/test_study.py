@@ -10,7 +10,6 @@ from lpsched.cancellation import Watch
 from lpsched.cli.main import INTERRUPTED
 from lpsched.cli.study import _cores
 from lpsched.cli.study import _crew as crew_of
-from lpsched.errors import MissingExtraError
 from lpsched.studies.dask_executor import DaskCrew
 from lpsched.studies.executors import LocalCrew
 from lpsched.studies.running import SerialCrew
@@ -150,16 +149,14 @@ def test_a_report_never_solves(lpsched, tmp_path):
     assert not loaded & {"highspy", "pulp"}
 
 
-def test_all_cores_are_used_unless_one_says_or_joblib_is_missing(monkeypatch):
+def test_all_cores_are_used_unless_one_says(monkeypatch):
     monkeypatch.setattr("lpsched.cli.study._cores", lambda: 3)
     assert crew_of(None, None) == LocalCrew(3)
     assert crew_of(2, None) == LocalCrew(2)
     assert crew_of(None, "tcp://127.0.0.1:1") == DaskCrew("tcp://127.0.0.1:1")
     assert isinstance(crew_of(1, None), SerialCrew)
-    monkeypatch.setattr("lpsched.studies.executors.process_executor", None)
+    monkeypatch.setattr("lpsched.cli.study._cores", lambda: 1)
     assert isinstance(crew_of(None, None), SerialCrew)
-    with pytest.raises(MissingExtraError, match="cluster"):
-        crew_of(2, None)
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch):

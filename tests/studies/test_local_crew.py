@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from lpsched import pool
 from lpsched.cancellation import Watch
-from lpsched.errors import MissingExtraError, WorkersError
+from lpsched.errors import WorkersError
+from lpsched.pool import LOOK_SECONDS
 from lpsched.studies import executors as local_crew
-from lpsched.studies.executors import LOOK_SECONDS, ONE_THREAD, LocalCrew
+from lpsched.studies.executors import ONE_THREAD, LocalCrew
 from lpsched.studies.running import SerialCrew
 from tests.online.compare.test_workers import eventually, is_running
 from tests.studies.toys import end_at_once, make, outcomes, surroundings, tasks
@@ -83,12 +85,6 @@ def test_when_the_watch_is_over_the_run_under_way_is_kept_and_no_other_begun(tmp
 @pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 def test_processes_that_cannot_even_begin_are_told(monkeypatch):
-    monkeypatch.setattr(local_crew, "_begin", end_at_once)
+    monkeypatch.setattr(pool, "_serve", end_at_once)
     with pytest.raises(WorkersError, match=r"^2 processes ended before they could begin a run; memory may"):
         list(LocalCrew(1).work_off(make, tasks(2), watch=Watch()))
-
-
-def test_without_joblib_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(local_crew, "process_executor", None)
-    with pytest.raises(MissingExtraError, match=r"several processes needs .* pip install 'lpsched\[cluster\]'"):
-        LocalCrew(2)

@@ -66,6 +66,6 @@ def surroundings(task):
     return replace(lost_run(task, ""), outcome=found, reason=None)
 
 
-def end_at_once(make, parent):  # noqa: ARG001
+def end_at_once(pipe, do):  # noqa: ARG001
     """Begin a process, and end it."""
     os._exit(1)

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
-import os
 import pickle
 import pkgutil
-import signal
-import threading
-import time
 from collections import defaultdict
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
-from lpsched.cancellation import Watch
 from lpsched.errors import Fault, InstanceError
 from lpsched.online.result.policy import Earned, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
+from lpsched.pool import ProcessDiedError, each_ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from ctypes import c_byte
 
     import numpy as np
 
+    from lpsched.cancellation import Watch
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.clusters import Clusters
@@ -217,13 +211,7 @@ def drawn_again(instance: Arriving, trial: int) -> Arriving:
     return made
 
 
-# Pieces of work that do not know of each other, one after another or in several processes at once.
-#
-# Whoever does a piece gets a watch with it. In another process that watch is over when the one here is: a
-# byte that all processes share tells it (an event would wait for ever for a process that died). Ctrl-C, which
-# a terminal sends to all processes, is heard here alone. Processes are spawned, not forked, so that they are
-# alike on every system: what does the work must be something that another process can import.
-LOOK_SECONDS: Final = 0.1  # how often the watch is looked at
+# Pieces of work that do not know of each other, one after another or in the processes of `pool.py`.
 Piece = TypeVar("Piece", contravariant=True)  # noqa: PLC0105 - one letter would say less
 Answer = TypeVar("Answer", covariant=True)  # noqa: PLC0105
 
@@ -242,10 +230,21 @@ def work_off(worker: Worker[Piece, Answer], pieces: Sequence[Piece], *, jobs: in
     """Return the answers in the order of the pieces; pieces not begun when the watch is over have none."""
     if min(jobs, len(pieces)) <= 1:
         return _one_by_one(worker, pieces, watch)
+    _require_sendable(worker)
+    answers: dict[int, Answer] = {}
+
+    def look() -> None:
+        watch.tell("at work", done=len(answers), total=len(pieces))
+
     try:
-        return _at_once(worker, pieces, min(jobs, len(pieces)), watch)
-    except BrokenProcessPool as error:
+        with closing(each_ended(worker, pieces, jobs=jobs, watch=watch, look=look)) as all_ended:
+            for ended in all_ended:
+                if ended.error is not None:
+                    raise ended.error
+                answers[ended.number] = cast("Answer", ended.answer)
+    except ProcessDiedError as error:
         raise _refusal("a process that ended before its work", "choose fewer jobs: memory may be short") from error
+    return [answers[number] for number in sorted(answers)]
 
 
 def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: Watch) -> list[Answer]:
@@ -258,34 +257,6 @@ def _one_by_one(worker: Worker[Piece, Answer], pieces: Sequence[Piece], watch: W
     return answers
 
 
-def _at_once(worker: Worker[Piece, Answer], pieces: Sequence[Piece], jobs: int, watch: Watch) -> list[Answer]:
-    _require_sendable(worker)
-    context = multiprocessing.get_context("spawn")
-    stop = context.Value("b", 0, lock=False)
-    with ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(worker, stop)) as pool:
-        try:
-            futures = [pool.submit(_do, piece) for piece in pieces]
-            _await(futures, stop, watch)
-        finally:
-            stop.value = 1  # whatever happens, nobody goes on
-            pool.shutdown(wait=False, cancel_futures=True)
-    return [answer for future in futures if not future.cancelled() and (answer := future.result()) is not None]
-
-
-def _await(futures: Sequence[Future[Any]], stop: c_byte, watch: Watch) -> None:
-    """Wait for all; when the watch is over, for those that have begun. What one raises is raised at once."""
-    waiting = set(futures)
-    while waiting:
-        watch.tell("at work", done=len(futures) - len(waiting), total=len(futures))
-        done, waiting = wait(waiting, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
-        for future in done:
-            if not future.cancelled():
-                future.result()
-        if watch.is_over():
-            stop.value = 1
-            waiting = {future for future in waiting if not future.cancel()}
-
-
 def _require_sendable(worker: object) -> None:
     try:
         pickle.dumps(worker)
@@ -296,30 +267,3 @@ def _require_sendable(worker: object) -> None:
 
 def _refusal(found: str, do: str) -> InstanceError:
     return InstanceError("jobs", (Fault(("jobs",), found, "work that other processes can do", do),))
-
-
-_HERE: list[tuple[Worker[Any, Any], Watch]] = []  # in a process of its own: the worker and its watch
-
-
-def _begin(worker: Worker[Any, Any], stop: c_byte) -> None:
-    """Make a process ready for work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    watch = Watch()
-    threading.Thread(target=_stop_with, args=(stop, watch), daemon=True).start()
-    _HERE.append((worker, watch))
-
-
-def _stop_with(stop: c_byte, watch: Watch) -> None:
-    """Stop the watch when the byte says so; end the process when the one that began it is gone."""
-    parent = multiprocessing.parent_process()
-    while parent is None or parent.is_alive():
-        if stop.value:
-            watch.stop()
-        time.sleep(LOOK_SECONDS)
-    os._exit(1)  # nobody waits for an answer any more, and the pool would wait for ever for work
-
-
-def _do(piece: object) -> Any:  # noqa: ANN401 - whatever the worker answers
-    """Do a piece, unless it is too late to begin: a pool hands out one more than it has processes."""
-    worker, watch = _HERE[-1]
-    return None if watch.is_over() else worker(piece, watch)
