@@ -1,172 +1,188 @@
-"""Check files that were made for an instance of any kind: schedules, allocations, certificates, proofs."""
+"""Check files that were made for an instance of any kind: schedules, allocations, certificates, proofs.
+
+audit          the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
+verdict_of_*   the verdict on one file, by the kind of the instance (`lpsched.model.kinds`)
+
+No solver is loaded, and of the slices only that of the instance.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.bag import verify as bag
-from lpsched.bag.certificate.claim import FORMATS, check
-from lpsched.bag.certificate.files import certificate_from_dict
-from lpsched.bag.cost import has_price
-from lpsched.bag.files import read_rows, schedule_from_dict
-from lpsched.bag.verify import Examined, examine, gather
 from lpsched.errors import InstanceError
-from lpsched.facility import verify as facilities
-from lpsched.facility import verify as facility
-from lpsched.facility.certificate import boxes
-from lpsched.facility.certificate.files import proof_from_dict
-from lpsched.facility.files import allocation_from_dict
-from lpsched.facility.model import Facility
-from lpsched.facility.result import UNIT as REWARD_UNIT
 from lpsched.io.documents import read_document
 from lpsched.io.rows import SUFFIXES
+from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.kinds import format_of, kind_of
 from lpsched.model.provenance import version_of_lpsched
-from lpsched.online.certificate import claim as arrivals
-from lpsched.online.certificate.files import day_certificate_from_dict
-from lpsched.online.clusters import Clusters
-from lpsched.online.day import Day
-from lpsched.online.result.policy import facts_of
-from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
-from lpsched.online.verify import clusters, day
-from lpsched.online.verify import clusters as many_nodes
-from lpsched.online.verify import day as days
+from lpsched.model.results import json_of
 from lpsched.units import bound_text, html_table, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
+    from lpsched.bag.verify import Examined
+    from lpsched.bag.verify import Measurement as BagMeasurement
+    from lpsched.facility.model import Facility
+    from lpsched.facility.verify import Measurement as FacilityMeasurement
     from lpsched.io.documents import Document
-    from lpsched.online.verify.clusters import ExaminedClusters
-    from lpsched.online.verify.day import ExaminedDay
+    from lpsched.model.violation import Violation
+    from lpsched.online.clusters import Clusters
+    from lpsched.online.day import Day
+    from lpsched.online.verify.clusters import ClustersMeasurement
+    from lpsched.online.verify.day import DayMeasurement
+
+    Measurement = BagMeasurement | FacilityMeasurement | DayMeasurement | ClustersMeasurement
 
 
-# Check what was made of an instance of any kind: schedules and allocations, certificates and proofs.
-#
-# audit      the verdict on each file: a proof is derived again, a schedule or allocation checked and measured
-# examined_allocation
-#            one allocation file of a facility
-#
-# There is no solver anywhere near.
+FORMAT: Final = "lpsched-verify/1"
+MOST_DIGITS: Final = 17  # tell any two doubles apart
+TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
+MEASURES: Final = {  # keys of a verdict, and what verifiers call them; no two kinds differ about a name
+    "makespan_seconds": "makespan_seconds",
+    "energy_joules": "energy_joules",
+    "profit_per_hour": "profit_per_hour",
+    "reward_rate": "reward_rate",
+    "power_watts": "total_watts",
+    "utility": "utility",
+    "completed": "completed",
+    "dropped": "dropped",
+    "cost": "cost",
+}
+FACTS: Final = ("utilisation", "wait_seconds", "mean_slowdown", "mean_bounded_slowdown")  # of clusters
+KEYS: Final = " ".join(("name kind accepted objective unit claimed proved", *MEASURES, *FACTS, "reasons"))
+HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
+
+
 def audit(instance: Bag | Facility | Day | Clusters, files: Sequence[Path | str]) -> Audit:
     """Check each file against the instance; whatever is wrong with one is its verdict, not an error.
 
     Certificates bring their own terms; schedules are held against the bag's power cap and deadline.
     """
-    verdicts = tuple(_verdict(instance, Path(file)) for file in files)
-    return Audit(instance.name, instance.content_hash, version_of_lpsched(), verdicts)
+    verdict_of = kind_of(instance).load("verify")
+    verdicts = []
+    for file in files:
+        try:
+            verdicts.append(verdict_of(instance, Path(file)))
+        except InstanceError as error:
+            verdicts.append(Checked(str(Path(file)), "unreadable", tuple(str(fault) for fault in error.faults)))
+    return Audit(instance.name, instance.content_hash, version_of_lpsched(), tuple(verdicts))
 
 
-def _verdict(instance: Bag | Facility | Day | Clusters, path: Path) -> Checked:
-    if isinstance(instance, Facility):
-        return _of_facility(instance, path)
-    if isinstance(instance, Day | Clusters):
-        return _of_arrivals(instance, path)
-    return _checked(instance, path)
+def verdict_of_bag(bag: Bag, path: Path) -> Checked:
+    """Check a certificate or a schedule."""
+    from lpsched.bag.certificate.claim import FORMATS
+    from lpsched.bag.cost import has_price
+    from lpsched.bag.files import schedule_from_dict
+    from lpsched.bag.verify import examine
+
+    name = str(path)
+    may_wait = has_price(bag) and bag.site.deadline_seconds is None
+    if path.suffix.lower() in SUFFIXES:
+        found = _examined_rows(bag, path, may_wait=may_wait)
+    else:
+        document = read_document(path)
+        if format_of(document.value) in FORMATS:
+            return _certificate(bag, name, document)
+        found = examine(bag, schedule_from_dict(document.value, name, document.faults), may_wait=may_wait)
+    words = "" if found.measured is None else _taken(found.measured)
+    return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
 
 
 def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
+    from lpsched.bag.files import read_rows
+    from lpsched.bag.verify import Examined, examine, gather
+
     gathered = gather(bag, read_rows(path))
     if gathered.violations:
         return Examined(gathered.violations, None)
     return examine(bag, gathered.schedule, may_wait=may_wait)
 
 
-def _examined_document(bag: Bag, name: str, document: Document, *, may_wait: bool) -> Examined:
-    return examine(bag, schedule_from_dict(document.value, name, document.faults), may_wait=may_wait)
-
-
-def _checked(bag: Bag, path: Path) -> Checked:
-    name = str(path)
-    may_wait = has_price(bag) and bag.site.deadline_seconds is None
-    try:
-        if path.suffix.lower() in SUFFIXES:
-            found = _examined_rows(bag, path, may_wait=may_wait)
-        else:
-            document = read_document(path)
-            if isinstance(document.value, dict) and document.value.get("format") in FORMATS:
-                return _certificate(bag, name, document)
-            found = _examined_document(bag, name, document, may_wait=may_wait)
-    except InstanceError as error:
-        return _unreadable(name, error)
-    reasons = tuple(each.sentence for each in found.violations)
-    return Checked(name, "schedule", None, None, None, None, found.measured, reasons)
-
-
-def _of_facility(facility: Facility, path: Path) -> Checked:
-    """Check a proof or an allocation."""
-    name = str(path)
-    try:
-        document = read_document(path)
-        if isinstance(document.value, dict) and document.value.get("format") in boxes.FORMATS:
-            proof = proof_from_dict(document.value, name, document.faults)
-            verdict = boxes.check(facility, proof)
-            proved = None if verdict.proved is None else rounded_up(verdict.proved)
-            return Checked(name, "proof", "reward", REWARD_UNIT, proof.bound, proved, None, verdict.reasons)
-        found = facilities.examine(facility, allocation_from_dict(document.value, name, document.faults))
-    except InstanceError as error:
-        return _unreadable(name, error)
-    reasons = tuple(each.sentence for each in found.violations)
-    return Checked(name, "allocation", None, None, None, None, found.measured, reasons)
-
-
-def _of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
-    """Check a certificate or a schedule of tasks that arrive."""
-    try:
-        if path.suffix.lower() not in SUFFIXES:
-            document = read_document(path)
-            if isinstance(document.value, dict) and document.value.get("format") in arrivals.FORMATS:
-                return _day_certificate(instance, str(path), document)
-        found = _examined_arrivals(instance, path)
-    except InstanceError as error:
-        return _unreadable(str(path), error)
-    reasons = tuple(each.sentence for each in found.violations)
-    return Checked(str(path), "schedule", None, None, None, None, found.measured, reasons)
-
-
-def _examined_arrivals(instance: Day | Clusters, path: Path) -> ExaminedDay | ExaminedClusters:
-    if isinstance(instance, Clusters):
-        return many_nodes.examine(instance, read_clusters_schedule(instance, path))
-    return days.examine(instance, read_day_schedule(instance, path))
-
-
-def _day_certificate(instance: Day | Clusters, name: str, document: Document) -> Checked:
-    verdict = arrivals.check(instance, day_certificate_from_dict(document.value, name, document.faults))
-    proved = None if verdict.proved is None else rounded_up(verdict.proved)
-    objective = arrivals.objective_of(instance)
-    claimed = rounded_up(verdict.claimed)
-    return Checked(name, "certificate", objective, None, claimed, proved, None, verdict.reasons)
-
-
-def _unreadable(name: str, error: InstanceError) -> Checked:
-    reasons = tuple(str(fault) for fault in error.faults)
-    return Checked(name, "unreadable", None, None, None, None, None, reasons)
-
-
 def _certificate(bag: Bag, name: str, document: Document) -> Checked:
+    from lpsched.bag.certificate.claim import check
+    from lpsched.bag.certificate.files import certificate_from_dict
+
     certificate = certificate_from_dict(document.value, name, document.faults)
     verdict = check(bag, certificate)
     stays_true = rounded_up if certificate.objective == "profit" else rounded_down
     return Checked(
-        name=name,
-        kind="certificate",
+        name,
+        "certificate",
+        verdict.reasons,
         objective=certificate.objective,
         unit=certificate.unit,
         claimed=stays_true(verdict.claimed),
         proved=None if verdict.proved is None else stays_true(verdict.proved),
-        measured=None,
-        reasons=verdict.reasons,
     )
 
 
-# What an audit returns: each certificate and schedule accepted or refused, its numbers derived again.
-FORMAT: Final = "lpsched-verify/1"
-MOST_DIGITS: Final = 17  # tell any two doubles apart
-TO_MINIMISE: Final = ("makespan", "energy")  # objectives with bounds from below
-HEADERS: Final = ("file", "what", "verdict", "claimed", "proved or measured")
+def verdict_of_facility(facility: Facility, path: Path) -> Checked:
+    """Check a proof or an allocation."""
+    from lpsched.facility.certificate import boxes
+    from lpsched.facility.certificate.files import proof_from_dict
+    from lpsched.facility.files import allocation_from_dict
+    from lpsched.facility.result import UNIT
+    from lpsched.facility.verify import examine
+
+    name, document = str(path), read_document(path)
+    if format_of(document.value) in boxes.FORMATS:
+        proof = proof_from_dict(document.value, name, document.faults)
+        verdict = boxes.check(facility, proof)
+        proved = None if verdict.proved is None else rounded_up(verdict.proved)
+        return Checked(
+            name, "proof", verdict.reasons, objective="reward", unit=UNIT, claimed=proof.bound, proved=proved
+        )
+    found = examine(facility, allocation_from_dict(document.value, name, document.faults))
+    measured = found.measured
+    words = "" if measured is None else f"{number(measured.reward_rate)} {UNIT}, {number(measured.total_watts)} W"
+    return Checked(name, "allocation", _sentences(found.violations), measured=measured, words=words)
+
+
+def verdict_of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
+    """Check a certificate or a schedule of tasks that arrive."""
+    from lpsched.online.certificate import claim
+    from lpsched.online.certificate.files import day_certificate_from_dict
+    from lpsched.online.result.policy import facts_of
+
+    name = str(path)
+    if path.suffix.lower() not in SUFFIXES:
+        document = read_document(path)
+        if format_of(document.value) in claim.FORMATS:
+            verdict = claim.check(instance, day_certificate_from_dict(document.value, name, document.faults))
+            return Checked(
+                name,
+                "certificate",
+                verdict.reasons,
+                objective=claim.objective_of(instance),
+                claimed=rounded_up(verdict.claimed),
+                proved=None if verdict.proved is None else rounded_up(verdict.proved),
+            )
+    kind = kind_of(instance)
+    found = kind.load("examine")(instance, kind.load("read_schedule")(instance, path))
+    measured = found.measured
+    if measured is None:
+        return Checked(name, "schedule", _sentences(found.violations))
+    cost = getattr(measured, "cost", None)
+    earned = f"utility {number(measured.utility)}" if cost is None else f"cost {number(cost)}"
+    facts = FrozenDict(facts_of(measured) if kind.name == "clusters" else {})
+    return Checked(name, "schedule", (), measured=measured, words=f"{earned}, {_taken(measured)}", facts=facts)
+
+
+def _sentences(violations: Sequence[Violation]) -> tuple[str, ...]:
+    return tuple(each.sentence for each in violations)
+
+
+def _taken(measured: BagMeasurement | DayMeasurement | ClustersMeasurement) -> str:
+    """Write how long a schedule takes, and its energy if that is known."""
+    seconds, joules = measured.makespan_seconds, measured.energy_joules
+    parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
+    return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +191,14 @@ class Checked:
 
     name: str
     kind: str  # "certificate", "schedule"; of a facility "proof", "allocation"; or "unreadable"
-    objective: str | None
-    unit: str | None
-    claimed: float | None
-    proved: float | None
-    measured: bag.Measurement | facility.Measurement | day.DayMeasurement | clusters.ClustersMeasurement | None
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # that speak against it
+    objective: str | None = None
+    unit: str | None = None
+    claimed: float | None = None
+    proved: float | None = None
+    measured: Measurement | None = None
+    words: str = ""  # what was measured, for people
+    facts: FrozenDict[str, Any] = field(default_factory=lambda: FrozenDict({}))  # what else, of clusters
 
     @property
     def accepted(self) -> bool:
@@ -188,53 +206,16 @@ class Checked:
         return not self.reasons
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the file's verdict as it appears in JSON."""
-        of_bag = self.measured if isinstance(self.measured, bag.Measurement) else None
-        of_clusters = self.measured if isinstance(self.measured, clusters.ClustersMeasurement) else None
-        of_day = self.measured if isinstance(self.measured, day.DayMeasurement) else of_clusters
-        timed = of_bag if of_bag is not None else of_day
-        of_facility = self.measured if isinstance(self.measured, facility.Measurement) else None
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "accepted": self.accepted,
-            "objective": self.objective,
-            "unit": self.unit,
-            "claimed": self.claimed,
-            "proved": self.proved,
-            "makespan_seconds": None if timed is None else timed.makespan_seconds,
-            "energy_joules": None if timed is None else timed.energy_joules,
-            "profit_per_hour": None if of_bag is None else of_bag.profit_per_hour,
-            "reward_rate": None if of_facility is None else of_facility.reward_rate,
-            "power_watts": None if of_facility is None else of_facility.total_watts,
-            "utility": None if of_day is None else of_day.utility,
-            "completed": None if of_day is None else of_day.completed,
-            "dropped": None if of_day is None else of_day.dropped,
-            "cost": None if of_clusters is None else of_clusters.cost,
-            **facts_of(of_clusters),
-            "reasons": list(self.reasons),
-        }
+        """Return the file's verdict as it appears in JSON; it has the keys of all kinds."""
+        of_kinds = {key: getattr(self.measured, attribute, None) for key, attribute in MEASURES.items()}
+        return json_of(self, KEYS, **of_kinds, **{key: self.facts.get(key) for key in FACTS})
 
     def row(self) -> tuple[str, ...]:
         """Return the verdict as a row of a table."""
         verdict = "accepted" if self.accepted else "refused"
-        return (self.name, self.kind, verdict, self._claim(), self._derived())
-
-    def _claim(self) -> str:
-        return "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
-
-    def _derived(self) -> str:
-        if self.proved is not None:
-            return self._with_unit(self.proved)
-        if self.measured is None:
-            return "-"
-        if isinstance(self.measured, facility.Measurement):
-            return f"{number(self.measured.reward_rate)} reward/second, {number(self.measured.total_watts)} W"
-        seconds, joules = self.measured.makespan_seconds, self.measured.energy_joules
-        parts = [f"{number(seconds)} s"] if seconds is not None else ["nothing runs"]
-        if isinstance(self.measured, day.DayMeasurement | clusters.ClustersMeasurement):
-            parts.insert(0, _earned(self.measured))
-        return ", ".join(parts + ([f"{number(joules)} J"] if joules is not None else []))
+        claim = "-" if self.claimed is None else f"{self.objective} {self._with_unit(self.claimed)}"
+        derived = (self.words or "-") if self.proved is None else self._with_unit(self.proved)
+        return (self.name, self.kind, verdict, claim, derived)
 
     def _with_unit(self, value: float) -> str:
         return self._digits(value) if self.unit is None else f"{self._digits(value)} {self.unit}"
@@ -250,11 +231,6 @@ class Checked:
     def _text(self, bound: float | None, digits: int) -> str:
         """Write a bound, claimed or proved, so that it never looks better than it is."""
         return bound_text(bound, upper=self.objective not in TO_MINIMISE, digits=digits)
-
-
-def _earned(measured: day.DayMeasurement | clusters.ClustersMeasurement) -> str:
-    cost = measured.cost if isinstance(measured, clusters.ClustersMeasurement) else None
-    return f"utility {number(measured.utility)}" if cost is None else f"cost {number(cost)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +249,8 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched verify --json` prints; its keys are stable."""
-        return {
-            "format": FORMAT,
-            "lpsched": self.lpsched,
-            "instance": {"name": self.instance_name, "hash": self.instance_hash},
-            "files": [each.to_dict() for each in self.files],
-        }
+        instance = {"name": self.instance_name, "hash": self.instance_hash}
+        return json_of(self, "format lpsched instance files", format=FORMAT, instance=instance)
 
     def _repr_html_(self) -> str:
         return html_table(HEADERS, [each.row() for each in self.files])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pkgutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
-from lpsched.model.base import COMMANDS, kind_of
 from lpsched.model.fields import describe
+from lpsched.model.kinds import COMMANDS, INSTANCES, KINDS, format_of, kind_of, name_of
 from lpsched.model.risk import PERCENTILES, RiskOptions
 
 if TYPE_CHECKING:
@@ -19,38 +17,13 @@ if TYPE_CHECKING:
     from lpsched.bag.model import Bag
     from lpsched.bag.schedule import Schedule
     from lpsched.facility.model import Facility
-    from lpsched.io.documents import Document
     from lpsched.io.instance_files import TableForm
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measurements
+    from lpsched.model.kinds import Kind
     from lpsched.model.risk import Cov, Risk
     from lpsched.model.violation import Violation
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
     from lpsched.online.schedule import DaySchedule
-
-
-class Kind(NamedTuple):
-    """Where a kind of instance is read and written; loaded on use, so that one slice loads no other."""
-
-    format: str
-    read: str
-    write: str
-
-
-KINDS: Final = {
-    "bag": Kind("lpsched.bag.model:FORMAT", "lpsched.bag.files:bag_of", "lpsched.bag.files:write_bag"),
-    "facility": Kind(
-        "lpsched.facility.model:FORMAT", "lpsched.facility.files:facility_of", "lpsched.facility.files:write_facility"
-    ),
-    "day": Kind("lpsched.online.day:FORMAT", "lpsched.online.files:day_of", "lpsched.online.files:write_day"),
-    "clusters": Kind(
-        "lpsched.online.clusters:CLUSTERS_FORMAT",
-        "lpsched.online.files:clusters_of",
-        "lpsched.online.files:write_clusters",
-    ),
-}
-OTHERS: Final = {"bench": "lpsched.measure.files:bench_of", "measurements": "lpsched.measure.files:measurements_of"}
 
 
 def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
@@ -65,22 +38,23 @@ def read_instance(path: Path | str) -> Bag | Facility | Day | Clusters:
     MissingExtraError
         If one of these is a Parquet file and PyArrow is not installed.
     """
-    path = Path(path)
-    return instance_of(read_document(path), path)
-
-
-def instance_of(document: Document, path: Path) -> Bag | Facility | Day | Clusters:
-    """Make an instance of what the file at `path` says; see `read_instance`."""
-    found = document.value.get("format") if isinstance(document.value, Mapping) else None
-    kind = KINDS.get(kind_of(found)) if isinstance(found, str) else KINDS["bag"]
-    if kind is None:
-        *first, last = (f"'{pkgutil.resolve_name(each.format)}'" for each in KINDS.values())
-        command = COMMANDS.get(str(found).partition("/")[0])
-        do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
-        fault = Fault(("format",), describe(found), f"{', '.join(first)} or {last}", do)
-        raise InstanceError(str(path), (fault,))
-    made: Bag | Facility | Day | Clusters = pkgutil.resolve_name(kind.read)(document, path)
+    made: Bag | Facility | Day | Clusters = read_with_kind(path)[0]
     return made
+
+
+def read_with_kind(path: Path | str, kinds: Sequence[str] = INSTANCES) -> tuple[Any, Kind]:
+    """Read a file of one of these kinds, by the format that it names; without one it should be a bag."""
+    path = Path(path)
+    document = read_document(path)
+    found = format_of(document.value)
+    kind = KINDS["bag"] if found is None else KINDS.get(name_of(found))
+    if kind is not None and kind.name in kinds:
+        return kind.load("read")(document, path), kind
+    *first, last = (f"'{KINDS[name].load('format')}'" for name in INSTANCES)
+    command = COMMANDS.get(str(found).partition("/")[0])
+    do = "bring a file of these kinds" + (f", or use '{command}'" if command is not None else "")
+    fault = Fault(("format",), describe(found), f"{', '.join(first)} or {last}", do)
+    raise InstanceError(str(path), (fault,))
 
 
 def write_instance(
@@ -95,22 +69,8 @@ def write_instance(
     OutputError
         If a file cannot be written; then none is.
     """
-    names = [each.__name__.lower() for each in type(instance).__mro__]
-    kind = next((KINDS[name] for name in names if name in KINDS), KINDS["bag"])
-    written: tuple[Path, ...] = pkgutil.resolve_name(kind.write)(instance, path, form=form)
+    written: tuple[Path, ...] = kind_of(instance).load("write")(instance, path, form=form)
     return written
-
-
-def read_shown(path: Path | str) -> Bag | Facility | Day | Clusters | Bench | Measurements:
-    """Read a bag, a facility, a day, clusters, a bench or measurements from a YAML or JSON file."""
-    path = Path(path)
-    document = read_document(path)
-    found = document.value.get("format") if isinstance(document.value, Mapping) else None
-    reader = OTHERS.get(kind_of(found)) if isinstance(found, str) else None
-    if reader is None:
-        return instance_of(document, path)
-    made: Bench | Measurements = pkgutil.resolve_name(reader)(document, path)
-    return made
 
 
 def risk_of(  # noqa: PLR0913 - options are keyword-only
@@ -161,27 +121,15 @@ def risk_of(  # noqa: PLR0913 - options are keyword-only
     >>> makespan.planned, round(makespan.mean), round(makespan.standard_deviation)  # 0.5 x 3 x sqrt(100)
     (300.0, 300, 15)
     """
-    from lpsched.bag.model import Bag  # noqa: PLC0415 - loaded on use, so that one slice loads no other
-    from lpsched.bag.risk import bag_risk  # noqa: PLC0415 - likewise
-    from lpsched.bag.schedule import Schedule  # noqa: PLC0415 - likewise
-    from lpsched.bag.verify import examine  # noqa: PLC0415 - likewise
-
-    options = RiskOptions(samples, cov, power_cov, tuple(percentiles))
-    if isinstance(instance, Bag) and isinstance(schedule, Schedule):
-        of_bag = examine(instance, schedule)
-        _require_valid(instance.name, of_bag.violations)
-        assert of_bag.measured is not None
-        return bag_risk(instance, schedule, of_bag.measured, options, seed)
-    if isinstance(instance, Bag) or isinstance(schedule, Schedule):
+    options, kind = RiskOptions(samples, cov, power_cov, tuple(percentiles)), kind_of(instance)
+    if not isinstance(schedule, kind.load("schedule")):
         found, needed = f"a {type(schedule).__name__}", f"a schedule of a {type(instance).__name__.lower()}"
         raise InstanceError(instance.name, (Fault(("schedule",), found, needed, "give one of its own kind"),))
-    from lpsched.online.risk import day_risk  # noqa: PLC0415 - likewise
-    from lpsched.online.verify import day as day_verifier  # noqa: PLC0415 - likewise
-
-    of_day = day_verifier.examine(instance, schedule)
-    _require_valid(instance.name, of_day.violations)
-    assert of_day.measured is not None
-    return day_risk(instance, schedule, of_day.measured, options, seed, drop_below=drop_below)
+    examined = kind.load("examine")(instance, schedule)
+    _require_valid(instance.name, examined.violations)
+    of_day = {"drop_below": drop_below} if kind.name == "day" else {}
+    risk: Risk = kind.load("risk")(instance, schedule, examined.measured, options, seed, **of_day)
+    return risk
 
 
 def _require_valid(name: str, violations: Sequence[Violation]) -> None:

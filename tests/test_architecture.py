@@ -259,3 +259,36 @@ def test_a_command_loads_only_the_packages_that_it_needs(arguments, heavy):
     given = [str(PACKAGE.parent / each) if "/" in each else each for each in arguments]
     quietly = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): run"
     assert not loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({given})'!r})") & heavy
+
+
+EXAMPLES = {
+    "bag": "instances/tiny.yaml",
+    "facility": "instances/facility-tiny.yaml",
+    "day": "instances/utility-250.yaml",
+    "clusters": "instances/clusters-small.yaml",
+}
+OF_KINDS = [
+    *((kind, ["show", example]) for kind, example in EXAMPLES.items()),
+    *((kind, ["convert", example, "-o", "x.json"]) for kind, example in EXAMPLES.items()),
+    *((kind, ["schema", kind]) for kind in EXAMPLES),
+    *((kind, ["verify", example, "nothing.json"]) for kind, example in EXAMPLES.items()),
+    ("bag", ["validate", EXAMPLES["bag"], "--heuristic", "min-min"]),
+    ("facility", ["validate", EXAMPLES["facility"], "--method", "greedy"]),
+    ("facility", ["facility", EXAMPLES["facility"], "--method", "greedy", "--no-bound"]),
+    ("day", ["validate", EXAMPLES["day"], "--heuristic", "max-utility"]),
+    ("bag", ["certify", EXAMPLES["bag"], "-o", "x.json"]),
+    ("clusters", ["simulate", EXAMPLES["clusters"], "--policy", "conservative"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "arguments"), OF_KINDS, ids=[" ".join(each[1][:2]) for each in OF_KINDS])
+def test_a_command_on_one_kind_of_instance_loads_no_other_slice(kind, arguments, tmp_path):
+    places = {"x.json": tmp_path, "nothing.json": tmp_path}
+    given = [
+        str((places.get(each) or PACKAGE.parent) / each) if each.endswith(("json", "yaml")) else each
+        for each in arguments
+    ]
+    quietly = "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): code = run"
+    loaded = loaded_by(f"from lpsched.cli.main import run; exec({f'{quietly}({given})'!r}); assert code in (0, 1)")
+    own = kind if kind in SLICES else "online"
+    assert {name.split(".")[1] for name in loaded if name.startswith("lpsched.")} & SLICES == {own}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.model.provenance import Status
+from lpsched.model.results import JsonObject, frame_of, json_of
 from lpsched.units import JOULES_PER_KWH, SECONDS_PER_HOUR, bound_text, gap_text, html_table, lower_text, number
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from lpsched.model.risk import Risk
 
 
-FORMAT: Final = "lpsched-solve/1"
 TRY_TIGHT: Final = "; --effort tight may close it"
 SEARCHED: Final = " after about 1 s of search"
 CUT: Final = ": cut by the clock, a rerun may differ"
@@ -36,7 +36,7 @@ class Effort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(JsonObject):
     """A verified schedule, what it was measured to take, and the bound that no schedule can pass."""
 
     objective: str
@@ -61,29 +61,19 @@ class Result:
     risk: Risk | None = None  # if asked for, and anything runs
     one_more: OneMore | None = None  # if asked for: what one whole machine or task more changes
 
+    _FORMAT: ClassVar = "lpsched-solve/1"
+    _KEYS: ClassVar = (
+        "objective effort effort_used status regime bound_regime value bound unit gap tight_may_help "
+        "measured.makespan_seconds measured.energy_joules tasks machines worth one_more timings"
+    )
+
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched solve --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "objective": self.objective,
-            "effort": self.effort.value,
-            "effort_used": self.effort_used.value,
-            "status": self.status.value,
-            "regime": self.regime,
-            "bound_regime": self.bound_regime,
-            "value": self.value,
-            "bound": self.bound,
-            "unit": self.unit,
-            "gap": self.gap,
-            "tight_may_help": self.tight_may_help,
-            "makespan_seconds": self.measured.makespan_seconds,
-            "energy_joules": self.measured.energy_joules,
-            "tasks": self.tasks,
-            "machines": self.machines,
-            "worth": None if self.worth is None else self.worth.to_dict(),
-            "one_more": None if self.one_more is None else self.one_more.to_dict(),
-            "timings": dict(self.timings),
-            **({"risk": None if self.risk is None else self.risk.to_dict()} if self.risk_asked else {}),
-        }
+        return JsonObject.to_dict(self) | (json_of(self, "risk") if self.risk_asked else {})
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return the schedule as a pandas data frame; see `Schedule.to_frame`."""
+        return self.schedule.to_frame()
 
     def bound_text(self) -> str:
         """Write the bound, rounded to the side on which it stays true."""
@@ -137,8 +127,6 @@ def _meaning(result: Result) -> str:
 
 # The exact front of a bag and the region above it: vertices, schedules near them, proofs.
 NEAR: Final = 1e-7
-FRONT_FORMAT: Final = "lpsched-front/1"
-REGION_FORMAT: Final = "lpsched-region/1"
 FRONT_HEADERS: Final = (
     "",
     "LP vertex, joules",
@@ -150,32 +138,24 @@ FRONT_HEADERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Point(JsonObject):
     """An energy and a makespan."""
 
     energy_joules: float
     makespan_seconds: float
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the point as it appears in JSON."""
-        return {"energy_joules": self.energy_joules, "makespan_seconds": self.makespan_seconds}
-
 
 @dataclass(frozen=True, slots=True)
-class HalfPlane:
+class HalfPlane(JsonObject):
     """A proof: joules_weight * energy + seconds_weight * makespan is at least the bound, always."""
 
     joules_weight: float
     seconds_weight: float
     bound: float
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the proof as it appears in JSON."""
-        return {"joules_weight": self.joules_weight, "seconds_weight": self.seconds_weight, "bound": self.bound}
-
 
 @dataclass(frozen=True, slots=True)
-class FrontResult:
+class FrontResult(JsonObject):
     """The exact front of the relaxation, by rising energy, and a verified schedule near each of its vertices.
 
     The vertices are those of the linear program, which may split tasks: a bound, that whole tasks may not
@@ -195,16 +175,29 @@ class FrontResult:
     provenance: Provenance
     effort: Effort = Effort.AUTO  # of the schedules, and of the proofs of each criterion alone
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched front --json` prints; its keys are stable."""
-        return self.provenance.header(FRONT_FORMAT) | {
-            "effort": self.effort.value,
-            "vertices": [vertex.to_dict() for vertex in self.vertices],
-            "schedules": [None if point is None else point.to_dict() for point in self.measured],
-            "proofs": [proof.to_dict() for proof in self.proofs],
-            "sample": [point.to_dict() for point in self.sample],
-            "timings": dict(self.timings),
-        }
+    _FORMAT: ClassVar = "lpsched-front/1"
+    _KEYS: ClassVar = "effort vertices schedules=measured proofs sample timings"
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each vertex, by rising energy.
+
+        `energy_joules` and `makespan_seconds` are those of the verified schedule near it (absent where the deadline
+        leaves none), `energy_bound_joules` and `makespan_bound_seconds` the vertex itself: no schedule lies below the
+        line through the vertices.
+        """
+        columns = ("energy_joules", "makespan_seconds", "energy_bound_joules", "makespan_bound_seconds")
+        return frame_of(
+            columns,
+            [
+                (
+                    None if point is None else point.energy_joules,
+                    None if point is None else point.makespan_seconds,
+                    vertex.energy_joules,
+                    vertex.makespan_seconds,
+                )
+                for vertex, point in zip(self.vertices, self.measured, strict=True)
+            ],
+        )
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each vertex: what splitting tasks would take, what the schedule takes."""
@@ -268,7 +261,7 @@ def relative_excess(vertex: Point, point: Point) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class FeasibleRegion:
+class FeasibleRegion(JsonObject):
     """Every energy and makespan that a bag can take, if tasks could be split.
 
     Attributes
@@ -284,10 +277,5 @@ class FeasibleRegion:
     timings: FrozenDict[str, float]
     provenance: Provenance
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the region as it appears in JSON; its keys are stable."""
-        return self.provenance.header(REGION_FORMAT) | {
-            "corners": [corner.to_dict() for corner in self.corners],
-            "idle_watts": self.idle_watts,
-            "timings": dict(self.timings),
-        }
+    _FORMAT: ClassVar = "lpsched-region/1"
+    _KEYS: ClassVar = "corners idle_watts timings"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lpsched.model.fields import column_numbers
+from lpsched.model.results import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +48,17 @@ class Schedule:
 
     groups: tuple[MachineGroup, ...]
     makespan_seconds: float | None = None
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return how many tasks of each type run where, as a pandas data frame.
+
+        Its columns are `task_type`, `machine_type`, `p_state` (`None` where a machine type has none) and `tasks`.
+        """
+        tasks: Counter[tuple[str, str, str | None]] = Counter()
+        for group in self.groups:
+            for run in group.runs:
+                tasks[run.task_type, group.machine_type, run.p_state] += group.machines * run.count
+        return frame_of(("task_type", "machine_type", "p_state", "tasks"), [(*key, n) for key, n in tasks.items()])
 
 
 NOTHING = Schedule(())

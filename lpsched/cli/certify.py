@@ -11,6 +11,7 @@ from lpsched.cli import options
 from lpsched.cli.console import Talk, leave, talk_of, watched
 
 if TYPE_CHECKING:
+    from lpsched.bag.model import Bag
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 
@@ -35,67 +36,59 @@ def certify(
     solver: options.SolverName = "highs",
 ) -> None:
     """Write the bound and the prices that prove it, for anybody to check."""
-    from lpsched.bag.certificate.files import as_dict, write_certificate
-    from lpsched.bag.certify import certify as certify_bag
-    from lpsched.bag.files import read_bag
-    from lpsched.bag.model import Bag
-    from lpsched.instances import read_instance
-    from lpsched.lp.solvers import solver_named
-    from lpsched.model.provenance import version_of_lpsched
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
-    from lpsched.report.answers import certificate_line
+    from lpsched.instances import read_with_kind
 
     options.require_output(output, (".json",), instance)
-    read = read_instance(instance)
-    if isinstance(read, (Day, Clusters)):
-        of_bag = {
-            "--objective": objective,
-            "--price": price,
-            "--profit-ratio": profit_ratio,
-            "--power-cap": power_cap,
-            "--deadline": deadline,
-            "--effort": effort,
-            "--seed": seed,
-            "--solver": None if solver == "highs" else solver,
-        }
-        options.refuse(of_bag, f"goes with a bag, and this is {'a day' if isinstance(read, Day) else 'clusters'}")
-        _certify_day(talk_of(context), read, output, time_limit)
-        return
-    chosen: dict[str, Any] = {} if effort is None else {"effort": effort.value}  # else the library's own
-    talk = talk_of(context)
+    read, kind = read_with_kind(instance)
+    of_bag = {
+        "objective": objective,
+        "price": price,
+        "profit_ratio": profit_ratio,
+        "power_cap": power_cap,
+        "deadline": deadline,
+        "effort": effort,
+        "seed": seed,
+        "solver": None if solver == "highs" else solver,
+    }
+    if kind.simulate:
+        named = {f"--{name.replace('_', '-')}": value for name, value in of_bag.items()}
+        options.refuse(named, f"goes with a bag, and this is {kind.phrase}")
+        _certify_arriving(talk_of(context), read, output, time_limit)
+    else:
+        if not kind.certify:
+            from lpsched.bag.files import read_bag
+
+            read_bag(instance)  # which refuses anything else
+        given = of_bag | {"seed": seed or 0, "solver": solver}
+        _certify_bag(talk_of(context), read, output, time_limit, given)
+
+
+def _certify_bag(talk: Talk, bag: Bag, output: Path, time_limit: float | None, given: dict[str, Any]) -> None:
+    from lpsched.bag.certificate.files import as_dict, write_certificate
+    from lpsched.bag.certify import certify as certify_bag
+    from lpsched.lp.solvers import solver_named
+    from lpsched.model.provenance import version_of_lpsched
+    from lpsched.report.answers import certificate_line
+
+    if given["effort"] is None:
+        del given["effort"]  # the library's own
     with watched(talk, time_limit) as watch:
-        made = certify_bag(
-            read if isinstance(read, Bag) else read_bag(instance),  # which refuses anything else
-            objective=objective,
-            price=price,
-            profit_ratio=profit_ratio,
-            power_cap=power_cap,
-            deadline=deadline,
-            watch=watch,
-            seed=seed or 0,
-            solver=solver_named(solver),
-            **chosen,
-        )
+        made = certify_bag(bag, **given | {"solver": solver_named(given["solver"])}, watch=watch)
     write_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     talk.answer(answer, text=certificate_line(made, str(output)))
     leave(watch, valid=True)
 
 
-def _certify_day(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
+def _certify_arriving(talk: Talk, instance: Day | Clusters, output: Path, time_limit: float | None) -> None:
+    from lpsched.model.kinds import kind_of
     from lpsched.model.provenance import version_of_lpsched
-    from lpsched.online.bound.solve import certify_clusters, certify_day
     from lpsched.online.certificate.claim import WAITING, objective_of
     from lpsched.online.certificate.files import as_dict, write_day_certificate
-    from lpsched.online.day import Day
     from lpsched.units import lower_text, upper_text
 
     with watched(talk, None) as watch:
-        if isinstance(instance, Day):
-            made = certify_day(instance, time_limit=time_limit, watch=watch)
-        else:
-            made = certify_clusters(instance, time_limit=time_limit, watch=watch)
+        made = kind_of(instance).load("certify")(instance, time_limit=time_limit, watch=watch)
     write_day_certificate(made, output, version_of_lpsched())
     answer = as_dict(made, version_of_lpsched()) | {"files": [str(output)]}
     told = f"utility {upper_text(made.bound)}"
@@ -123,7 +116,7 @@ def verify(
     """Check certificates, schedules, proofs and allocations, without any solver."""
     from lpsched.auditing import audit
     from lpsched.instances import read_instance
-    from lpsched.report.answers import audit_tables
+    from lpsched.report.tables import audit_tables
 
     result = audit(read_instance(instance), files)
     talk_of(context).answer(result.to_dict(), audit_tables(result))

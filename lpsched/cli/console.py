@@ -129,41 +129,16 @@ def write_and_tell(
     **more: object,
 ) -> None:
     """Write an instance or measurements, and say which files now hold it."""
-    from lpsched.instances import write_instance
-    from lpsched.measure.files import write_measurements
-    from lpsched.measure.measurements import Measurements
+    from lpsched.model.kinds import kind_of, size_of
 
-    if isinstance(instance, Measurements):
-        write_measurements(instance, path)
-        files = [str(path)]
-    else:
-        files = [str(file) for file in write_instance(instance, path, form=form)]
-    text = f"{path}: {_size(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
+    of_tables = {} if form is None else {"form": form}
+    files = [str(file) for file in kind_of(instance).load("write")(instance, path, **of_tables)]
+    text = f"{path}: {size_of(instance)}\n" + "".join(f"{file}: {_held(file)}\n" for file in files[:-1])
     talk.answer(header("lpsched-written/1", instance) | {"files": files} | more, text=text)
 
 
 def _held(file: str) -> str:
     return "its tasks" if Path(file).stem.endswith(".tasks") else "its tables"
-
-
-def _size(instance: Bag | Facility | Day | Clusters | Measurements) -> str:
-    from lpsched.bag.model import Bag
-    from lpsched.measure.measurements import Measurements
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
-
-    if isinstance(instance, Measurements):
-        kinds = f"{len(instance.measured):,} settings measured, {len(instance.failed):,} failed"
-        return f"{len(instance.seconds):,} applications on {instance.machine_type} ({kinds})"
-    if isinstance(instance, Clusters):
-        kinds = f"{len(instance.task_types):,} task types, {len(instance.clusters):,} clusters"
-        return f"{instance.tasks:,} tasks on {instance.nodes:,} nodes with {instance.cores:,} cores ({kinds})"
-    if isinstance(instance, Bag | Day):
-        kinds = f"{len(instance.task_types):,} task types, {len(instance.machine_types):,} machine types"
-        return f"{instance.tasks:,} tasks on {instance.machines:,} machines ({kinds})"
-    kinds = f"{len(instance.task_types):,} task types, {len(instance.node_types):,} node types"
-    cores = f"{len(instance.nodes):,} nodes with {instance.cores:,} cores"
-    return f"{cores}, {len(instance.crac_units):,} CRAC units ({kinds})"
 
 
 # How far long work is, in one line on stderr that changes: stage, gap, a bar, the count and the time left.

@@ -152,6 +152,8 @@ def facility(
 
 def _draw(facility: Facility, result: FacilityResult | MethodResult, figure: Path | None, report: Path | None) -> None:
     """Draw the room into a file of its own, and into a page."""
+    if figure is None and report is None:
+        return
     from lpsched.io.content import write_files
     from lpsched.io.pictures import write_picture
     from lpsched.report.html.facility import facility_page, room_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,17 +12,8 @@ from lpsched.cli.console import talk_of
 from lpsched.cli.options import Kind, Output, TablesOption, form_of, require_output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import ConsoleRenderable
-    from rich.table import Table
-    from rich.text import Text
-
     from lpsched.bag.model import Bag
     from lpsched.cli.console import Talk
-    from lpsched.facility.model import Facility
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measurements
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
 
@@ -52,24 +43,10 @@ def new(
 
 def schema(kind: Annotated[Kind, typer.Argument(help="Of which kind of file.")]) -> None:
     """Print the JSON Schema of a kind of file."""
-    from lpsched.bag.model import Bag
     from lpsched.cli.console import print_json
-    from lpsched.facility.reading import facility_schema
-    from lpsched.measure.schemas import bench_schema, measurements_schema
-    from lpsched.online.cluster_reading import clusters_schema
-    from lpsched.online.day_reading import day_schema
-    from lpsched.studies.study import Study
+    from lpsched.model.kinds import KINDS
 
-    schemas = {
-        Kind.BAG: Bag.model_json_schema,
-        Kind.FACILITY: facility_schema,
-        Kind.DAY: day_schema,
-        Kind.CLUSTERS: clusters_schema,
-        Kind.STUDY: Study.model_json_schema,
-        Kind.BENCH: bench_schema,
-        Kind.MEASUREMENTS: measurements_schema,
-    }
-    print_json(schemas[kind]())
+    print_json(KINDS[kind.value].load("schema")())
 
 
 def show(
@@ -82,102 +59,13 @@ def show(
     ],
 ) -> None:
     """Show what is in a file: sizes, heterogeneity, air, load; what a bench will run, what one found out."""
-    from lpsched.bag.model import Bag
     from lpsched.cli.console import header
-    from lpsched.instances import read_shown
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measurements
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
+    from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import SHOWN
 
-    shown = read_shown(file)
-    content: dict[str, Any]
-    tables: Sequence[ConsoleRenderable]
-    match shown:
-        case Bag():
-            content, tables = _bag(shown)
-        case Clusters():
-            content, tables = _clusters(shown)
-        case Day():
-            content, tables = _day(shown)
-        case Measurements():
-            content, tables = _measurements(shown)
-        case Bench():
-            content, tables = _bench(shown)
-        case _:
-            content, tables = _facility(shown)
+    shown, kind = read_with_kind(file, SHOWN)
+    content, tables = kind.load("show")(shown)
     talk_of(context).answer(header("lpsched-show/1", shown) | content, tables)
-
-
-def _bag(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
-    from dataclasses import asdict
-
-    from lpsched.bag.arrays import heterogeneity
-    from lpsched.report.files import bag_tables
-
-    measures = heterogeneity(bag)
-    cells = bag.seconds.rows * bag.seconds.columns
-    content = {
-        "tasks": bag.tasks,
-        "task_types": {task.name: task.count for task in bag.task_types},
-        "machines": bag.machines,
-        "machine_types": {machine.name: machine.count for machine in bag.machine_types},
-        "pairs": cells - len(bag.seconds.absent()),
-        "has_watts": bag.watts is not None,
-        "prices": bag.prices.model_dump(),
-        "site": bag.site.model_dump(),
-        "heterogeneity": asdict(measures),
-    }
-    return content, bag_tables(bag, measures)
-
-
-def _facility(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
-    from dataclasses import asdict
-
-    from lpsched.report.facility import facility_facts, facility_file_tables
-
-    facts = facility_facts(facility)
-    return asdict(facts), facility_file_tables(facility, facts)
-
-
-def _day(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
-    from dataclasses import asdict
-
-    from lpsched.report.files import day_facts, day_tables
-
-    facts = day_facts(day)
-    return asdict(facts), day_tables(day, facts)
-
-
-def _clusters(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
-    from dataclasses import asdict
-
-    from lpsched.report.files import cluster_facts, cluster_tables
-
-    facts = cluster_facts(clusters)
-    return asdict(facts), cluster_tables(clusters, facts)
-
-
-def _bench(bench: Bench) -> tuple[dict[str, Any], Sequence[ConsoleRenderable]]:
-    from lpsched.report.facility import bench_facts, bench_tables
-
-    return bench_facts(bench), bench_tables(bench)
-
-
-def _measurements(measurements: Measurements) -> tuple[dict[str, Any], Sequence[ConsoleRenderable]]:
-    from lpsched.report.measured_tables import measure_tables
-
-    return measured_content(measurements), measure_tables(measurements)
-
-
-def measured_content(measurements: Measurements) -> dict[str, Any]:
-    """Return what measurements say, for an answer in JSON."""
-    from lpsched.measure.files import as_dict
-
-    told = as_dict(measurements)
-    measured_by = told.pop("lpsched", None)  # the answer has a key of that name for the version that answers
-    content = {key: value for key, value in told.items() if key not in ("format", "name")}
-    return content | {"measured_by_lpsched": measured_by}
 
 
 def convert(
@@ -191,21 +79,18 @@ def convert(
     merge: Annotated[bool, typer.Option("--merge", help="Join types of a bag that differ only in name.")] = False,
 ) -> None:
     """Write a file in another format or table form, without loss."""
-    from lpsched.bag.model import Bag
     from lpsched.cli.console import write_and_tell
-    from lpsched.instances import read_shown
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measurements
+    from lpsched.instances import read_with_kind
+    from lpsched.model.kinds import INSTANCES, SHOWN
 
-    instance = read_shown(file)
-    if isinstance(instance, Bench):
-        raise typer.BadParameter(f"{file} is a bench, which is written by hand only; copy it")
-    if isinstance(instance, Measurements) and tables is not None:
+    instance, kind = read_with_kind(file, SHOWN)
+    if not kind.write:
+        raise typer.BadParameter(f"{file} is {kind.phrase}, which is written by hand only; copy it")
+    if kind.name not in INSTANCES and tables is not None:
         raise typer.BadParameter(f"--tables: {file} is no instance; leave the option out")
-    if merge and not isinstance(instance, Bag):
+    if merge and kind.name != "bag":
         raise typer.BadParameter(f"--merge: {file} is no bag; leave the option out")
-    merged = instance.merged() if merge and isinstance(instance, Bag) else instance
-    write_and_tell(talk_of(context), merged, output, form_of(tables))
+    write_and_tell(talk_of(context), instance.merged() if merge else instance, output, form_of(tables))
 
 
 def expand(
@@ -228,19 +113,15 @@ def expand(
     ],
 ) -> None:
     """Write a schedule task by task: where it runs, and when; of days and clusters also what it took."""
-    from lpsched.bag.model import Bag
-    from lpsched.facility.model import Facility
-    from lpsched.instances import read_instance
+    from lpsched.instances import read_with_kind
 
-    read = read_instance(instance)
-    if isinstance(read, Facility):
+    read, kind = read_with_kind(instance)
+    if kind.name == "facility":
         raise typer.BadParameter("is a facility, whose allocations have no tasks", param_hint="INSTANCE")
-    if isinstance(read, Bag):
-        require_output(output, (".csv", ".parquet"), instance, schedule)
-        _expand_bag(talk_of(context), read, schedule, output)
-    else:
-        require_output(output, (".csv", ".parquet", ".swf", ".gz"), instance, schedule)
-        _expand_arrived(talk_of(context), read, schedule, output)
+    endings = (".csv", ".parquet", ".swf", ".gz") if kind.read_schedule else (".csv", ".parquet")
+    require_output(output, endings, instance, schedule)
+    made = _expand_arrived if kind.read_schedule else _expand_bag
+    made(talk_of(context), read, schedule, output)
 
 
 def _expand_bag(talk: Talk, bag: Bag, schedule: Path, output: Path) -> None:
@@ -266,13 +147,9 @@ def _expand_bag(talk: Talk, bag: Bag, schedule: Path, output: Path) -> None:
 
 def _expand_arrived(talk: Talk, instance: Day | Clusters, schedule: Path, output: Path) -> None:
     from lpsched.cli.console import header
-    from lpsched.online.day import Day
-    from lpsched.online.schedule_files import read_clusters_schedule, read_day_schedule
+    from lpsched.model.kinds import kind_of
     from lpsched.traces.export import export_schedule
 
-    if isinstance(instance, Day):
-        export_schedule(instance, read_day_schedule(instance, schedule), output)
-    else:
-        export_schedule(instance, read_clusters_schedule(instance, schedule), output)
+    export_schedule(instance, kind_of(instance).load("read_schedule")(instance, schedule), output)
     answer = header("lpsched-written/1", instance) | {"files": [str(output)], "tasks": instance.tasks}
     talk.answer(answer, text=f"{output}: {instance.tasks:,} tasks\n")

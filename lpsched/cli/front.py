@@ -173,9 +173,9 @@ def compare_day(context: typer.Context, day: Day, asked: Asked, of_day: DayAsked
     from lpsched.io.pictures import write_picture
     from lpsched.online.compare.day_fronts import SEEDS, compare_day_fronts
     from lpsched.online.result.fronts import evolved_or_first
-    from lpsched.report.answers import day_front_tables
     from lpsched.report.figures.day_fronts import NamedFront, day_front_picture, peak_picture
     from lpsched.report.html.days import day_front_page
+    from lpsched.report.online_answers import day_front_tables
 
     if not asked.methods:
         raise typer.BadParameter(
@@ -310,10 +310,7 @@ def front(
     solver: options.SolverName = "highs",
 ) -> None:
     """Find the exact energy/makespan front with a verified schedule at each vertex; compare other methods."""
-    from lpsched.facility.model import Facility
-    from lpsched.instances import read_instance
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
+    from lpsched.instances import read_with_kind
 
     methods = tuple(filter(None, options.words_of(compare)))  # an empty word would be the folder it stands in
     seeds = None if seed_with is None else tuple(filter(None, options.words_of(seed_with)))
@@ -334,11 +331,10 @@ def front(
         options.require_output(state, (".npz",), instance)
     if falling and machines is None:
         raise typer.BadParameter("goes with --machines", param_hint="--falling")
-    read = read_instance(instance)
-    if isinstance(read, Facility | Clusters):
-        kind = "a facility" if isinstance(read, Facility) else "clusters"
-        raise typer.BadParameter(f"is {kind}; needs a bag or a day", param_hint="INSTANCE")
-    if isinstance(read, Day):
+    read, kind = read_with_kind(instance)
+    if not kind.front:
+        raise typer.BadParameter(f"is {kind.phrase}; needs a bag or a day", param_hint="INSTANCE")
+    if kind.name == "day":
         options.refuse({"--machines": machines, "--sample": sample}, OF_BAG)
         options.refuse({"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}, OF_BAG)
         compare_day(context, read, asked, DayAsked(peak, drop_below, sampled, ellipses, report))

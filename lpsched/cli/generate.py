@@ -78,7 +78,7 @@ def tell_growth(growth: Growth) -> None:
 
 def growth_table(growth: Growth) -> Table:
     """Return the moments of the row means, and of the ratios whose density is farthest off."""
-    from lpsched.report.answers import table
+    from lpsched.report.tables import table
 
     rows = []
     for key in ("seconds", "watts"):

@@ -152,7 +152,7 @@ def cell_table(logged: LoggedBag) -> Table:
     """Return the first cells of a bag's tables, with samples and spread."""
     from itertools import islice
 
-    from lpsched.report.answers import table
+    from lpsched.report.tables import table
     from lpsched.traces.bags import COLUMNS, cell_rows
     from lpsched.units import number, percent
 
@@ -193,7 +193,7 @@ def account_as_dict(account: Account, skipped: Mapping[str, int]) -> dict[str, A
 
 def account_table(account: Account, skipped: Mapping[str, int], unit: str) -> Table:
     """Return the account in words; `unit` is what the width of a job counts."""
-    from lpsched.report.answers import table
+    from lpsched.report.tables import table
     from lpsched.units import number
 
     assert account.totals is not None, "whoever keeps jobs sums them"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -30,12 +29,9 @@ OfMachine = TypeVar("OfMachine", "Bench", "Measurements")
 def holds_measurements(path: Path) -> bool:
     """Tell whether a file says that it holds measurements."""
     from lpsched.io.documents import read_document
-    from lpsched.measure.measurements import MEASUREMENTS_FORMAT
-    from lpsched.model.base import kind_of
+    from lpsched.model.kinds import format_of, name_of
 
-    content = read_document(path).value
-    found = content.get("format") if isinstance(content, Mapping) else None
-    return isinstance(found, str) and kind_of(found) == kind_of(MEASUREMENTS_FORMAT)
+    return name_of(format_of(read_document(path).value) or "") == "measurements"
 
 
 def named(told: OfMachine, machine_type: str | None) -> OfMachine:
@@ -121,11 +117,11 @@ class Made:
     def answer(self, talk: Talk, measurements: Measurements, files: list[str], **more: Any) -> None:  # noqa: ANN401
         """Print what was measured, and which files there are now."""
         from lpsched.cli.console import header
-        from lpsched.cli.files import measured_content
-        from lpsched.report.measured_tables import measure_tables
+        from lpsched.report.measured_tables import measurements_shown
 
-        content = header("lpsched-measure/1", measurements) | measured_content(measurements)
-        talk.answer(content | {"files": files} | more, measure_tables(measurements))
+        content, tables = measurements_shown(measurements)
+        answer = header("lpsched-measure/1", measurements) | content
+        talk.answer(answer | {"files": files} | more, tables)
 
 
 def measure(

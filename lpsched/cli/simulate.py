@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -132,12 +132,14 @@ class Asked:
 
 def options_of(instance: Day | Clusters, asked: Asked) -> SimulationOptions | ClusterOptions:
     """Read how to run the instance."""
-    from lpsched.online.day import Day
+    from lpsched.model.kinds import kind_of
 
-    return _of_day(asked) if isinstance(instance, Day) else _of_clusters(instance, asked)
+    own: Any = _of_day if kind_of(instance).name == "day" else _of_clusters
+    made: SimulationOptions | ClusterOptions = own(instance, asked)
+    return made
 
 
-def _of_day(asked: Asked) -> SimulationOptions:
+def _of_day(_day: Day, asked: Asked) -> SimulationOptions:
     """Return the options of a day; without any other trigger, tasks are mapped every minute."""
     from lpsched.online.simulate.options import SimulationOptions
 
@@ -226,24 +228,25 @@ class Changes:
 
 def read_arriving(path: Path, changes: Changes) -> Day | Clusters:
     """Read a day or clusters, and change what is asked."""
-    from lpsched.instances import read_instance
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
+    from lpsched.instances import read_with_kind
 
-    instance = read_instance(path)
-    if isinstance(instance, Clusters):
-        return _changed_clusters(instance, changes)
-    if not isinstance(instance, Day):
+    instance, kind = read_with_kind(path)
+    if not kind.simulate:
         needed = "needs a file with 'format: lpsched-day/1' or 'format: lpsched-clusters/1'"
         raise typer.BadParameter(f"is no day and no clusters; {needed}", param_hint="INSTANCE")
+    return (_changed_day if kind.name == "day" else _changed_clusters)(instance, changes)
+
+
+def _changed_day(day: Day, changes: Changes) -> Day:
+    """Change the energy constraint."""
     costs = {"--cost": changes.cost, "--weight": changes.weight}
     refuse(costs, "is for clusters whose tasks are judged by what they wait")
     if changes.energy_gigajoules is None:
-        return instance
+        return day
     from lpsched.units import GIGA
 
     joules = GIGA * changes.energy_gigajoules
-    return replace(instance, period=replace(instance.period, energy_constraint_joules=joules))
+    return replace(day, period=replace(day.period, energy_constraint_joules=joules))
 
 
 def _changed_clusters(clusters: Clusters, changes: Changes) -> Clusters:
@@ -293,6 +296,8 @@ class Outputs:
 
     def write(self, instance: Day | Clusters, result: Simulation) -> None:
         """Write them, as far as there is an answer."""
+        if not any((self.schedule, self.figure, self.timeline, self.report)):
+            return
         from lpsched.io.content import write_files
         from lpsched.io.pictures import write_picture
         from lpsched.report.figures.simulation import simulation_picture
@@ -364,7 +369,7 @@ def simulate(
     report: Report = None,
 ) -> None:
     """Run policies on a day or clusters as tasks arrive; tell how far from the best possible they are."""
-    from lpsched.online.compare.simulations import simulate as simulate_policies
+    from lpsched.model.kinds import kind_of
     from lpsched.report.online_answers import simulation_tables
 
     names = tuple(filter(None, words_of(policy)))
@@ -390,7 +395,7 @@ def simulate(
     )
     talk = talk_of(context)
     with watched(talk, None) as watch:
-        result = simulate_policies(
+        result = kind_of(arriving).load("simulate")(
             arriving,
             names,
             options=options,

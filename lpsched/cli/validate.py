@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,168 +29,41 @@ from lpsched.cli.solve import require_looks
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
-    from lpsched.facility.model import Facility
-    from lpsched.model.risk import RiskOptions
-    from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.report.html.validation import Judged
 
 
-# What `lpsched validate` does with an instance of any kind: call the judge, print, tell how it went.
-NSGA2 = "nsga2"
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What is asked for of a bag."""
-
-    objective: str | None
-    price: float | None
-    profit_ratio: float | None
-    power_cap: float | None
-    deadline: float | None
-    effort: str | None = None  # the library's own
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Which schedulers or methods to run, and how."""
-
-    names: tuple[str, ...]
-    time_limit: float | None
-    seed: int
-    generations: int | None
-    solver: str
-    report: Path | None
-    figure: Path | None = None
-    risk: RiskOptions | None = None
-
-
-def _show(result: Judged, options: Options, bag: Bag | None = None) -> None:
-    """Draw and write what is asked for to look at."""
-    from lpsched.io.content import write_files
-    from lpsched.io.pictures import write_picture
-    from lpsched.report.figures.validation import validation_picture
-    from lpsched.report.html.validation import validation_page
-
-    if options.figure is not None:
-        write_picture(validation_picture(result), options.figure)
-    if options.report is not None:
-        write_files({options.report: validation_page(result, bag).encode()})
-
-
-def judge_bag(context: typer.Context, bag: Bag, files: list[Path], terms: Terms, options: Options) -> None:
-    """Hold schedulers and schedule files against the bound of a bag."""
-    from lpsched.bag.compare.schedules import validate as validate_schedules
-    from lpsched.lp.solvers import solver_named
-    from lpsched.report.answers import validation_tables
-
-    _require_work(files, options)
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
-        result = validate_schedules(
-            bag,
-            files,
-            heuristics=options.names,
-            objective=terms.objective,
-            price=terms.price,
-            profit_ratio=terms.profit_ratio,
-            power_cap=terms.power_cap,
-            deadline=terms.deadline,
-            **({} if terms.effort is None else {"effort": terms.effort}),
-            seed=options.seed,
-            generations=options.generations,
-            time_limit=options.time_limit,
-            risk=options.risk,
-            watch=watch,
-            solver=solver_named(options.solver),
-        )
-    _show(result, options, bag)
-    talk.answer(result.to_dict(), validation_tables(result))
-    leave(watch, valid=result.valid)
-
-
-def judge_day(context: typer.Context, day: Day, files: list[Path], drop_below: float | None, options: Options) -> None:
-    """Hold schedulers and schedule files against the bound of a day."""
-    from lpsched.online.compare.days import validate_day
-    from lpsched.report.online_answers import day_validation_tables
-
-    _require_work(files, options)
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
-        result = validate_day(
-            day,
-            files,
-            heuristics=options.names,
-            seed=options.seed,
-            generations=options.generations,
-            time_limit=options.time_limit,
-            drop_below=drop_below,
-            risk=options.risk,
-            watch=watch,
-        )
-    _show(result, options)
-    talk.answer(result.to_dict(), day_validation_tables(result))
-    leave(watch, valid=result.valid)
-
-
-def judge_clusters(context: typer.Context, clusters: Clusters, files: list[Path], options: Options) -> None:
-    """Hold schedule files against the bound of clusters."""
-    from lpsched.online.compare.clusters import validate_clusters
-    from lpsched.report.online_answers import clusters_validation_tables
-
-    if not files:
-        raise typer.BadParameter("needs a schedule; policies are run by 'lpsched simulate'", param_hint="SCHEDULES")
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
-        result = validate_clusters(clusters, files, time_limit=options.time_limit, watch=watch)
-    _show(result, options)
-    talk.answer(result.to_dict(), clusters_validation_tables(result))
-    leave(watch, valid=result.valid)
-
-
-def _require_work(files: list[Path], options: Options) -> None:
-    """Refuse a bag or a day of which nothing is asked, or something that nobody would do."""
-    if not files and not options.names:
-        raise typer.BadParameter("needs a schedule, or a --heuristic to run", param_hint="SCHEDULES")
-    if options.generations is not None and NSGA2 not in options.names:
-        raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
-
-
-def judge_facility(context: typer.Context, facility: Facility, files: list[Path], options: Options) -> None:
-    """Hold methods and allocation files against the bound of a facility."""
-    from lpsched.facility.compare import validate_facility
-    from lpsched.io.content import write_files
-    from lpsched.io.pictures import write_picture
-    from lpsched.lp.solvers import solver_named
-    from lpsched.report.facility import methods_tables
-    from lpsched.report.figures.validation import validation_picture
-    from lpsched.report.html.facility import methods_page
-
-    if not files and not options.names:
-        raise typer.BadParameter("needs an allocation, or a --method to run", param_hint="SCHEDULES")
-    talk = talk_of(context)
-    with watched(talk, None) as watch:
-        result = validate_facility(
-            facility,
-            files,
-            methods=options.names,
-            seed=options.seed,
-            generations=options.generations,
-            time_limit=options.time_limit,
-            watch=watch,
-            solver=solver_named(options.solver),
-        )
-    if options.figure is not None:
-        write_picture(validation_picture(result), options.figure)
-    if options.report is not None:
-        write_files({options.report: methods_page(facility, result).encode()})
-    talk.answer(result.to_dict(), methods_tables(result))
-    leave(watch, valid=result.valid)
-
-
-# `lpsched validate`: other people's schedules, and other methods, against the bound.
 ALL = "all"
+NSGA2 = "nsga2"
+OF_BAG = ("--objective", "--price", "--profit-ratio", "--power-cap", "--deadline", "--effort")
+REFUSED = {  # by kind: options that do not go with it, and why not, in the order in which they are looked at
+    "bag": (
+        (("--method",), "goes with a facility, and this is a bag"),
+        (("--drop-below",), "goes with a day, and this is a bag"),
+    ),
+    "day": ((OF_BAG, "goes with a bag, and this is a day"), (("--method",), "goes with a facility, and this is a day")),
+    "clusters": (
+        ((*OF_BAG, "--risk", "--generations"), "does not go with clusters"),
+        (("--heuristic", "--method"), "does not go with clusters; see 'lpsched simulate'"),
+        (("--drop-below",), "does not go with clusters"),
+    ),
+    "facility": (
+        ((*OF_BAG, "--heuristic"), "goes with a bag, and this is a facility"),
+        (("--drop-below",), "goes with a day, and this is a facility"),
+        (("--risk",), "goes with a bag or a day, and this is a facility"),
+    ),
+}
+TAKEN = {  # by kind: what its validation is given
+    "bag": "heuristics objective price profit_ratio power_cap deadline effort seed generations time_limit risk solver",
+    "day": "heuristics seed generations time_limit drop_below risk",
+    "clusters": "time_limit",
+    "facility": "methods seed generations time_limit solver",
+}
+NOTHING = {  # where neither a file nor a scheduler is named
+    "bag": "needs a schedule, or a --heuristic to run",
+    "day": "needs a schedule, or a --heuristic to run",
+    "clusters": "needs a schedule; policies are run by 'lpsched simulate'",
+    "facility": "needs an allocation, or a --method to run",
+}
 
 
 def validate(
@@ -247,42 +119,68 @@ def validate(
     solver: SolverName = "highs",
 ) -> None:
     """Check schedules, run other schedulers, and tell how far from the best possible they are."""
-    from lpsched.facility.model import Facility
-    from lpsched.instances import read_instance
-    from lpsched.online.clusters import Clusters
-    from lpsched.online.day import Day
+    from lpsched.instances import read_with_kind
+    from lpsched.lp.solvers import solver_named
 
-    terms = Terms(objective, price, profit_ratio, power_cap, deadline, effort)
-    of_bag: dict[str, object] = {"--objective": objective, "--price": price, "--profit-ratio": profit_ratio}
-    of_bag |= {"--power-cap": power_cap, "--deadline": deadline, "--effort": effort}
     require_looks(instance, *(schedules or []), figure=figure, report=report)
-    read, files = read_instance(instance), schedules or []
-    looks = (report, figure)
-    if isinstance(read, Facility):
-        refuse(of_bag | {"--heuristic": heuristic}, "goes with a bag, and this is a facility")
-        refuse({"--drop-below": drop_below}, "goes with a day, and this is a facility")
-        refuse({"--risk": risk}, "goes with a bag or a day, and this is a facility")
-        options = Options(_methods(method or []), time_limit, seed, generations, solver, *looks)
-        judge_facility(context, read, files, options)
-        return
-    if isinstance(read, Clusters):
-        refuse(of_bag | {"--risk": risk, "--generations": generations}, "does not go with clusters")
-        refuse({"--heuristic": heuristic, "--method": method}, "does not go with clusters; see 'lpsched simulate'")
-        refuse({"--drop-below": drop_below}, "does not go with clusters")
-        judge_clusters(context, read, files, Options((), time_limit, seed, None, solver, *looks))
-        return
-    if isinstance(read, Day):
-        refuse(of_bag, "goes with a bag, and this is a day")
-        refuse({"--method": method}, "goes with a facility, and this is a day")
-        names = _day_schedulers(heuristic or [], read)
-        options = Options(names, time_limit, seed, generations, solver, *looks, risk_asked(risk))
-        judge_day(context, read, files, drop_below, options)
-        return
-    refuse({"--method": method}, "goes with a facility, and this is a bag")
-    refuse({"--drop-below": drop_below}, "goes with a day, and this is a bag")
-    names = _schedulers(heuristic or [], read)
-    options = Options(names, time_limit, seed, generations, solver, *looks, risk_asked(risk))
-    judge_bag(context, read, files, terms, options)
+    (read, kind), files = read_with_kind(instance), schedules or []
+    given = {
+        "--objective": objective,
+        "--price": price,
+        "--profit-ratio": profit_ratio,
+        "--power-cap": power_cap,
+        "--deadline": deadline,
+        "--effort": effort,
+        "--heuristic": heuristic,
+        "--method": method,
+        "--generations": generations,
+        "--drop-below": drop_below,
+        "--risk": risk,
+    }
+    for names, why in REFUSED[kind.name]:
+        refuse({name: given[name] for name in names}, why)
+    taken = TAKEN[kind.name].split()
+    asked: dict[str, Any] = {name: given.get(f"--{name.replace('_', '-')}") for name in taken}
+    asked |= {"time_limit": time_limit} | ({"seed": seed} if "seed" in taken else {})
+    if asked.get("effort", "") is None:
+        del asked["effort"]  # the library's own
+    ran: tuple[str, ...] = ()
+    if "methods" in taken:
+        ran = asked["methods"] = _methods(method or [])
+    if "heuristics" in taken:
+        ran = asked["heuristics"] = (_schedulers if kind.name == "bag" else _day_schedulers)(heuristic or [], read)
+        asked["risk"] = risk_asked(risk)
+    if not files and not ran:
+        raise typer.BadParameter(NOTHING[kind.name], param_hint="SCHEDULES")
+    if "heuristics" in taken and generations is not None and NSGA2 not in ran:
+        raise typer.BadParameter("goes with --heuristic nsga2", param_hint="--generations")
+    talk = talk_of(context)
+    with watched(talk, None) as watch:
+        if "solver" in taken:
+            asked["solver"] = solver_named(solver)
+        result = kind.load("validate")(read, files, **asked, watch=watch)
+    _show(kind.name, read, result, figure, report)
+    talk.answer(result.to_dict(), kind.load("validation_tables")(result))
+    leave(watch, valid=result.valid)
+
+
+def _show(kind: str, instance: Any, result: Any, figure: Path | None, report: Path | None) -> None:  # noqa: ANN401
+    """Draw and write what is asked for to look at."""
+    if figure is not None:
+        from lpsched.io.pictures import write_picture
+        from lpsched.report.figures.validation import validation_picture
+
+        write_picture(validation_picture(result), figure)
+    if report is not None:
+        from lpsched.io.content import write_files
+        from lpsched.report.html.facility import methods_page
+        from lpsched.report.html.validation import validation_page
+
+        if kind == "facility":
+            page = methods_page(instance, result)
+        else:
+            page = validation_page(result, instance if kind == "bag" else None)
+        write_files({report: page.encode()})
 
 
 def _methods(given: list[str]) -> tuple[str, ...]:

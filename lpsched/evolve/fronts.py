@@ -5,14 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from lpsched.model.results import JsonObject, frame_of
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.violation import Violation
@@ -147,7 +148,7 @@ SomeSchedule = TypeVar("SomeSchedule")
 
 
 @dataclass(frozen=True, slots=True)
-class FrontEntry(Generic[SomePoint, SomeSchedule]):
+class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
     """What a method found; the comment above defines its distances.
 
     Attributes
@@ -184,20 +185,9 @@ class FrontEntry(Generic[SomePoint, SomeSchedule]):
         """Whether there is a point, and no schedule breaks a rule."""
         return bool(self.points) and not self.refused
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it appears in JSON."""
-        return {
-            "name": self.name,
-            "points": [point.to_dict() for point in self.points],
-            "hypervolume_ratio": self.hypervolume_ratio,
-            "mean_distance": self.mean_distance,
-            "largest_distance": self.largest_distance,
-            "seconds": self.seconds,
-            "generations": self.generations,
-            "ended": self.ended,
-            "refused": self.refused,
-            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
-        }
+    _KEYS: ClassVar = (
+        "name points hypervolume_ratio mean_distance largest_distance seconds generations ended refused violations"
+    )
 
     def row(self) -> tuple[str, ...]:
         """Return name, points and distances as cells of a table."""
@@ -210,3 +200,18 @@ class FrontEntry(Generic[SomePoint, SomeSchedule]):
             percent(self.largest_distance),
             number(self.seconds, 3),
         )
+
+
+def front_frame(entries: Sequence[FrontEntry[Any, Any]], more: Mapping[str, Callable[[Any], object]]) -> Any:  # noqa: ANN401
+    """Return a pandas data frame with a row for each method: its points counted, its distances, and `more`."""
+    columns = ("hypervolume_ratio", "mean_distance", "largest_distance", "seconds", "generations", "ended", "refused")
+    rows = [
+        (
+            entry.name,
+            len(entry.points),
+            *(getattr(entry, column) for column in columns),
+            *(of(entry) for of in more.values()),
+        )
+        for entry in entries
+    ]
+    return frame_of(("name", "points", *columns, *more), rows)

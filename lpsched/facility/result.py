@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score
 from lpsched.units import gap_text, html_table, number, percent, upper_text
 
 if TYPE_CHECKING:
@@ -22,16 +23,39 @@ Fact = tuple[str, str, str]
 NOT_CERTIFIED: Final = "not certified"  # of a bound that was not derived again in exact arithmetic
 
 
-def measured_keys(measured: Measurement, cap_watts: float) -> dict[str, Any]:
-    """Return what was measured as it appears in the JSON of every method."""
-    return {
-        "colocated_reward_rate": measured.reward_rate,
-        "plain_reward_rate": measured.plain_reward_rate,
-        "power_watts": measured.total_watts,
-        "power_cap_watts": cap_watts,
-        "cooling_watts": sum(measured.cooling_watts),
-        "hottest_inlet_margin_celsius": measured.hottest_inlet_margin_celsius,
-    }
+MEASURED: Final = (  # keys of the JSON of every method
+    "colocated_reward_rate=measured.reward_rate measured.plain_reward_rate power_watts=measured.total_watts "
+    "power_cap_watts=cap_watts cooling_watts measured.hottest_inlet_margin_celsius "
+)
+
+
+class Allocated(JsonObject):
+    """What the answers of all methods have in common."""
+
+    __slots__ = ()
+    unit: ClassVar = UNIT
+    _FORMAT: ClassVar = "lpsched-facility-result/1"
+    if TYPE_CHECKING:
+        colocation: bool
+        measured: Measurement
+        provenance: Provenance
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Tasks of each type done in a second, co-location counted as the question does."""
+        return self.measured.rates if self.colocation else self.measured.plain_rates
+
+    @property
+    def cooling_watts(self) -> float:
+        """What all CRAC units draw."""
+        return sum(self.measured.cooling_watts)
+
+    def facts(self) -> list[Fact]:
+        """Return the answer in rows: a word, a number with its unit, where it comes from."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return html_table((self.provenance.instance_name, "", ""), self.facts())
 
 
 def bound_fact(bound: float, *, exactly_proved: bool, at: str) -> Fact:
@@ -67,11 +91,8 @@ def colocated(measured: Measurement) -> Fact:
 
 
 # What `facility` returns: a verified allocation, the bound of all of them, and what each limit is worth.
-FORMAT: Final = "lpsched-facility-result/1"
-
-
 @dataclass(frozen=True, slots=True)
-class FacilityWorth:
+class FacilityWorth(JsonObject):
     """Marginal values of one more, in reward: derivatives of the LP bound at the outlet temperatures found.
 
     They say how the optimum of the linear program begins to change with a limit, and hold for small changes
@@ -85,18 +106,9 @@ class FacilityWorth:
     node_types: FrozenDict[str, float]  # one more node, per second
     task_types: FrozenDict[str, float]  # one more arriving task
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the marginal values as they appear in JSON."""
-        return {
-            "kilowatt": self.kilowatt,
-            "redline_kelvin": self.redline_kelvin,
-            "node_types": dict(self.node_types),
-            "task_types": dict(self.task_types),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class FacilityResult:
+class FacilityResult(Allocated):
     """A verified allocation, what it was measured to bring and take, and the bound that none can pass."""
 
     method: str
@@ -118,40 +130,15 @@ class FacilityResult:
     timings: FrozenDict[str, float]
     provenance: Provenance
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched facility --json` prints; its keys are stable."""
-        measured = measured_keys(self.measured, self.cap_watts)
-        return (
-            self.provenance.header(FORMAT)
-            | measured
-            | {
-                "method": self.method,
-                "colocation": self.colocation,
-                "status": self.status.value,
-                "reward_rate": self.reward_rate,
-                "bound": self.bound,
-                "unit": UNIT,
-                "gap": self.gap,
-                "fixed_outlets": self.fixed_outlets,
-                "boxes": self.boxes,
-                "exactly_proved": self.exactly_proved,
-                "outlet_celsius": list(self.allocation.outlets_celsius),
-                "cores_reward_rate": self.cores_reward_rate,
-                "task_rates_per_second": list(self.rates),
-                "worth": None if self.worth is None else self.worth.to_dict(),
-                "timings": dict(self.timings),
-            }
-        )
+    _KEYS: ClassVar = MEASURED + (
+        "method colocation status reward_rate bound unit gap fixed_outlets boxes exactly_proved "
+        "outlet_celsius=allocation.outlets_celsius cores_reward_rate task_rates_per_second=rates worth timings"
+    )
 
     @property
     def exactly_proved(self) -> bool:
         """Whether the bound was derived in exact arithmetic, and is the one that the certificate claims."""
         return self.certificate is not None
-
-    @property
-    def rates(self) -> tuple[float, ...]:
-        """Tasks of each type done in a second, co-location counted as the question does."""
-        return self.measured.rates if self.colocation else self.measured.plain_rates
 
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
@@ -173,9 +160,6 @@ class FacilityResult:
             rows.insert(2, colocated(measured))
         return rows
 
-    def _repr_html_(self) -> str:
-        return html_table((self.provenance.instance_name, "", ""), self.facts())
-
 
 # What another method than ours answers for a facility: a verified allocation, and how far from the bound.
 #
@@ -185,7 +169,7 @@ Moment = tuple[float, int, float]  # seconds, generations, best score by then
 
 
 @dataclass(frozen=True, slots=True)
-class MethodResult:
+class MethodResult(Allocated):
     """The allocation of one method, what it was measured to bring and take, and the bound if asked for."""
 
     method: str
@@ -206,39 +190,14 @@ class MethodResult:
     provenance: Provenance
     exactly_proved: bool | None = None  # whether the bound is; `None` without one
 
-    @property
-    def rates(self) -> tuple[float, ...]:
-        """Tasks of each type done in a second, co-location counted as the question does."""
-        return self.measured.rates if self.colocation else self.measured.plain_rates
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched facility --method NAME --json` prints; its keys are stable."""
-        measured = measured_keys(self.measured, self.cap_watts)
-        return (
-            self.provenance.header(FORMAT)
-            | measured
-            | {
-                "method": self.method,
-                "colocation": self.colocation,
-                "seed": self.seed,
-                "status": self.status.value,
-                "reward_rate": self.reward_rate,
-                "bound": self.bound,
-                "unit": UNIT,
-                "gap": self.gap,
-                "fixed_outlets": False,
-                "boxes": None,
-                "exactly_proved": self.exactly_proved,
-                "outlet_celsius": list(self.allocation.outlets_celsius),
-                "cores_reward_rate": self.reward_rate,
-                "task_rates_per_second": list(self.rates),
-                "worth": None,
-                "ended": self.ended,
-                "details": dict(self.details),
-                "history": [list(each) for each in self.history],
-                "timings": dict(self.timings),
-            }
-        )
+    fixed_outlets: ClassVar = False
+    boxes: ClassVar = None
+    worth: ClassVar = None
+    _KEYS: ClassVar = MEASURED + (
+        "method colocation seed status reward_rate bound unit gap fixed_outlets boxes exactly_proved "
+        "outlet_celsius=allocation.outlets_celsius cores_reward_rate=reward_rate task_rates_per_second=rates worth "
+        "ended details history timings"
+    )
 
     def facts(self) -> list[tuple[str, str, str]]:
         """Return the answer in rows: a word, a number with its unit, where it comes from."""
@@ -252,17 +211,10 @@ class MethodResult:
             rows.append(("gap", gap_text(self.gap), self.status.value))
         return [*rows, power(self.measured, self.cap_watts), hottest_inlet(self.measured)]
 
-    def _repr_html_(self) -> str:
-        return html_table((self.provenance.instance_name, "", ""), self.facts())
-
 
 # What a validation of a facility returns: methods and allocations, each beside the bound.
-VALIDATION_FORMAT: Final = "lpsched-validate-facility/1"
-HEADERS: Final = ("method", "CRR", "from bound", "RR", "power, W", "hottest inlet, C", "seconds")
-
-
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Compared, JsonObject):
     """One method or file: what its allocation was measured to bring, or why there is nothing to measure."""
 
     name: str
@@ -274,50 +226,31 @@ class Judged:
     violations: tuple[Violation, ...] = ()
     failure: str | None = None  # why the method found nothing
 
+    _KEYS: ClassVar = (
+        "name valid value=measured.reward_rate gap colocated_reward_rate=measured.reward_rate "
+        "measured.plain_reward_rate power_watts=measured.total_watts hottest_inlet_celsius "
+        "measured.hottest_inlet_margin_celsius outlet_celsius=allocation.outlets_celsius seconds ended=how "
+        "violations failure"
+    )
+
     @property
     def valid(self) -> bool:
         """Whether there is an allocation that breaks no rule."""
         return self.measured is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it appears in JSON."""
-        measured = self.measured
-        return {
-            "name": self.name,
-            "valid": self.valid,
-            "value": None if measured is None else measured.reward_rate,
-            "gap": self.gap,
-            "colocated_reward_rate": None if measured is None else measured.reward_rate,
-            "plain_reward_rate": None if measured is None else measured.plain_reward_rate,
-            "power_watts": None if measured is None else measured.total_watts,
-            "hottest_inlet_celsius": None if measured is None else hottest_inlet_celsius(measured),
-            "hottest_inlet_margin_celsius": None if measured is None else measured.hottest_inlet_margin_celsius,
-            "outlet_celsius": None if self.allocation is None else list(self.allocation.outlets_celsius),
-            "seconds": self.seconds,
-            "ended": self.ended or None,
-            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
-            "failure": self.failure,
-        }
+    @property
+    def hottest_inlet_celsius(self) -> float | None:
+        """The temperature of the inlet that is nearest to its redline."""
+        return None if self.measured is None else hottest_inlet_celsius(self.measured)
 
-    def row(self) -> tuple[str, ...]:
-        """Return the entry as a row of a table."""
-        seconds = "-" if self.seconds is None else number(self.seconds, 3)
-        if self.measured is None:
-            verdict = "invalid" if self.violations else "none"
-            return (self.name, verdict, "-", "-", "-", "-", seconds)
-        return (
-            self.name,
-            number(self.measured.reward_rate),
-            gap_text(self.gap),
-            number(self.measured.plain_reward_rate),
-            number(self.measured.total_watts),
-            number(hottest_inlet_celsius(self.measured), 5),
-            seconds,
-        )
+    @property
+    def how(self) -> str | None:
+        """How the method ended, if it says so."""
+        return self.ended or None
 
 
 @dataclass(frozen=True, slots=True)
-class FacilityValidation:
+class FacilityValidation(Comparison[Judged]):
     """The bound, whether it is proved in exact arithmetic, and every method or allocation held against it."""
 
     bound: float
@@ -327,27 +260,32 @@ class FacilityValidation:
     provenance: Provenance
     exactly_proved: bool = False
 
+    unit: ClassVar = UNIT
+    _FORMAT: ClassVar = "lpsched-validate-facility/1"
+    _KEYS: ClassVar = "seed bound exactly_proved unit power_cap_watts=cap_watts entries"
+    _WHO: ClassVar = "method"
+    _VALID: ClassVar = False
+    _COLUMNS: ClassVar = (
+        Column("CRR", lambda entry: number(entry.measured.reward_rate)),
+        Column("from bound", lambda entry: gap_text(entry.gap)),
+        Column("RR", lambda entry: number(entry.measured.plain_reward_rate)),
+        Column("power, W", lambda entry: number(entry.measured.total_watts)),
+        Column("hottest inlet, C", lambda entry: number(entry.hottest_inlet_celsius, 5)),
+    )
+
+    quantity: ClassVar = f"co-located reward rate, {UNIT}"
+
     @property
-    def valid(self) -> bool:
-        """Whether every entry is valid."""
-        return all(entry.valid for entry in self.entries)
+    def common_bound(self) -> float:
+        """The bound of all allocations."""
+        return self.bound
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched validate FACILITY --json` prints; its keys are stable."""
-        return self.provenance.header(VALIDATION_FORMAT) | {
-            "seed": self.seed,
-            "bound": self.bound,
-            "exactly_proved": self.exactly_proved,
-            "unit": UNIT,
-            "power_cap_watts": self.cap_watts,
-            "entries": [entry.to_dict() for entry in self.entries],
-        }
+    def score(self, entry: Judged) -> Score:
+        """Return what an allocation earns, the bound, and the gap between them."""
+        return Score(None if entry.measured is None else entry.measured.reward_rate, self.bound, entry.gap)
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for the bound, and one for each entry."""
-        known = "proved" if self.exactly_proved else NOT_CERTIFIED
-        bound = ("bound", upper_text(self.bound), known, "", "", "", "")
-        return [bound, *(entry.row() for entry in self.entries)]
+    def _bound_cells(self) -> tuple[str, ...]:
+        return ("bound", upper_text(self.bound), "proved" if self.exactly_proved else NOT_CERTIFIED)
 
-    def _repr_html_(self) -> str:
-        return html_table(HEADERS, self.rows())
+    def _no_answer(self, entry: Judged) -> str:
+        return "invalid" if entry.violations else "none"

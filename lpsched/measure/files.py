@@ -63,11 +63,12 @@ def measurements_of(document: Document, path: Path) -> Measurements:
     return made_of(document, path, lambda raw: measurements_from(raw, str(path)))
 
 
-def write_measurements(measurements: Measurements, path: Path | str) -> None:
-    """Write measurements, without loss."""
+def write_measurements(measurements: Measurements, path: Path | str) -> tuple[Path, ...]:
+    """Write measurements, without loss; return the file."""
     path = Path(path)
     require_suffix(path)
     write_files({path: document_bytes(as_dict(measurements), path, as_yaml=_yaml)})
+    return (path,)
 
 
 def _yaml(raw: dict[str, Any]) -> str:

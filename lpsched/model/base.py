@@ -37,6 +37,7 @@ from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.model.fields import Checked, Several, describe, refusal
+from lpsched.model.kinds import COMMANDS, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sized
@@ -54,15 +55,6 @@ if TYPE_CHECKING:
 else:
     _Positional = type(BaseModel)
 
-COMMANDS: Final = {
-    "lpsched-bag": "lpsched solve",
-    "lpsched-facility": "lpsched facility",
-    "lpsched-day": "lpsched validate",
-    "lpsched-clusters": "lpsched simulate",
-    "lpsched-study": "lpsched study run",
-    "lpsched-bench": "lpsched measure",
-    "lpsched-measurements": "lpsched import measurements",
-}
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
 MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
 SCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -160,7 +152,7 @@ class Instance(Part):
         """
         if isinstance(raw, cls):
             return raw
-        name = source or kind_of(cls.FORMAT)
+        name = source or name_of(cls.FORMAT)
         return cls.model_construct(**Reader(cls, _of_format(cls, raw, name), name, context).values(is_file=True))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -191,7 +183,7 @@ class Instance(Part):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe a file: it begins with its format."""
         schema = handler.resolve_ref_schema(handler(core))
-        head = {"title": f"lpsched {kind_of(cls.FORMAT)}", "type": "object", "additionalProperties": False}
+        head = {"title": f"lpsched {name_of(cls.FORMAT)}", "type": "object", "additionalProperties": False}
         needed = ["format", *schema.get("required", ())]
         return head | {"required": needed, "properties": {"format": {"const": cls.FORMAT}} | _nullable(schema)}
 
@@ -232,21 +224,12 @@ def _by_name(model: type[BaseModel], values: tuple[Any, ...], named: dict[str, A
     return dict(zip(keys, values, strict=False)) | named
 
 
-def kind_of(format: str) -> str:  # noqa: A002 - what the key is called
-    """Return what a format is the format of.
-
-    >>> kind_of("lpsched-bag/1")
-    'bag'
-    """
-    return format.partition("/")[0].removeprefix("lpsched-")
-
-
 def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, Any]:
     """Return the mapping, unless it is none or of a format that this version cannot know."""
     if not isinstance(raw, Mapping):
         needed, do = (
             f"a mapping that begins with 'format: {model.FORMAT}'",
-            f"see 'lpsched new {kind_of(model.FORMAT)}'",
+            f"see 'lpsched new {name_of(model.FORMAT)}'",
         )
         raise InstanceError(source, (Fault((), describe(raw), needed, do),))
     found = raw.get("format")
@@ -291,7 +274,7 @@ class Reader:
 
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
         self.model, self.raw, self.source, self.context = model, raw, source, context
-        self.hint = f"see 'lpsched schema {kind_of(model.FORMAT)}'"
+        self.hint = f"see 'lpsched schema {name_of(model.FORMAT)}'"
         self.problems: list[Fault] = []
         self.valid: dict[str, Any] = {}
 

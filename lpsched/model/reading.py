@@ -11,8 +11,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
-from lpsched.model.base import COMMANDS, MOST_ADVISED, MOST_KEYS, in_file_order, kind_of, too_many
+from lpsched.model.base import MOST_ADVISED, MOST_KEYS, in_file_order, too_many
 from lpsched.model.fields import Amount, check_name, describe
+from lpsched.model.kinds import COMMANDS, name_of
 from lpsched.model.table import Axes, Table, read_table, table_file
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Reading:
         """Look at the format and at the keys of the whole."""
         if not isinstance(raw, Mapping):
             needed = f"a mapping that begins with 'format: {format}'"
-            do = f"see 'lpsched new {kind_of(format)}'"
+            do = f"see 'lpsched new {name_of(format)}'"
             raise InstanceError(source, (Fault((), describe(raw), needed, do),))
         reading = cls(raw, format, keys)
         reading.refuse_other_formats(source)
@@ -60,7 +61,7 @@ class Reading:
     @property
     def hint(self) -> str:
         """Where to see what the file may say."""
-        return f"see 'lpsched schema {kind_of(self.format)}'"
+        return f"see 'lpsched schema {name_of(self.format)}'"
 
     def refuse_other_formats(self, source: str) -> None:
         """Stop at a format that this version cannot know."""
@@ -168,7 +169,7 @@ class Reading:
             self.faults += faults
             return table
         if read_file is None:
-            do = f"read the {kind_of(self.format)} from a file"
+            do = f"read the {name_of(self.format)} from a file"
             self.faults.append(Fault((key, "file"), describe(file), "the table itself", do))
             return None
         try:

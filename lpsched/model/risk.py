@@ -10,6 +10,7 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.model.fields import FrozenDict
+from lpsched.model.results import JsonObject, json_of
 from lpsched.units import html_table, number, percent
 
 if TYPE_CHECKING:
@@ -220,17 +221,11 @@ class Distribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quantity as it appears in JSON."""
-        return {
-            "planned": self.planned,
-            "mean": self.mean,
-            "standard_deviation": self.standard_deviation,
-            "standard_error": self.standard_error,
-            "percentiles": {f"{at:g}": value for at, value in self.percentiles.items()},
-        }
+        return json_of(self, "", percentiles={f"{at:g}": value for at, value in self.percentiles.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(JsonObject):
     """The share of samples that met an event, and the 95 % interval of what it is a sample of."""
 
     share: float
@@ -249,10 +244,6 @@ class Chance:
         half = Z * math.sqrt(share * (1.0 - share) / samples + weight / (4.0 * samples))
         low, high = (middle - half) / (1.0 + weight), (middle + half) / (1.0 + weight)
         return cls(share, 0.0 if hits == 0 else low, 1.0 if hits == samples else high)
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the chance as it appears in JSON."""
-        return {"share": self.share, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True, slots=True)

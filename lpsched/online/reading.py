@@ -10,8 +10,9 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.base import MOST_ADVISED, kind_of, too_many
+from lpsched.model.base import MOST_ADVISED, too_many
 from lpsched.model.fields import MOST, describe
+from lpsched.model.kinds import name_of
 from lpsched.model.table import table_file
 from lpsched.online.arriving_rows import TaskRows
 from lpsched.online.cluster_rules import MOST_CURVE_POINTS
@@ -165,7 +166,7 @@ def gather_tasks(reading: Reading, rows: TaskRows, read_file: TaskFileReader | N
         found = "nothing" if raw is None else describe(raw)
         rows.refuse(Fault(("tasks",), found, "a list of tasks, or {file: NAME}", reading.hint))
     elif read_file is None:
-        do = f"read the {kind_of(reading.format)} from a file"
+        do = f"read the {name_of(reading.format)} from a file"
         rows.refuse(Fault(("tasks", "file"), describe(file), "the tasks themselves", do))
     else:
         try:

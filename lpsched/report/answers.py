@@ -1,96 +1,45 @@
-"""Results in tables: value and bound first, then marginal values, then what was done; and the style of tables."""
+"""Results about bags in tables: value and bound first, then marginal values, then what was done; and bags."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
-from lpsched import auditing as audit
+from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.compare import result as front_comparison
 from lpsched.bag.pricing import what_if_result
 from lpsched.bag.pricing import worth as worths
 from lpsched.bag.result import FRONT_HEADERS
-from lpsched.online.result import fronts as day_front
+from lpsched.report.tables import (
+    MOST_ROWS,
+    UNFINISHED,
+    FoldingTable,
+    compared_tables,
+    cut,
+    front_remarks,
+    risk_tables,
+    table,
+)
 from lpsched.units import bound_text, lower_text, number, upper_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
 
-    from lpsched.auditing import Audit
+    from lpsched.bag.arrays import Heterogeneity, Spread
     from lpsched.bag.certificate.claim import Certificate
     from lpsched.bag.compare.result import FrontComparison, Validation
+    from lpsched.bag.model import Bag
     from lpsched.bag.pricing.result import PriceCurve, Sensitivity
     from lpsched.bag.pricing.what_if_result import WhatIf
     from lpsched.bag.result import FrontResult, Result
-    from lpsched.evolve.fronts import FrontEntry
-    from lpsched.model.risk import Risk
-    from lpsched.online.result.fronts import DayFront
-
-
-# The one table style: no lines, a bold header, numbers to the right, texts exactly as they stand.
-#
-# Cells are made `Text`, so that a name such as ``[red]x`` or ``:smile:`` is printed and not interpreted.
-# A table of many columns folds: where the terminal is narrower, its columns stand in several tables.
-BETWEEN: Final = 2  # empty places between two columns
-
-
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> Table:
-    """Return a table; the columns in `numbers` are set to the right. Empty headers show no header line."""
-    made = Table(box=None, show_header=any(headers), header_style="bold", pad_edge=False, padding=(0, BETWEEN, 0, 0))
-    for index, header in enumerate(headers):
-        made.add_column(Text(header), justify="right" if index in numbers else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class FoldingTable:
-    """A table whose columns but the first are numbers; each of the tables it folds into has the first too."""
-
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | Text]:
-        """Fold for the width there is; rows that say nothing in some columns are left out there."""
-        for place, columns in enumerate(self.columns_within(options.max_width)):
-            if place:
-                yield Text()
-            kept = [row for row in self.rows if not place or any(row[column] for column in columns)]
-            cells = [[row[0], *(row[column] for column in columns)] for row in kept]
-            headers = [self.headers[0], *(self.headers[column] for column in columns)]
-            yield table(headers, cells, numbers=range(1, len(headers)))
-
-    def columns_within(self, width: int) -> list[list[int]]:
-        """Return the columns of each of the tables, as many in each as fit, at least one.
-
-        >>> folding = FoldingTable(("name", "a", "b", "c"), (("four", "1", "22", "3"),))
-        >>> folding.columns_within(14), folding.columns_within(13), folding.columns_within(1)
-        ([[1, 2, 3]], [[1, 2], [3]], [[1], [2], [3]])
-        """
-        widths = [max(map(cell_len, column)) for column in zip(self.headers, *self.rows, strict=True)]
-        pieces: list[list[int]] = [[]]
-        used = widths[0]
-        for column in range(1, len(widths)):
-            wide = BETWEEN + widths[column]
-            if pieces[-1] and used + wide > width:
-                pieces.append([])
-                used = widths[0]
-            pieces[-1].append(column)
-            used += wide
-        return pieces
 
 
 # Answers in tables: value and bound first, then what each part is worth, then what was done.
-MOST_ROWS: Final = 40  # of task types; a screen or two
 QUANTITIES: Final = {"profit": "profit_per_hour", "makespan": "makespan_seconds", "energy": "energy_joules"}
 
 
@@ -102,14 +51,14 @@ def result_tables(result: Result) -> list[Table | Text]:
     answer: list[Table | Text] = [heading, facts, *risk_tables(result.risk), _machines(result)]
     worth = result.worth
     if worth is None:
-        unfinished = [Text(worths.UNFINISHED)] if result.regime is not None else []
+        unfinished = [Text(UNFINISHED)] if result.regime is not None else []
         return [*answer, *unfinished, *_steps(result)]
     if worth.kilowatt_per_hour is not None:
         answer.append(table(("", ""), [(worths.KILOWATT, f"{worth.kilowatt_text()} {result.unit}")]))
     tasks = [(name, worth.task_text(name)) for name in worth.task_types]
     shown = table(("task type", worths.task_heading(result.unit)), tasks[:MOST_ROWS], numbers=(1,))
     two = [Text(worths.TWO_SIDED)] if worth.is_two_sided else []
-    return [*answer, shown, *_cut(tasks), *two, *_steps(result)]
+    return [*answer, shown, *cut(tasks), *two, *_steps(result)]
 
 
 def _steps(result: Result) -> list[Table | Text]:
@@ -118,17 +67,8 @@ def _steps(result: Result) -> list[Table | Text]:
     tables: list[Table | Text] = []
     for headers, rows in () if steps is None else (steps.machine_table(), steps.task_table()):
         if rows:
-            tables += [table(headers, rows[:MOST_ROWS], numbers=(1, 2)), *_cut(rows)]
+            tables += [table(headers, rows[:MOST_ROWS], numbers=(1, 2)), *cut(rows)]
     return tables
-
-
-def risk_tables(risk: Risk | None) -> list[Table | Text]:
-    """Return how a schedule fares if times and powers scatter, or nothing where nobody asked."""
-    if risk is None:
-        return []
-    headers = risk.headers()
-    answer: list[Table | Text] = [Text(risk.heading()), table(headers, risk.rows(), numbers=range(1, len(headers)))]
-    return [*answer, *([table(("", "", ""), risk.chance_rows())] if risk.chances else [])]
 
 
 def _machines(result: Result) -> Table:
@@ -201,50 +141,15 @@ def what_if_tables(result: WhatIf) -> list[Table | Text]:
     prices = result.tasks()
     tasks = (worths.task_heading(unit), *what_if_result.HEADERS[1:])
     shown = table(tasks, prices[:MOST_ROWS], numbers=(1, 2, 3))
-    return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *_cut(prices)]
+    return [*tables, table(headers, rows, numbers=(1, 2, 3, 4)), shown, *cut(prices)]
 
 
 def validation_tables(result: Validation) -> list[Table | Text]:
     """Return each schedule beside the bound, and the rules that the invalid ones break."""
     ran = any(entry.seconds is not None for entry in result.entries)
     told = f"{result.provenance.instance_name}: schedulers against the bound on {result.objective}"
-    heading = Text(f"{told}; seed {result.seed}" if ran else told)
-    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    headers = result.headers()
-    answer = table(headers, result.rows(), numbers=[k for k in range(1, len(headers)) if headers[k] != "valid"])
-    risks = [(entry.name, entry.risk) for entry in result.entries]
-    sampled = risks_tables(risks, (QUANTITIES[result.objective],))
-    return [heading, answer, *sampled, *broken_rules("scheduler", broken)]
-
-
-def risks_tables(risks: Sequence[tuple[str, Risk | None]], quantities: Sequence[str]) -> list[Table | Text]:
-    """Return how schedulers fare if times and powers scatter: a table for each quantity; or nothing."""
-    known = [(name, risk) for name, risk in risks if risk is not None]
-    if not known:
-        return []
-    first = known[0][1]
-    tables: list[Table | Text] = [Text(first.heading())]
-    for quantity in quantities:
-        headers = (first.name_of(quantity), *first.heads())
-        rows = [(name, *risk.of(quantity)) for name, risk in known]
-        tables.append(table(headers, rows, numbers=range(1, len(headers))))
-    return tables
-
-
-def broken_rules(what: str, broken: Sequence[tuple[str, str, str]]) -> list[Table | Text]:
-    """Return the rules that schedules or allocations break: name, code, sentence; or nothing."""
-    if not broken:
-        return []
-    return [table((what, "violation", ""), broken[:MOST_ROWS]), *_cut(broken)]
-
-
-def audit_tables(result: Audit) -> list[Table | Text]:
-    """Return the verdict on each file, and why some are refused."""
-    tables: list[Table | Text] = [table(audit.HEADERS, [each.row() for each in result.files])]
-    reasons = [(each.name, reason) for each in result.files for reason in each.reasons]
-    if reasons:
-        tables += [table(("refused", "because"), reasons[:MOST_ROWS]), *_cut(reasons)]
-    return tables
+    heading = f"{told}; seed {result.seed}" if ran else told
+    return compared_tables(result, heading, quantities=(QUANTITIES[result.objective],), what="scheduler")
 
 
 def certificate_line(certificate: Certificate, path: str) -> str:
@@ -252,11 +157,6 @@ def certificate_line(certificate: Certificate, path: str) -> str:
     bound = bound_text(certificate.bound, upper=certificate.objective == "profit")
     claim = f"{certificate.objective} {bound} {certificate.unit}"
     return f"{path}: {claim} is proved for {certificate.instance_name}; check it with 'lpsched verify'\n"
-
-
-def _cut(rows: Sequence[object]) -> list[Text]:
-    left = len(rows) - MOST_ROWS
-    return [Text(f"... and {left:,} more (--json has all)")] if left > 0 else []
 
 
 def comparison_tables(result: FrontComparison) -> list[Table | Text]:
@@ -268,33 +168,7 @@ def comparison_tables(result: FrontComparison) -> list[Table | Text]:
         f"seconds, seed {result.seed}"
     )
     answer = table(front_comparison.HEADERS, result.rows(), numbers=range(1, 7))
-    return [*front_tables(result.front), heading, answer, *_remarks(result.entries)]
-
-
-def day_front_tables(result: DayFront) -> list[Table | Text]:
-    """Return the methods beside the envelope of a day, and what is wrong with some."""
-    name, highest = result.provenance.instance_name, result.envelope[-1]
-    heading = Text(
-        f"{name}: no schedule earns more than {upper_text(highest.utility)}, and none as much with "
-        f"less energy than the envelope says (proved, {len(result.envelope):,} corners); seed {result.seed}"
-    )
-    answer = table(day_front.HEADERS, result.rows(), numbers=range(1, 10))
-    return [heading, answer, *_remarks(result.entries)]
-
-
-def _remarks(entries: Iterable[FrontEntry[Any, Any]]) -> list[Table | Text]:
-    """Return how evolutions ended, and what is wrong with the methods that brought nothing or too much."""
-    found: list[Table | Text] = []
-    broken: list[tuple[str, str, str]] = []
-    for entry in entries:
-        if entry.generations is not None:
-            ended = {"generations": "as many as were wanted", "time": "time was up", "stopped": "stopped"}
-            why = ended.get(entry.ended or "", entry.ended or "")
-            found.append(Text(f"{entry.name}: {entry.generations:,} generations; {why}"))
-        if entry.refused > 1:
-            found.append(Text(f"{entry.name}: {entry.refused:,} of its schedules break a rule; the first:"))
-        broken += [(entry.name, each.code, each.sentence) for each in entry.violations]
-    return [*found, *broken_rules("method", broken)]
+    return [*front_tables(result.front), heading, answer, *front_remarks(result.entries)]
 
 
 def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]:
@@ -323,3 +197,82 @@ def sensitivity_tables(result: Sensitivity) -> list[Table | Text | FoldingTable]
 
 def _at(result: Sensitivity) -> str:
     return "" if result.price is None else f" at a price of {number(result.price)} {result.currency}"
+
+
+# What is in a bag, for `lpsched show`.
+def bag_shown(bag: Bag) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what is in a bag, and how heterogeneous it is, as JSON and in tables."""
+    measures = heterogeneity(bag)
+    cells = bag.seconds.rows * bag.seconds.columns
+    content = {
+        "tasks": bag.tasks,
+        "task_types": {task.name: task.count for task in bag.task_types},
+        "machines": bag.machines,
+        "machine_types": {machine.name: machine.count for machine in bag.machine_types},
+        "pairs": cells - len(bag.seconds.absent()),
+        "has_watts": bag.watts is not None,
+        "prices": bag.prices.model_dump(),
+        "site": bag.site.model_dump(),
+        "heterogeneity": asdict(measures),
+    }
+    return content, bag_tables(bag, measures)
+
+
+def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
+    """Return what is in a bag, and how heterogeneous it is."""
+    cells = bag.seconds.rows * bag.seconds.columns
+    power = "no" if bag.watts is None else "yes"
+    facts = [
+        ("bag", bag.name),
+        ("hash", bag.content_hash),
+        ("tasks", f"{bag.tasks:,} of {len(bag.task_types):,} types"),
+        ("machines", f"{bag.machines:,} of {len(bag.machine_types):,} types"),
+        ("pairs", f"{cells - len(bag.seconds.absent()):,} of {cells:,} can run; watts: {power}"),
+        ("price", _price(bag)),
+        ("site", _site(bag)),
+    ]
+    types = [
+        (machine.name, f"{machine.count:,}", number(machine.idle_watts), ", ".join(machine.p_states or ()) or "-")
+        for machine in bag.machine_types
+    ]
+    spreads = [
+        ("across task types", *_spread(measures.across_task_types)),
+        ("across machine types", *_spread(measures.across_machine_types)),
+    ]
+    indices = [
+        ("machine performance homogeneity", number(measures.machine_performance_homogeneity, 4)),
+        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity, 4)),
+        ("task-machine affinity", number(measures.task_machine_affinity, 4)),
+    ]
+    return [
+        table(("", ""), facts),
+        table(("machine type", "machines", "idle watts", "P-states"), types, numbers=(1, 2)),
+        table(("spread of seconds", "variation", "skewness", "kurtosis"), spreads, numbers=(1, 2, 3)),
+        table(("heterogeneity", ""), indices, numbers=(1,)),
+    ]
+
+
+def _spread(spread: Spread) -> tuple[str, str, str]:
+    return (number(spread.coefficient_of_variation, 4), number(spread.skewness, 4), number(spread.kurtosis, 4))
+
+
+def _price(bag: Bag) -> str:
+    prices = bag.prices
+    parts = []
+    if prices.per_bag is not None:
+        parts.append(f"{number(prices.per_bag)} {prices.currency} per bag")
+    if prices.per_task:
+        parts.append(f"{len(prices.per_task):,} task types priced")
+    if prices.electricity_per_kwh is not None:
+        parts.append(f"{number(prices.electricity_per_kwh)} {prices.currency} per kWh")
+    return ", ".join(parts) or "not given"
+
+
+def _site(bag: Bag) -> str:
+    site = bag.site
+    parts = [f"PUE {number(site.pue)}"]
+    if site.average_power_cap_watts is not None:
+        parts.append(f"cap {number(site.average_power_cap_watts)} W ({site.cap_measured_at})")
+    if site.deadline_seconds is not None:
+        parts.append(f"deadline {number(site.deadline_seconds)} s")
+    return ", ".join(parts)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from lpsched.bag.pricing.worth import UNFINISHED
-from lpsched.facility.result import HEADERS, UNIT, FacilityResult
+from lpsched.facility.result import UNIT, FacilityResult
 from lpsched.facility.rules import airflows, inlet_shares
 from lpsched.measure.bench import size_of
-from lpsched.report.answers import broken_rules, table
+from lpsched.report.tables import UNFINISHED, compared_tables, table
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
@@ -97,6 +96,12 @@ def _recirculation(facility: Facility) -> float | None:
         for flow, row in zip(flows, inlet_shares(facility), strict=False)
     )
     return sum(of_nodes) / sum(flows)
+
+
+def facility_shown(facility: Facility) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what is in a facility, as JSON and in tables."""
+    facts = facility_facts(facility)
+    return asdict(facts), facility_file_tables(facility, facts)
 
 
 def facility_file_tables(facility: Facility, facts: FacilityFacts) -> list[Table | Text]:
@@ -194,6 +199,11 @@ def bench_facts(bench: Bench) -> dict[str, Any]:
         "companions": bench.companions,
         "limit_seconds": bench.limit_seconds,
     } | asdict(size_of(bench))
+
+
+def bench_shown(bench: Bench) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what a bench asks for, as JSON and in tables."""
+    return bench_facts(bench), bench_tables(bench)
 
 
 def bench_tables(bench: Bench) -> list[Table | Text]:
@@ -294,14 +304,11 @@ def facility_tables(instance: Facility, result: FacilityResult | MethodResult) -
 def methods_tables(result: FacilityValidation) -> list[Table | Text]:
     """Return each method or allocation beside the bound, why some found nothing, and the rules broken."""
     name, cap = result.provenance.instance_name, number(result.cap_watts)
-    heading = Text(f"{name}: allocations against the bound, {UNIT}; cap {cap} W, seed {result.seed}")
-    tables: list[Table | Text] = [heading, table(HEADERS, result.rows(), numbers=range(1, len(HEADERS)))]
+    heading = f"{name}: allocations against the bound, {UNIT}; cap {cap} W, seed {result.seed}"
     ended = [(entry.name, entry.failure or entry.ended) for entry in result.entries]
     told = [each for each in ended if each[1]]
-    if told:
-        tables.append(table(("method", "how it ended"), told))
-    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    return [*tables, *broken_rules("allocation", broken)]
+    notes = [table(("method", "how it ended"), told)] if told else []
+    return compared_tables(result, heading, *notes, what="allocation")
 
 
 def _units(result: FacilityResult | MethodResult) -> Table | Text:

@@ -1,4 +1,4 @@
-"""What `lpsched show` prints of bags, days and clusters."""
+"""What `lpsched show` prints of days and clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from lpsched.model.provenance import written_note
 from lpsched.online.parts import PRORATED
 from lpsched.online.utility import BOUNDED, TASK
-from lpsched.report.answers import table
+from lpsched.report.tables import table
 from lpsched.units import MEGA, number, percent, upper_text
 
 if TYPE_CHECKING:
@@ -22,72 +22,10 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from lpsched.bag.arrays import Heterogeneity, Spread
-    from lpsched.bag.model import Bag
     from lpsched.online.clusters import Clusters, Kind
     from lpsched.online.day import Day
     from lpsched.online.parts import Cluster, Period
     from lpsched.online.utility import WaitingCost
-
-
-def bag_tables(bag: Bag, measures: Heterogeneity) -> list[Table | Text]:
-    """Return what is in a bag, and how heterogeneous it is."""
-    cells = bag.seconds.rows * bag.seconds.columns
-    power = "no" if bag.watts is None else "yes"
-    facts = [
-        ("bag", bag.name),
-        ("hash", bag.content_hash),
-        ("tasks", f"{bag.tasks:,} of {len(bag.task_types):,} types"),
-        ("machines", f"{bag.machines:,} of {len(bag.machine_types):,} types"),
-        ("pairs", f"{cells - len(bag.seconds.absent()):,} of {cells:,} can run; watts: {power}"),
-        ("price", _price(bag)),
-        ("site", _site(bag)),
-    ]
-    types = [
-        (machine.name, f"{machine.count:,}", number(machine.idle_watts), ", ".join(machine.p_states or ()) or "-")
-        for machine in bag.machine_types
-    ]
-    spreads = [
-        ("across task types", *_spread(measures.across_task_types)),
-        ("across machine types", *_spread(measures.across_machine_types)),
-    ]
-    indices = [
-        ("machine performance homogeneity", number(measures.machine_performance_homogeneity, 4)),
-        ("task difficulty homogeneity", number(measures.task_difficulty_homogeneity, 4)),
-        ("task-machine affinity", number(measures.task_machine_affinity, 4)),
-    ]
-    return [
-        table(("", ""), facts),
-        table(("machine type", "machines", "idle watts", "P-states"), types, numbers=(1, 2)),
-        table(("spread of seconds", "variation", "skewness", "kurtosis"), spreads, numbers=(1, 2, 3)),
-        table(("heterogeneity", ""), indices, numbers=(1,)),
-    ]
-
-
-def _spread(spread: Spread) -> tuple[str, str, str]:
-    return (number(spread.coefficient_of_variation, 4), number(spread.skewness, 4), number(spread.kurtosis, 4))
-
-
-def _price(bag: Bag) -> str:
-    prices = bag.prices
-    parts = []
-    if prices.per_bag is not None:
-        parts.append(f"{number(prices.per_bag)} {prices.currency} per bag")
-    if prices.per_task:
-        parts.append(f"{len(prices.per_task):,} task types priced")
-    if prices.electricity_per_kwh is not None:
-        parts.append(f"{number(prices.electricity_per_kwh)} {prices.currency} per kWh")
-    return ", ".join(parts) or "not given"
-
-
-def _site(bag: Bag) -> str:
-    site = bag.site
-    parts = [f"PUE {number(site.pue)}"]
-    if site.average_power_cap_watts is not None:
-        parts.append(f"cap {number(site.average_power_cap_watts)} W ({site.cap_measured_at})")
-    if site.deadline_seconds is not None:
-        parts.append(f"deadline {number(site.deadline_seconds)} s")
-    return ", ".join(parts)
 
 
 # What is in a day, for `lpsched show`.
@@ -178,6 +116,12 @@ def period_words(period: Period) -> str:
         words = f"{begin} to {end} s, {cut}"
     most = period.energy_constraint_joules
     return words if most is None else f"{words}; at most {number(most / MEGA)} MJ"
+
+
+def day_shown(day: Day) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what is in a day, as JSON and in tables."""
+    facts = day_facts(day)
+    return asdict(facts), day_tables(day, facts)
 
 
 def day_tables(day: Day, facts: DayFacts) -> list[Table | Text]:
@@ -365,6 +309,12 @@ def waiting_words(waiting: WaitingCost) -> str:
     if waiting.measure == BOUNDED:
         words += f" (runs of at least {number(waiting.at_least_seconds)} s)"
     return words if waiting.weight == TASK else f"{words}, by {waiting.weight}"
+
+
+def clusters_shown(clusters: Clusters) -> tuple[dict[str, Any], list[Table | Text]]:
+    """Return what is in clusters, as JSON and in tables."""
+    facts = cluster_facts(clusters)
+    return asdict(facts), cluster_tables(clusters, facts)
 
 
 def cluster_tables(clusters: Clusters, facts: ClusterFacts) -> list[Table | Text]:

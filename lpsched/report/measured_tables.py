@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from lpsched.measure.files import as_dict
 from lpsched.measure.measurements import Setting
-from lpsched.report.answers import FoldingTable, table
 from lpsched.report.html.page import Table
+from lpsched.report.tables import FoldingTable, table
 from lpsched.units import number
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def in_counts(names: Sequence[str]) -> str:
 def in_words(setting: Setting) -> str:
     """Return a setting in words, equal companions counted.
 
-    >>> from lpsched.measure.measurements import Setting
-    >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
-    ('a beside b + 2 c at 1,700 MHz', 'a alone')
+        >>> from lpsched.measure.files import as_dict
+    from lpsched.measure.measurements import Setting
+        >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
+        ('a beside b + 2 c at 1,700 MHz', 'a alone')
     """
     clock = at_clock(setting.mhz)
     if setting.batch:
@@ -283,6 +285,19 @@ MOST_GROUPS: Final = 12  # applications that ran together
 MOST_APPLICATIONS: Final = 16  # of a degradation matrix; more do not fit a screen
 WORDS: Final = {"class", "told by"}  # headers of columns without numbers, after the first
 ABOVE: Final = "how much longer, as a share of the time alone, for each core that runs another:"
+
+
+def measured_content(measurements: Measurements) -> dict[str, Any]:
+    """Return what measurements say, for an answer in JSON."""
+    told = as_dict(measurements)
+    measured_by = told.pop("lpsched", None)  # the answer has a key of that name for the version that answers
+    content = {key: value for key, value in told.items() if key not in ("format", "name")}
+    return content | {"measured_by_lpsched": measured_by}
+
+
+def measurements_shown(measurements: Measurements) -> tuple[dict[str, Any], list[ConsoleRenderable]]:
+    """Return what was measured, as JSON and in tables."""
+    return measured_content(measurements), measure_tables(measurements)
 
 
 def measure_tables(measurements: Measurements) -> list[ConsoleRenderable]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from lpsched.model.provenance import Estimate
-from lpsched.online.result.day_validation import HEADERS
+from lpsched.online.result import fronts as day_front
 from lpsched.online.result.policy import OFFLINE, Judged, shown, shown_share
-from lpsched.report.answers import FoldingTable, broken_rules, risks_tables, table
 from lpsched.report.files import period_words
-from lpsched.units import GIGA, MEGA, lower_text, number
+from lpsched.report.tables import FoldingTable, compared_tables, front_remarks, table
+from lpsched.units import GIGA, MEGA, lower_text, number, upper_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lpsched.online.parts import Period
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
+    from lpsched.online.result.fronts import DayFront
     from lpsched.online.result.simulation import Simulation
 
 
@@ -30,18 +31,14 @@ def clusters_validation_tables(result: ClustersValidation) -> list[Table | Text]
     """Return each schedule beside what no schedule can pass, and the rules that the invalid ones break."""
     name, waiting = result.provenance.instance_name, result.waiting
     judged = "utility" if waiting is None else f"cost of waiting ({waiting.measure}, by {waiting.weight})"
-    heading = Text(f"{name}: {judged} of schedules against the bound")
+    heading = f"{name}: {judged} of schedules against the bound"
     share = "cost that no schedule avoids / cost" if result.is_cost else "utility / what no schedule passes"
     naive = number(0.0 - result.naive_bound if result.is_cost else result.naive_bound)
     quantity = "cost" if result.is_cost else "utility"
     note = f"of bound: {share}. If no task ever waited: {quantity} {naive}."
     if not result.period.is_whole:
         note += f"\ncounted: {period_words(result.period)}."
-    headers = result.headers
-    numbers = tuple(place for place, header in enumerate(headers) if header not in {"schedule", "valid"})
-    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    answer = table(headers, result.rows(), numbers=numbers)
-    return [heading, answer, Text(note), *broken_rules("schedule", broken)]
+    return compared_tables(result, heading, Text(note))
 
 
 def _of_period(period: Period) -> str:
@@ -53,18 +50,24 @@ def day_validation_tables(result: DayValidation) -> list[Table | Text]:
     """Return each schedule beside the bound at its energy, and the rules that the invalid ones break."""
     dropped = "" if result.drop_below is None else f", tasks below {number(result.drop_below)} dropped"
     name = result.provenance.instance_name
-    heading = Text(f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}")
+    heading = f"{name}: utility of schedules against the bound without waiting; seed {result.seed}{dropped}"
     note = Text(
         "of bound: of the most utility possible with the same energy, if no task ever waited. "
         f"All tasks together take at least {lower_text(Fraction(result.least_joules) / MEGA)} MJ."
         + ("" if result.period.is_whole else f"\n{_of_period(result.period)}")
     )
-    numbers = tuple(place for place, header in enumerate(HEADERS) if header not in {"scheduler", "valid"})
-    broken = [(entry.name, each.code, each.sentence) for entry in result.entries for each in entry.violations]
-    risks = [(entry.name, entry.risk) for entry in result.entries]
-    sampled = risks_tables(risks, ("utility", "energy_joules"))
-    answer = table(HEADERS, result.rows(), numbers=numbers)
-    return [heading, answer, note, *sampled, *broken_rules("schedule", broken)]
+    return compared_tables(result, heading, note, quantities=("utility", "energy_joules"))
+
+
+def day_front_tables(result: DayFront) -> list[Table | Text]:
+    """Return the methods beside the envelope of a day, and what is wrong with some."""
+    name, highest = result.provenance.instance_name, result.envelope[-1]
+    heading = Text(
+        f"{name}: no schedule earns more than {upper_text(highest.utility)}, and none as much with "
+        f"less energy than the envelope says (proved, {len(result.envelope):,} corners); seed {result.seed}"
+    )
+    answer = table(day_front.HEADERS, result.rows(), numbers=range(1, 10))
+    return [heading, answer, *front_remarks(result.entries)]
 
 
 # Policies on simulated days, in tables and in words.

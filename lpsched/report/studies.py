@@ -7,7 +7,7 @@ import io
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.report.answers import table
+from lpsched.report.tables import table
 from lpsched.studies.report import GAP, SECONDS
 from lpsched.units import bound_text, gap_text, number
 

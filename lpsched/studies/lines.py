@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.io.lines import AddedLines, LineKind, read_lines
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import frozen_note
+from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,24 +83,12 @@ class StudyRun:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as its line says it; keys are stable."""
-        return {
-            "format": FORMAT,
-            "study": self.study,
-            "key": self.key,
-            "source": dict(self.source),
-            "instance": {"name": self.instance_name, "hash": self.instance_hash, "kind": self.kind},
-            "method": self.method,
-            "parameters": dict(self.parameters),
-            "limits": dict(self.limits),
-            "instance_seed": self.instance_seed,
-            "seed": self.seed,
-            "outcome": None if self.outcome is None else dict(self.outcome),
-            "reason": self.reason,
-            "lpsched": self.lpsched,
-            "solver": self.solver,
-            "timings": dict(self.timings),
-            "where": dict(self.where),
-        }
+        keys = (
+            "format study key source instance method parameters limits instance_seed seed outcome reason lpsched "
+            "solver timings where"
+        )
+        instance = {"name": self.instance_name, "hash": self.instance_hash, "kind": self.kind}
+        return json_of(self, keys, format=FORMAT, instance=instance)
 
 
 def run_from(told: Mapping[str, Any]) -> StudyRun:
@@ -173,21 +162,9 @@ class StudySummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched study run --json` prints; its keys are stable."""
-        return {
-            "format": SUMMARY_FORMAT,
-            "lpsched": self.lpsched,
-            "study": self.study,
-            "lines": self.lines,
-            "runs": self.runs,
-            "found": self.found,
-            "made": self.made,
-            "left": self.left,
-            "failed": self.failed,
-            "reasons": [{"reason": reason, "runs": runs} for reason, runs in self.reasons],
-            "others": self.others,
-            "versions": list(self.versions),
-            "seconds": self.seconds,
-        }
+        keys = "format lpsched study lines runs found made left failed reasons others versions seconds"
+        reasons = [{"reason": reason, "runs": runs} for reason, runs in self.reasons]
+        return json_of(self, keys, format=SUMMARY_FORMAT, reasons=reasons)
 
 
 # The lines of a study: one JSON object for each run; how they are kept safe is in `io/lines.py`.

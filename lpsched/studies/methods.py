@@ -358,9 +358,6 @@ def _options(instance: Day | Clusters, given: dict[str, Any]) -> SimulationOptio
 
 
 # Every method of a study by its name and the kind of instance that it is for.
-KINDS: Final = ("bag", "facility", "day", "clusters")
-
-
 def method_names(kind: str) -> tuple[str, ...]:
     """Return the names of methods for a kind of instance; policies may have a number after a colon."""
     if kind == "bag":

@@ -16,11 +16,10 @@ from lpsched.bag.model import Bag
 from lpsched.errors import Fault, InstanceError, LpschedWarning, nearest, quote
 from lpsched.instances import read_instance
 from lpsched.model.fields import FrozenDict
-from lpsched.online.clusters import Clusters
-from lpsched.online.day import Day
+from lpsched.model.kinds import INSTANCES, kind_of
 from lpsched.studies.executors import Task
 from lpsched.studies.generators import FROM, GENERATORS
-from lpsched.studies.methods import KINDS, find_method, method_names
+from lpsched.studies.methods import find_method, method_names
 from lpsched.studies.study import MOST_RUNS
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def gather(study: Study, folder: Path) -> Gathered:
         base = None if source.file is not None else instances.get(source.options.get(FROM, ""))
         if base is not None and not isinstance(base, Bag):
             place = ("instances", number, FROM)
-            faults.append(Fault(place, f"a file of the kind {kind_of_instance(base)!r}", "a bag", "name one"))
+            faults.append(Fault(place, f"a file of the kind {kind_of(base).name!r}", "a bag", "name one"))
     return Gathered(instances, tuple(faults))
 
 
@@ -72,15 +71,6 @@ def _read(path: Path) -> Instance:
     with warnings.catch_warnings():  # what is legal but suspect is for 'lpsched show'
         warnings.simplefilter("ignore", LpschedWarning)
         return read_instance(path)
-
-
-def kind_of_instance(instance: Instance) -> str:
-    """Return what an instance is: bag, facility, day or clusters."""
-    if isinstance(instance, Bag):
-        return "bag"
-    if isinstance(instance, Day):
-        return "day"
-    return "clusters" if isinstance(instance, Clusters) else "facility"
 
 
 # From a study to its runs: every combination of instance, method, parameters and seed, each with its key.
@@ -156,15 +146,15 @@ def _kinds(study: Study, gathered: Gathered) -> list[str | None]:
 def _kind(source: InstanceSource, gathered: Gathered) -> str | None:
     if source.file is not None:
         found = gathered.instances.get(source.file)
-        return None if found is None else kind_of_instance(found)
+        return None if found is None else kind_of(found).name
     generator = GENERATORS.get(source.generate or "")
     return None if generator is None else generator.kind
 
 
 def _method_faults(choice: MethodChoice, kinds: set[str], place: Place) -> Iterator[Fault]:
-    methods = [method for kind in KINDS if kind in kinds and (method := find_method(choice.name, kind))]
+    methods = [method for kind in INSTANCES if kind in kinds and (method := find_method(choice.name, kind))]
     if not methods:
-        known = tuple(dict.fromkeys(name for kind in KINDS if kind in kinds for name in method_names(kind)))
+        known = tuple(dict.fromkeys(name for kind in INSTANCES if kind in kinds for name in method_names(kind)))
         advice = nearest(choice.name, known) or "choose one"
         yield Fault(place, quote(choice.name), f"one of {', '.join(known)}", advice)
         return
@@ -200,7 +190,7 @@ def _value_faults(
 def _clashes(study: Study, kinds: set[str]) -> Iterator[Fault]:
     """Find parameters of which a run can have one only, and would have several."""
     for number, choice in enumerate(study.methods):
-        for method in (find_method(choice.name, kind) for kind in KINDS if kind in kinds):
+        for method in (find_method(choice.name, kind) for kind in INSTANCES if kind in kinds):
             given = study.parameters | choice.parameters
             several = [name for name in (method.apart if method else ()) if _any_given(given.get(name, ()))]
             if len(several) > 1:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import Estimate, estimate_of, relative_gap, version_of_lpsched
+from lpsched.model.results import JsonObject, json_of
 from lpsched.studies.lines import read_runs
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Group:
     def to_dict(self) -> dict[str, Any]:
         """Return the group as it appears in JSON."""
         told = {name: self._told(name) for name in self.numbers}
-        return {"by": dict(self.by), "runs": self.runs, "failed": self.failed, "quantities": told}
+        return json_of(self, "by runs failed quantities", quantities=told)
 
     def _told(self, quantity: str) -> dict[str, Any] | None:
         numbers, mean = self.numbers[quantity], self.mean(quantity)
@@ -75,16 +76,12 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(JsonObject):
     """Why runs failed, and where: so many, the first of them with these words."""
 
     reason: str
     runs: int
     first: FrozenDict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the failure as it appears in JSON."""
-        return {"reason": self.reason, "runs": self.runs, "first": dict(self.first)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +123,9 @@ class StudyReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched study report --json` prints; its keys are stable."""
-        return {
-            "format": FORMAT,
-            "lpsched": self.lpsched,
-            "study": self.study,
-            "lines": self.lines,
-            "runs": self.runs,
-            "failed": self.failed,
-            "by": list(self.by),
-            "quantities": list(self.quantities),
-            "units": dict(self.units),
-            "groups": [group.to_dict() for group in self.groups],
-            "failures": [failure.to_dict() for failure in self.failures],
-            "made_by": {"lpsched": list(self.versions), "solver": list(self.solvers)},
-        }
+        keys = "format lpsched study lines runs failed by quantities units groups failures made_by"
+        made_by = {"lpsched": self.versions, "solver": self.solvers}
+        return json_of(self, keys, format=FORMAT, made_by=made_by)
 
 
 # From a study's lines to its report: which columns tell runs apart, which numbers there are; no solving.

@@ -18,11 +18,12 @@ from lpsched.errors import LpschedWarning, OutputError
 from lpsched.io.rows import plain_words, reason
 from lpsched.lp.solvers import default_solver
 from lpsched.model.fields import FrozenDict
+from lpsched.model.kinds import kind_of
 from lpsched.model.provenance import version_of_lpsched
 from lpsched.studies.generators import FROM, GENERATORS
 from lpsched.studies.lines import RunLines, StudyRun, StudySummary, lines_of, read_runs
 from lpsched.studies.methods import Order, find_method
-from lpsched.studies.plan import Gathered, faults_of, gather, kind_of_instance, plan
+from lpsched.studies.plan import Gathered, faults_of, gather, plan
 from lpsched.studies.study import Study, read_study
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def make_run(task: Task) -> StudyRun:
         source=task.source,
         instance_name=None if instance is None else instance.name,
         instance_hash=None if instance is None else instance.content_hash,
-        kind=None if instance is None else kind_of_instance(instance),
+        kind=None if instance is None else kind_of(instance).name,
         method=task.method,
         parameters=task.parameters,
         limits=task.limits,
@@ -97,7 +98,7 @@ def _generated(task: Task, seed: int) -> Instance:
 
 def _answered(instance: Instance, task: Task) -> Answer:
     """Run the method; what it answers must be what JSON can say."""
-    method = find_method(task.method, kind_of_instance(instance))
+    method = find_method(task.method, kind_of(instance).name)
     assert method is not None, f"{task.method} was planned and is not there"
     answer = method.run(instance, Order(task.parameters, task.seed, task.limits.get("seconds")))
     json.dumps(answer.outcome, allow_nan=False)

@@ -74,7 +74,7 @@ def test_allocations_by_name_and_from_files_are_judged_too(tmp_path):
     assert (good.seconds, good.valid) == (None, True)
     for entry in (junk, none):
         assert {each.code for each in entry.violations} == {"unreadable"}
-        assert entry.row()[1] == "invalid"
+    assert [row[1] for row in files.rows()[2:]] == ["invalid", "invalid"]
     assert not files.valid
 
 
@@ -92,7 +92,7 @@ def test_a_method_that_finds_nothing_is_a_row_with_its_reason(monkeypatch):
     monkeypatch.setitem(METHODS, "greedy", nothing)
     result = validate_facility(PAPER, methods=["greedy", "lp"])
     assert result.entries[0].failure == "no luck"
-    assert result.entries[0].row()[:3] == ("greedy", "none", "-")
+    assert result.rows()[1][:3] == ("greedy", "none", "-")
     assert result.entries[1].valid
     assert not result.valid
 

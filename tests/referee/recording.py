@@ -110,10 +110,15 @@ def described(name: str, thing: Any) -> Iterator[str]:
         yield from (f"  {each.name}: {each.type}{_default(each.default)}" for each in dataclasses.fields(thing))
     for part, known in getattr(thing, "model_fields", {}).items():
         yield f"  {part}{_default(known.default)}"
-    for part, own in sorted(vars(thing).items()):
+    parts = {part: own for base in reversed(thing.__mro__) if _is_ours(base) for part, own in vars(base).items()}
+    for part, own in sorted(parts.items()):
         if not part.startswith("_"):
             inner = getattr(own, "__func__", getattr(own, "fget", own))
             yield f"  .{part}{_signature(inner)}" if callable(inner) else f"  .{part}"
+
+
+def _is_ours(base: type) -> bool:
+    return base.__module__.split(".")[0] == "lpsched"
 
 
 def _signature(thing: Any) -> str:

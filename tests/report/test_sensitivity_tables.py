@@ -12,7 +12,8 @@ from rich.console import Console
 from lpsched.bag.files import read_bag
 from lpsched.bag.parts import Prices
 from lpsched.bag.pricing.sensitivity import sensitivity
-from lpsched.report.answers import MOST_ROWS, sensitivity_tables
+from lpsched.report.answers import sensitivity_tables
+from lpsched.report.tables import MOST_ROWS
 
 TINY = read_bag(Path(__file__).parent.parent.parent / "instances" / "tiny.yaml")
 

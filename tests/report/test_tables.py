@@ -7,8 +7,8 @@ from rich.console import Console
 
 from lpsched.bag.arrays import heterogeneity
 from lpsched.bag.model import bag_from_dict
-from lpsched.report.answers import FoldingTable, table
-from lpsched.report.files import bag_tables
+from lpsched.report.answers import bag_tables
+from lpsched.report.tables import FoldingTable, table
 from lpsched.units import number, percent
 from tests.support import SOUND, sound
 

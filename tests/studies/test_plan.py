@@ -7,7 +7,8 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.io.templates import template
-from lpsched.studies.methods import KINDS, find_method, method_names
+from lpsched.model.kinds import INSTANCES
+from lpsched.studies.methods import find_method, method_names
 from lpsched.studies.plan import plan
 from lpsched.studies.running import declare
 from tests.studies.declared import TINY, study_file
@@ -231,7 +232,7 @@ def test_faults_have_the_line_of_the_file_in_which_they_stand(tmp_path):
     assert [fault.where for fault in refused.value.faults] == ["parameters.price (line 7)", "parameters.gpa (line 8)"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INSTANCES)
 def test_every_name_of_a_method_has_one(kind):
     for name in method_names(kind):
         method = find_method(name, kind)

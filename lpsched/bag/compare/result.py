@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.result import Effort, Point
 from lpsched.bag.verify import MachineLoad, machine_loads
+from lpsched.evolve.fronts import front_frame
+from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, json_of
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:
@@ -21,9 +24,6 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
     from lpsched.model.risk import Risk
     from lpsched.model.violation import Violation
-
-
-FORMAT: Final = "lpsched-validate/1"
 
 
 # What a comparison of fronts returns: the exact one, and what others found, each beside the proof.
@@ -61,11 +61,12 @@ class FrontComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched front --compare --json` prints; its keys are stable."""
-        return self.front.to_dict() | {
-            "seed": self.seed,
-            "reference": self.reference.to_dict(),
-            "comparisons": [entry.to_dict() | {"times_as_long": self.times_as_long(entry)} for entry in self.entries],
-        }
+        found = [entry.to_dict() | {"times_as_long": self.times_as_long(entry)} for entry in self.entries]
+        return self.front.to_dict() | json_of(self, "seed reference comparisons", comparisons=found)
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each method; its distances are from the exact front."""
+        return front_frame(self.entries, {"times_as_long": self.times_as_long})
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each method."""
@@ -96,28 +97,14 @@ POINTS: Final = 5  # the two ends, the middle, and the two between
 
 
 @dataclass(frozen=True, slots=True)
-class MachinePoint:
+class MachinePoint(JsonObject):
     """A point of a front, and the loads of all machines, by machine type, falling within each."""
 
     letter: str
     point: Point
     loads: tuple[MachineLoad, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the point as it appears in JSON."""
-        return {
-            "letter": self.letter,
-            **self.point.to_dict(),
-            "machines": [
-                {
-                    "machine_type": load.machine_type,
-                    "machines": load.machines,
-                    "completion_seconds": load.completion_seconds,
-                    "energy_joules": load.energy_joules,
-                }
-                for load in self.loads
-            ],
-        }
+    _KEYS: ClassVar = "letter point.energy_joules point.makespan_seconds machines=loads"
 
 
 def along(count: int, most: int = POINTS) -> list[int]:
@@ -132,7 +119,7 @@ def along(count: int, most: int = POINTS) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Compared, JsonObject):
     """One schedule: what it was measured to take, or the rules that it breaks.
 
     `kind` tells where it came from: a `file`, a `schedule` or a `function` given in Python, or a `heuristic`
@@ -149,30 +136,14 @@ class Entry:
     schedule: Schedule | None = None  # as it was measured
     risk: Risk | None = None
 
-    @property
-    def valid(self) -> bool:
-        """Whether it breaks no rule."""
-        return not self.violations
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it appears in JSON."""
-        measured = self.measured
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "valid": self.valid,
-            "value": self.value,
-            "gap": self.gap,
-            "makespan_seconds": None if measured is None else measured.makespan_seconds,
-            "energy_joules": None if measured is None else measured.energy_joules,
-            "profit_per_hour": None if measured is None else measured.profit_per_hour,
-            "seconds": self.seconds,
-            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
-        } | ({} if self.risk is None else {"risk": self.risk.to_dict()})
+    _KEYS: ClassVar = (
+        "name kind valid value gap measured.makespan_seconds measured.energy_joules measured.profit_per_hour seconds "
+        "violations risk?"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Comparison[Entry]):
     """The bound, and every schedule measured against it."""
 
     objective: str
@@ -184,66 +155,59 @@ class Validation:
     seed: int = 0
     effort: Effort = Effort.AUTO  # of the bound
 
+    _FORMAT: ClassVar = "lpsched-validate/1"
+    _KEYS: ClassVar = "seed objective effort bound unit entries"
+
     @property
-    def valid(self) -> bool:
-        """Whether every schedule is valid."""
-        return all(entry.valid for entry in self.entries)
+    def quantity(self) -> str:
+        """The objective, with its unit."""
+        return f"{self.objective}, {self.unit}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched validate --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "seed": self.seed,
-            "objective": self.objective,
-            "effort": self.effort.value,
-            "bound": self.bound,
-            "unit": self.unit,
-            "entries": [entry.to_dict() for entry in self.entries],
-        }
+    @property
+    def is_upper(self) -> bool:
+        """Whether the bound is from above."""
+        return self.objective == "profit"
 
-    def headers(self) -> tuple[str, ...]:
-        """Return the headers of `rows`."""
-        took = ("seconds",) if self._anything_ran() else ()
-        return ("scheduler", f"{self.objective}, {self.unit}", "gap", *self._others().values(), "valid", *took)
+    @property
+    def common_bound(self) -> float:
+        """The bound of all schedules."""
+        return self.bound
+
+    def score(self, entry: Entry) -> Score:
+        """Return what a schedule achieves, the bound, and the gap between them."""
+        return Score(entry.value, self.bound, entry.gap) if entry.valid else Score(None, self.bound, None)
 
     def bound_text(self) -> str:
         """Write the bound, rounded to the side on which it stays true."""
-        return bound_text(self.bound, upper=self.objective == "profit")
+        return bound_text(self.bound, upper=self.is_upper)
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for each schedule, and one for the bound."""
-        others, ran = self._others(), self._anything_ran()
-        bound = ("bound", self.bound_text(), "proved")
-        return [
-            bound + ("",) * (len(others) + 1 + ran),
-            *(self._row(entry, list(others), ran=ran) for entry in self.entries),
-        ]
+    def _bound_cells(self) -> tuple[str, ...]:
+        return ("bound", self.bound_text(), "proved")
 
-    def _row(self, entry: Entry, others: list[str], *, ran: bool) -> tuple[str, ...]:
-        facts = {} if entry.measured is None else _facts(entry.measured)
-        took = (number(entry.seconds, 3),) if ran else ()
-        value = (number(entry.value), gap_text(entry.gap)) if entry.valid else ("-", "-")
-        valid = "yes" if entry.valid else "no"
-        return (entry.name, *value, *(number(facts.get(name)) for name in others), valid, *took)
-
-    def _others(self) -> dict[str, str]:
-        """Return what else is told of each schedule, beside the objective: where anybody knows it."""
-        units = {"makespan": "seconds", "energy": "joules", "profit": f"{self.currency}/hour"}
-        known = [_facts(entry.measured) for entry in self.entries if entry.measured is not None]
-        return {
-            name: f"{name}, {unit}"
-            for name, unit in units.items()
-            if name != self.objective and any(facts[name] is not None for facts in known)
-        }
-
-    def _anything_ran(self) -> bool:
+    def _has_seconds(self) -> bool:
         return any(entry.seconds is not None for entry in self.entries)
 
-    def _repr_html_(self) -> str:
-        return html_table(self.headers(), self.rows())
+    def _columns(self) -> list[Column]:
+        """Return value and gap, and what else is known of any schedule."""
+        quantities = {
+            "makespan": ("seconds", "makespan_seconds"),
+            "energy": ("joules", "energy_joules"),
+            "profit": (f"{self.currency}/hour", "profit_per_hour"),
+        }
+        return [
+            Column(self.quantity, lambda entry: number(entry.value)),
+            Column("gap", lambda entry: gap_text(entry.gap)),
+            *(
+                Column(f"{name}, {unit}", partial(_measured, key))
+                for name, (unit, key) in quantities.items()
+                if name != self.objective
+                and any(getattr(each.measured, key, None) is not None for each in self.entries)
+            ),
+        ]
 
 
-def _facts(measured: Measurement) -> dict[str, float | None]:
-    return {"makespan": measured.makespan_seconds, "energy": measured.energy_joules, "profit": measured.profit_per_hour}
+def _measured(key: str, entry: Entry) -> str:
+    return number(getattr(entry.measured, key))
 
 
 @dataclass(frozen=True, slots=True)

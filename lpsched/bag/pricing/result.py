@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.pricing.worth import TWO_SIDED, Between, both_sides, machine_heading
+from lpsched.model.results import JsonObject, frame_of
 from lpsched.units import ROUNDING, bound_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ class PriceStretch:
 
 
 # What a pricing study is: for every price, the most that can be earned, piece by piece.
-FORMAT: Final = "lpsched-price/1"
 
 
 @dataclass(frozen=True, slots=True)
-class PricePiece:
+class PricePiece(JsonObject):
     """Prices between which one way to run the bag is best; money per hour at both ends.
 
     The bound is proved at both ends and, being convex in the price, below the line between them. `to_price`
@@ -73,23 +73,13 @@ class PricePiece:
     value_at_to: float | None
     schedule: Schedule | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the piece as it appears in JSON."""
-        return {
-            "from_ratio": self.from_ratio,
-            "to_ratio": self.to_ratio,
-            "from_price": self.from_price,
-            "to_price": self.to_price,
-            "regime": self.regime,
-            "bound_at_from": self.bound_at_from,
-            "bound_at_to": self.bound_at_to,
-            "value_at_from": self.value_at_from,
-            "value_at_to": self.value_at_to,
-        }
+    _KEYS: ClassVar = (
+        "from_ratio to_ratio from_price to_price regime bound_at_from bound_at_to value_at_from value_at_to"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class PricePoint:
+class PricePoint(JsonObject):
     """The curve at one price, for drawing."""
 
     ratio: float | None
@@ -97,13 +87,9 @@ class PricePoint:
     bound: float
     value: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the point as it appears in JSON."""
-        return {"ratio": self.ratio, "price": self.price, "bound": self.bound, "value": self.value}
-
 
 @dataclass(frozen=True, slots=True)
-class PriceCurve:
+class PriceCurve(JsonObject):
     """All pieces by rising price, and the prices at which the regime changes."""
 
     unit: str
@@ -115,16 +101,17 @@ class PriceCurve:
     provenance: Provenance
     schedules: tuple[Schedule, ...] = ()  # all that were found: each price has the best of them
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched price --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "unit": self.unit,
-            "least_price_to_run": self.least_price_to_run,
-            "break_even_price": self.break_even_price,
-            "pieces": [piece.to_dict() for piece in self.pieces],
-            "points": [point.to_dict() for point in self.points],
-            "timings": dict(self.timings),
-        }
+    _FORMAT: ClassVar = "lpsched-price/1"
+    _KEYS: ClassVar = "unit least_price_to_run break_even_price pieces points timings"
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each piece, by rising price.
+
+        Its columns are the keys of a piece in JSON: ratios and prices at both ends, the regime, and what is proved
+        and verified there, in money per hour.
+        """
+        pieces = [piece.to_dict() for piece in self.pieces]
+        return frame_of(tuple(pieces[0]), [tuple(piece.values()) for piece in pieces])
 
     def headers(self) -> tuple[str, ...]:
         """Return the headers of `rows`."""
@@ -159,7 +146,6 @@ def _rounded(money: float | None, largest: float) -> float | None:
 # Each is a function of one number with finitely many breakpoints, all of them exact: the LP bound on profit
 # bends upwards in the price of the bag and in the price of electricity, and downwards in the number of
 # machines of a type. Each is asked alone, with everything else as it is.
-SENSITIVITY_FORMAT: Final = "lpsched-sensitivity/1"
 UNPROVED: Final = ("no price found", "at which that is proved")
 
 
@@ -299,7 +285,7 @@ class MachineNeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(JsonObject):
     """The three answers about one bag at one price.
 
     Without a price only the first can be given. `notes` says in sentences what was left out, and why.
@@ -322,20 +308,8 @@ class Sensitivity:
         """What money is counted in."""
         return self.unit.removesuffix("/hour")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answers as JSON has them; the keys are stable."""
-        return self.provenance.header(SENSITIVITY_FORMAT) | {
-            "unit": self.unit,
-            "price": self.price,
-            "profit_ratio": self.profit_ratio,
-            "bound": self.bound,
-            "value": self.value,
-            "price_need": asdict(self.price_need),
-            "electricity": None if self.electricity is None else _plain(self.electricity),
-            "machine_types": [_plain(each) for each in self.machines],
-            "notes": list(self.notes),
-            "timings": dict(self.timings),
-        }
+    _FORMAT: ClassVar = "lpsched-sensitivity/1"
+    _KEYS: ClassVar = "unit price profit_ratio bound value price_need electricity machine_types=machines notes timings"
 
     def price_rows(self) -> list[tuple[str, str, str]]:
         """Return which price is needed: a name, the amount, what it means."""
@@ -440,7 +414,3 @@ def most_text(need: MachineNeed) -> str:
 
 def _money(amount: float | None, unit: str) -> str:
     return "none found" if amount is None else f"{upper_text(amount)} {unit}"
-
-
-def _plain(need: ElectricityNeed | MachineNeed) -> dict[str, Any]:
-    return asdict(need) | {"pieces": [asdict(piece) for piece in need.pieces]}

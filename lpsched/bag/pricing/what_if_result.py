@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.bag.pricing.worth import changes_between
+from lpsched.model.results import json_of
 from lpsched.units import gap_text, html_table, lower_text, number, upper_text
 
 if TYPE_CHECKING:
@@ -49,17 +50,14 @@ class WhatIf:
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched whatif --json` prints; its keys are stable."""
         least, most = self.best_changes_by()
-        return self.before.provenance.header(FORMAT) | {
-            "objective": self.before.objective,
-            "unit": self.before.unit,
-            "machines": {
-                name: {"before": count, "after": self.counts_after[name]} for name, count in self.counts_before.items()
-            },
-            "best_changes_by_at_least": least,
-            "best_changes_by_at_most": most,
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-        }
+        counts = ((name, count, self.counts_after[name]) for name, count in self.counts_before.items())
+        return self.before.provenance.header(FORMAT) | json_of(
+            self,
+            "before.objective before.unit machines best_changes_by_at_least best_changes_by_at_most before after",
+            machines={name: {"before": before, "after": after} for name, before, after in counts},
+            best_changes_by_at_least=least,
+            best_changes_by_at_most=most,
+        )
 
     def facts(self) -> list[tuple[str, str, str, str]]:
         """Return the two answers in rows."""

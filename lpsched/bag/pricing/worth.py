@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
+from lpsched.model.results import json_of
 from lpsched.units import bound_text, number
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ KILOWATT: Final = "marginal value of one more kilowatt under the cap (LP)"
 
 
 TWO_SIDED: Final = "a / b: one more / one fewer. The linear program is degenerate there: its bound has two derivatives."
-
-
-UNFINISHED: Final = "No marginal values: the linear program was not solved to the end."
 
 
 def machine_heading(unit: str) -> str:
@@ -77,8 +75,8 @@ class Worth:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the marginal values as they appear in JSON."""
-        fewer = self.one_fewer
-        return _plain(self) | {"one_fewer": None if fewer is None else _plain(fewer)}
+        keys, fewer = "machine_types kilowatt_per_hour task_types", self.one_fewer
+        return json_of(self, keys) | {"one_fewer": None if fewer is None else json_of(fewer, keys)}
 
     def machine_text(self, name: str) -> str:
         """Return the marginal value of a machine type; two, where one fewer has another."""
@@ -100,14 +98,6 @@ class Worth:
         """Whether anything is worth more or less if there is one fewer."""
         texts = [self.kilowatt_text(), *map(self.machine_text, self.machine_types)]
         return any(" / " in text for text in [*texts, *map(self.task_text, self.task_types)])
-
-
-def _plain(worth: Worth) -> dict[str, Any]:
-    return {
-        "machine_types": dict(worth.machine_types),
-        "kilowatt_per_hour": worth.kilowatt_per_hour,
-        "task_types": dict(worth.task_types),
-    }
 
 
 def both_sides(more: float | None, fewer: float | None) -> str:

@@ -6,11 +6,12 @@ cost that no schedule can avoid divided by its own; so either share is at most 1
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from lpsched.model.results import Column, Compared, Comparison, Score, json_of
 from lpsched.online.result.policy import busy_of, facts_of
-from lpsched.units import MEGA, bound_text, html_table, number, percent, share_text
+from lpsched.units import MEGA, bound_text, number, percent, share_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -20,12 +21,9 @@ if TYPE_CHECKING:
     from lpsched.online.utility import WaitingCost
     from lpsched.online.verify.clusters import ClustersMeasurement
 
-FORMAT: Final = "lpsched-validate-clusters/1"
-AFTER: Final = ("of bound", "energy, MJ", "utilisation", "mean wait, s", "completed", "dropped", "makespan, s", "valid")
-
 
 @dataclass(frozen=True, slots=True)
-class ClustersEntry:
+class ClustersEntry(Compared):
     """One schedule: what it was measured to earn and take, or the rules that it breaks.
 
     Attributes
@@ -40,14 +38,9 @@ class ClustersEntry:
     violations: tuple[Violation, ...] = ()
     schedule: ClustersSchedule | None = None
 
-    @property
-    def valid(self) -> bool:
-        """Whether it breaks no rule."""
-        return not self.violations
-
 
 @dataclass(frozen=True, slots=True)
-class ClustersValidation:
+class ClustersValidation(Comparison[ClustersEntry]):
     """What no schedule can pass, and every schedule held against it.
 
     Attributes
@@ -69,10 +62,14 @@ class ClustersValidation:
     entries: tuple[ClustersEntry, ...]
     provenance: Provenance
 
-    @property
-    def valid(self) -> bool:
-        """Whether every schedule is valid."""
-        return all(entry.valid for entry in self.entries)
+    _FORMAT: ClassVar = "lpsched-validate-clusters/1"
+    _KEYS: ClassVar = "judged_by waiting period bound naive_bound cost_bound naive_cost bound_seconds entries"
+    _ENTRY_KEYS: ClassVar = (
+        "name kind valid measured.utility measured.cost share_of_bound share_of_naive measured.energy_joules "
+        "measured.completed measured.dropped measured.makespan_seconds utilisation wait_seconds mean_slowdown "
+        "mean_bounded_slowdown busy violations"
+    )
+    _WHO: ClassVar = "schedule"
 
     @property
     def is_cost(self) -> bool:
@@ -89,49 +86,68 @@ class ClustersValidation:
         part, all_of_it = (most, entry.measured.utility) if self.is_cost else (entry.measured.utility, most)
         return part / all_of_it if all_of_it else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `lpsched validate CLUSTERS --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "judged_by": "waiting" if self.is_cost else "utility",
-            "waiting": None if self.waiting is None else asdict(self.waiting),
-            "period": None if self.period.is_whole else asdict(self.period),
-            "bound": self.bound,
-            "naive_bound": self.naive_bound,
-            "cost_bound": 0.0 - self.bound if self.is_cost else None,
-            "naive_cost": 0.0 - self.naive_bound if self.is_cost else None,
-            "bound_seconds": self.bound_seconds,
-            "entries": [self._told(entry) for entry in self.entries],
-        }
-
-    def _told(self, entry: ClustersEntry) -> dict[str, Any]:
-        measured = entry.measured
-        told = {
-            "name": entry.name,
-            "kind": entry.kind,
-            "valid": entry.valid,
-            "utility": None if measured is None else measured.utility,
-            "cost": None if measured is None else measured.cost,
-            "share_of_bound": self.share_of_bound(entry),
-            "share_of_naive": self._share(entry, self.naive_bound),
-            "energy_joules": None if measured is None else measured.energy_joules,
-            "completed": None if measured is None else measured.completed,
-            "dropped": None if measured is None else measured.dropped,
-            "makespan_seconds": None if measured is None else measured.makespan_seconds,
-        }
-        violations = [{"code": each.code, "sentence": each.sentence} for each in entry.violations]
-        busy = {"busy": busy_of(measured, self.clusters)}
-        return told | facts_of(measured) | busy | {"violations": violations}
+    @property
+    def quantity(self) -> str:
+        """What tasks are judged by."""
+        return "cost of waiting" if self.is_cost else "utility"
 
     @property
-    def headers(self) -> tuple[str, ...]:
-        """The headers of `rows`."""
-        return ("schedule", "cost" if self.is_cost else "utility", *AFTER)
+    def is_upper(self) -> bool:
+        """Whether the bound is from above."""
+        return not self.is_cost
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for what no schedule can pass, and one for each schedule, as in `headers`."""
-        name = "no schedule below" if self.is_cost else "bound"
-        bound = (name, self.limit_text(self.bound), "proved")
-        return [bound + ("",) * (len(self.headers) - len(bound)), *map(self._row, self.entries)]
+    @property
+    def common_bound(self) -> float:
+        """The most utility, or the least cost."""
+        return (-1.0 if self.is_cost else 1.0) * self.bound + 0.0
+
+    def score(self, entry: ClustersEntry) -> Score:
+        """Return the utility or the cost of a schedule, what none can pass, and the gap between them."""
+        bound = self.common_bound
+        if entry.measured is None:
+            return Score(None, bound, None)
+        value = (-1.0 if self.is_cost else 1.0) * entry.measured.utility + 0.0
+        return Score(value, bound, abs(value - bound) / abs(bound) if bound else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `lpsched validate CLUSTERS --json` prints; its keys are stable."""
+        return self.provenance.header(self._FORMAT) | json_of(
+            self,
+            self._KEYS,
+            judged_by="waiting" if self.is_cost else "utility",
+            period=None if self.period.is_whole else self.period,
+            cost_bound=0.0 - self.bound if self.is_cost else None,
+            naive_cost=0.0 - self.naive_bound if self.is_cost else None,
+            entries=[self._told(entry) for entry in self.entries],
+        )
+
+    def _told(self, entry: ClustersEntry) -> dict[str, Any]:
+        return json_of(
+            entry,
+            self._ENTRY_KEYS,
+            share_of_bound=self.share_of_bound(entry),
+            share_of_naive=self._share(entry, self.naive_bound),
+            busy=busy_of(entry.measured, self.clusters),
+            **facts_of(entry.measured),
+        )
+
+    def _bound_cells(self) -> tuple[str, ...]:
+        return ("no schedule below" if self.is_cost else "bound", self.limit_text(self.bound), "proved")
+
+    def _has_seconds(self) -> bool:
+        return False
+
+    def _columns(self) -> list[Column]:
+        return [
+            Column("cost" if self.is_cost else "utility", lambda entry: self._amount(entry.measured.utility)),
+            Column("of bound", lambda entry: share_text(self.share_of_bound(entry))),
+            Column("energy, MJ", lambda entry: number(_over(entry.measured.energy_joules, MEGA))),
+            Column("utilisation", lambda entry: percent(entry.measured.utilisation)),
+            Column("mean wait, s", lambda entry: number(getattr(entry.measured.waits, "mean_seconds", None))),
+            Column("completed", lambda entry: f"{entry.measured.completed:,}"),
+            Column("dropped", lambda entry: f"{entry.measured.dropped:,}"),
+            Column("makespan, s", lambda entry: number(entry.measured.makespan_seconds)),
+        ]
 
     def limit_text(self, utility: float) -> str:
         """Write a bound as an amount of what is judged: utility from above, or cost from below."""
@@ -140,23 +156,6 @@ class ClustersValidation:
     def _amount(self, utility: float) -> str:
         return number(0.0 - utility if self.is_cost else utility)
 
-    def _row(self, entry: ClustersEntry) -> tuple[str, ...]:
-        measured = entry.measured
-        if measured is None:
-            return (entry.name, *("-" for _ in self.headers[1:-1]), "no")
-        joules, waits = measured.energy_joules, measured.waits
-        return (
-            entry.name,
-            self._amount(measured.utility),
-            share_text(self.share_of_bound(entry)),
-            number(None if joules is None else joules / MEGA),
-            percent(measured.utilisation),
-            number(None if waits is None else waits.mean_seconds),
-            f"{measured.completed:,}",
-            f"{measured.dropped:,}",
-            number(measured.makespan_seconds),
-            "yes",
-        )
 
-    def _repr_html_(self) -> str:
-        return html_table(self.headers, self.rows())
+def _over(amount: float | None, unit: float) -> float | None:
+    return None if amount is None else amount / unit

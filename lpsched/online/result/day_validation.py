@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lpsched.units import MEGA, html_table, lower_text, number, share_text, upper_text
+from lpsched.model.results import Column, Compared, Comparison, Score, json_of
+from lpsched.units import MEGA, lower_text, number, share_text, upper_text
 
 if TYPE_CHECKING:
     from lpsched.model.provenance import Provenance
@@ -15,23 +16,9 @@ if TYPE_CHECKING:
     from lpsched.online.schedule import DaySchedule
     from lpsched.online.verify.day import DayMeasurement
 
-FORMAT: Final = "lpsched-validate-day/1"
-HEADERS: Final = (
-    "scheduler",
-    "utility",
-    "of bound",
-    "utility/MJ",
-    "energy, MJ",
-    "completed",
-    "dropped",
-    "makespan, s",
-    "valid",
-    "seconds",
-)
-
 
 @dataclass(frozen=True, slots=True)
-class DayEntry:
+class DayEntry(Compared):
     """One schedule: what it was measured to earn and take, or the rules that it breaks.
 
     Attributes
@@ -53,10 +40,10 @@ class DayEntry:
     schedule: DaySchedule | None = None
     risk: Risk | None = None  # if asked for
 
-    @property
-    def valid(self) -> bool:
-        """Whether it breaks no rule."""
-        return not self.violations
+    _KEYS: ClassVar = (
+        "name kind valid measured.utility bound share_of_bound share_of_naive utility_per_megajoule "
+        "measured.energy_joules measured.completed measured.dropped measured.makespan_seconds seconds violations risk?"
+    )
 
     @property
     def share_of_bound(self) -> float | None:
@@ -75,45 +62,12 @@ class DayEntry:
 
     def to_dict(self, naive_bound: float) -> dict[str, Any]:
         """Return the entry as it appears in JSON."""
-        measured = self.measured
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "valid": self.valid,
-            "utility": None if measured is None else measured.utility,
-            "bound": self.bound,
-            "share_of_bound": self.share_of_bound,
-            "share_of_naive": measured.utility / naive_bound if measured and naive_bound else None,
-            "utility_per_megajoule": self.utility_per_megajoule,
-            "energy_joules": None if measured is None else measured.energy_joules,
-            "completed": None if measured is None else measured.completed,
-            "dropped": None if measured is None else measured.dropped,
-            "makespan_seconds": None if measured is None else measured.makespan_seconds,
-            "seconds": self.seconds,
-            "violations": [{"code": each.code, "sentence": each.sentence} for each in self.violations],
-        } | ({} if self.risk is None else {"risk": self.risk.to_dict()})
-
-    def row(self) -> tuple[str, ...]:
-        """Return the entry as a row of a table."""
-        took = number(self.seconds, 3)
-        if self.measured is None:
-            return (self.name, *("-" for _ in HEADERS[1:-2]), "no", took)
-        return (
-            self.name,
-            number(self.measured.utility),
-            share_text(self.share_of_bound),
-            number(self.utility_per_megajoule),
-            number(self.measured.energy_joules / MEGA),
-            f"{self.measured.completed:,}",
-            f"{self.measured.dropped:,}",
-            number(self.measured.makespan_seconds),
-            "yes",
-            took,
-        )
+        share = self.measured.utility / naive_bound if self.measured and naive_bound else None
+        return json_of(self, self._KEYS, share_of_naive=share)
 
 
 @dataclass(frozen=True, slots=True)
-class DayValidation:
+class DayValidation(Comparison[DayEntry]):
     """The bound without waiting, and every schedule held against it.
 
     Attributes
@@ -137,27 +91,31 @@ class DayValidation:
     entries: tuple[DayEntry, ...]
     provenance: Provenance
 
-    @property
-    def valid(self) -> bool:
-        """Whether every schedule is valid."""
-        return all(entry.valid for entry in self.entries)
+    _FORMAT: ClassVar = "lpsched-validate-day/1"
+    _KEYS: ClassVar = "seed period drop_below naive_bound naive_joules least_joules entries"
+    _COLUMNS: ClassVar = (
+        Column("utility", lambda entry: number(entry.measured.utility)),
+        Column("of bound", lambda entry: share_text(entry.share_of_bound)),
+        Column("utility/MJ", lambda entry: number(entry.utility_per_megajoule)),
+        Column("energy, MJ", lambda entry: number(entry.measured.energy_joules / MEGA)),
+        Column("completed", lambda entry: f"{entry.measured.completed:,}"),
+        Column("dropped", lambda entry: f"{entry.measured.dropped:,}"),
+        Column("makespan, s", lambda entry: number(entry.measured.makespan_seconds)),
+    )
+
+    quantity: ClassVar = "utility"
+    common_bound: ClassVar = None  # a schedule's own is that of its energy
+
+    def score(self, entry: DayEntry) -> Score:
+        """Return the utility of a schedule, the most with its energy, and the gap between them."""
+        utility = None if entry.measured is None else entry.measured.utility
+        return Score(utility, entry.bound, None if entry.share_of_bound is None else 1.0 - entry.share_of_bound)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched validate DAY --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "seed": self.seed,
-            "period": None if self.period.is_whole else asdict(self.period),
-            "drop_below": self.drop_below,
-            "naive_bound": self.naive_bound,
-            "naive_joules": self.naive_joules,
-            "least_joules": self.least_joules,
-            "entries": [entry.to_dict(self.naive_bound) for entry in self.entries],
-        }
+        period = None if self.period.is_whole else self.period
+        entries = [entry.to_dict(self.naive_bound) for entry in self.entries]
+        return self.provenance.header(self._FORMAT) | json_of(self, self._KEYS, period=period, entries=entries)
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return one row for the bound at any energy, and one for each schedule, as in `HEADERS`."""
-        bound = ("bound, any energy", upper_text(self.naive_bound), "proved", "", lower_text(self.naive_joules / MEGA))
-        return [bound + ("",) * (len(HEADERS) - len(bound)), *(entry.row() for entry in self.entries)]
-
-    def _repr_html_(self) -> str:
-        return html_table(HEADERS, self.rows())
+    def _bound_cells(self) -> tuple[str, ...]:
+        return ("bound, any energy", upper_text(self.naive_bound), "proved", "", lower_text(self.naive_joules / MEGA))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from lpsched.evolve.fronts import front_frame
+from lpsched.model.results import JsonObject, json_of
 from lpsched.units import MEGA, html_table, number, percent
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ HEADERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class UtilityPoint:
+class UtilityPoint(JsonObject):
     """An energy and a utility."""
 
     energy_joules: float
@@ -41,10 +43,6 @@ class UtilityPoint:
     def utility_per_joule(self) -> float | None:
         """What a joule brings; `None` where no energy is taken."""
         return self.utility / self.energy_joules if self.energy_joules > 0 else None
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the point as it appears in JSON."""
-        return {"energy_joules": self.energy_joules, "utility": self.utility}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +65,12 @@ class DayFront:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `lpsched front DAY --json` prints; its keys are stable."""
-        return self.provenance.header(FORMAT) | {
-            "seed": self.seed,
-            "envelope": [corner.to_dict() for corner in self.envelope],
-            "comparisons": [entry.to_dict() | {"peak": _peak_as_dict(entry)} for entry in self.entries],
-        }
+        found = [entry.to_dict() | {"peak": _peak_as_dict(entry)} for entry in self.entries]
+        return self.provenance.header(FORMAT) | json_of(self, "seed envelope comparisons", comparisons=found)
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - pandas is no dependency
+        """Return a pandas data frame with a row for each method; its distances are from the envelope."""
+        return front_frame(self.entries, {"most_utility": most_utility_of})
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return one row for each method."""
@@ -87,6 +86,11 @@ def peak_of(entry: FrontEntry[UtilityPoint, DaySchedule]) -> UtilityPoint | None
     return max(using, key=lambda point: point.utility_per_joule or 0.0, default=None)
 
 
+def most_utility_of(entry: FrontEntry[UtilityPoint, DaySchedule]) -> float | None:
+    """Return the most utility of a method's points."""
+    return max((point.utility for point in entry.points), default=None)
+
+
 def _peak_as_dict(entry: FrontEntry[UtilityPoint, DaySchedule]) -> dict[str, float | None] | None:
     peak = peak_of(entry)
     return None if peak is None else {**peak.to_dict(), "utility_per_joule": peak.utility_per_joule}
@@ -94,7 +98,7 @@ def _peak_as_dict(entry: FrontEntry[UtilityPoint, DaySchedule]) -> dict[str, flo
 
 def _peak_cells(entry: FrontEntry[UtilityPoint, DaySchedule]) -> tuple[str, ...]:
     peak = peak_of(entry)
-    most = max((point.utility for point in entry.points), default=None)
+    most = most_utility_of(entry)
     if peak is None or peak.utility_per_joule is None:
         return number(most), "-", "-", "-"
     return (number(most), number(MEGA * peak.utility_per_joule, 5), number(peak.utility), number(peak.energy_joules))

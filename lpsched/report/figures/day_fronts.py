@@ -11,7 +11,6 @@ from rich.text import Text
 from lpsched.bag.compare.result import along
 from lpsched.io.pictures import drawing_style
 from lpsched.online.result.fronts import spread_out
-from lpsched.report.answers import table
 from lpsched.report.figures.style import (
     BLUE,
     CURVE_LINE,
@@ -37,6 +36,7 @@ from lpsched.report.figures.style import (
     room_about,
 )
 from lpsched.report.html.page import Spot
+from lpsched.report.tables import table
 from lpsched.units import GIGA, KILO, MEGA, number
 
 if TYPE_CHECKING:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.bag.compare.result import Validation
-from lpsched.facility.result import UNIT, FacilityValidation
 from lpsched.io.pictures import drawing_style
-from lpsched.online.result.clusters_validation import ClustersValidation
-from lpsched.online.result.day_validation import DayValidation
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
 from lpsched.units import bound_text, gap_text, number
@@ -20,14 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-# What a validation says of each scheduler: its number, the bound on it, and the distance in words.
-#
-# bag        makespan, energy or profit; one bound for all
-# day        utility; the bound is that of the energy which the schedule takes
-# clusters   utility, or the cost of waiting; one bound for all
-# facility   co-located reward rate; one bound for all
-Judged: TypeAlias = Validation | DayValidation | ClustersValidation | FacilityValidation
+    from lpsched.model.results import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,69 +44,14 @@ class Verdict:
         return value if self.gap is None else f"{value}, {gap_text(self.gap)} from the bound"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """All schedulers, what their numbers are, and the bound if all have the same."""
-
-    label: str
-    bound: float | None
-    rows: tuple[Verdict, ...]
-
-
-def verdicts_of(result: Judged) -> Verdicts:
+def verdicts_of(result: Comparison[Any]) -> tuple[Verdict, ...]:
     """Return what a validation says of each scheduler."""
-    match result:
-        case Validation():
-            return _of_bag(result)
-        case DayValidation():
-            return _of_day(result)
-        case ClustersValidation():
-            return _of_clusters(result)
-        case FacilityValidation():
-            return _of_facility(result)
-
-
-def _of_bag(result: Validation) -> Verdicts:
-    at_most = result.objective == "profit"
     rows = []
     for each in result.entries:
-        broken = _broken(rule.code for rule in each.violations)
-        found = (each.value, result.bound, each.gap) if each.valid else (None, result.bound, None)
-        rows.append(Verdict(each.name, *found, broken, at_most))
-    return Verdicts(f"{result.objective}, {result.unit}", result.bound, tuple(rows))
-
-
-def _of_day(result: DayValidation) -> Verdicts:
-    rows = []
-    for each in result.entries:
-        broken = _broken(rule.code for rule in each.violations)
-        utility = None if each.measured is None else each.measured.utility
-        gap = None if each.share_of_bound is None else 1.0 - each.share_of_bound
-        rows.append(Verdict(each.name, utility, each.bound, gap, broken))
-    return Verdicts("utility", None, tuple(rows))
-
-
-def _of_clusters(result: ClustersValidation) -> Verdicts:
-    sign = -1.0 if result.is_cost else 1.0
-    bound = sign * result.bound + 0.0
-    rows = []
-    for each in result.entries:
-        broken = _broken(rule.code for rule in each.violations)
-        value = None if each.measured is None else sign * each.measured.utility + 0.0
-        gap = None if value is None or not bound else abs(value - bound) / abs(bound)
-        rows.append(Verdict(each.name, value, bound, gap, broken, not result.is_cost))
-    return Verdicts("cost of waiting" if result.is_cost else "utility", bound, tuple(rows))
-
-
-def _of_facility(result: FacilityValidation) -> Verdicts:
-    rows = []
-    for each in result.entries:
-        refused = _broken(rule.code for rule in each.violations)
-        if each.failure is not None:
-            refused = f"no answer: {each.failure}"
-        rate = None if each.measured is None else each.measured.reward_rate
-        rows.append(Verdict(each.name, rate, result.bound, each.gap, refused))
-    return Verdicts(f"co-located reward rate, {UNIT}", result.bound, tuple(rows))
+        failure = getattr(each, "failure", None)
+        refused = _broken(rule.code for rule in each.violations) if failure is None else f"no answer: {failure}"
+        rows.append(Verdict(each.name, *result.score(each), refused, result.is_upper))
+    return tuple(rows)
 
 
 def _broken(codes: Iterable[str]) -> str:
@@ -140,32 +74,32 @@ ROOM: Final = 0.04
 MOST_TICKS: Final = 6
 
 
-def validation_picture(result: Judged) -> Figure:
+def validation_picture(result: Comparison[Any]) -> Figure:
     """Draw what each scheduler achieves, and how far it is from the bound."""
     with drawing_style():
         verdicts = verdicts_of(result)
-        shown = verdicts.rows[:MOST_ROWS]
+        shown = verdicts[:MOST_ROWS]
         figure = style.blank_picture(AROUND_INCHES + ROW_INCHES * max(2, len(shown)))
         axes = figure.subplots()
-        _set_ends(axes, verdicts.bound, shown)
-        _draw_bounds(axes, verdicts.bound, shown)
+        _set_ends(axes, result.common_bound, shown)
+        _draw_bounds(axes, result.common_bound, shown)
         for row, verdict in enumerate(shown):
             _draw_row(axes, row, verdict)
         axes.set_yticks(range(len(shown)), [style.lettered(each.name) for each in shown])
         axes.set_ylim(max(1, len(shown)) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        left = len(verdicts.rows) - len(shown)
-        axes.set_xlabel(style.lettered(verdicts.label, 60) + (f"; {left:,} more are not drawn" if left else ""))
+        left = len(verdicts) - len(shown)
+        axes.set_xlabel(style.lettered(result.quantity, 60) + (f"; {left:,} more are not drawn" if left else ""))
         style.legend_above(figure, axes)
         return figure
 
 
-def validation_spots(result: Judged) -> tuple[Spot, ...]:
+def validation_spots(result: Comparison[Any]) -> tuple[Spot, ...]:
     """Return what to tell about each mark."""
     verdicts = verdicts_of(result)
     return tuple(
         Spot(each.value, row, f"{each.name}: {each.words}; bound {each.bound_words}")
-        for row, each in enumerate(verdicts.rows[:MOST_ROWS])
+        for row, each in enumerate(verdicts[:MOST_ROWS])
         if each.value is not None
     )
 

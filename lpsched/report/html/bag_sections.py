@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import HEADERS as METHOD_HEADERS
 from lpsched.bag.compare.result import FrontComparison
-from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, UNFINISHED, machine_heading, task_heading
+from lpsched.bag.pricing.worth import KILOWATT, TWO_SIDED, machine_heading, task_heading
 from lpsched.bag.result import FRONT_HEADERS
 from lpsched.report.figures.loads import bag_loads, loads_picture, loads_spots
 from lpsched.report.figures.pricing import sensitivity_picture, sensitivity_spots
 from lpsched.report.figures.shares import share_map, share_spots
 from lpsched.report.html.page import Paragraph, Picture, Section, Table
 from lpsched.report.html.price_slider import busy_shares
+from lpsched.report.tables import UNFINISHED
 from lpsched.units import JOULES_PER_KWH, ROUNDING, gap_text, lower_text, number, percent
 
 if TYPE_CHECKING:

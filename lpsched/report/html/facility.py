@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from lpsched.facility.result import HEADERS, NOT_CERTIFIED, UNIT, FacilityResult
+from lpsched.facility.result import NOT_CERTIFIED, UNIT, FacilityResult
 from lpsched.facility.schedule import CoreAllocation
 from lpsched.model.provenance import Estimate
 from lpsched.report.figures.cores import core_shares_picture
@@ -51,7 +51,7 @@ def facility_page(instance: Facility, result: FacilityResult | MethodResult) -> 
 
 def methods_page(instance: Facility, result: FacilityValidation) -> str:
     """Return the page of several methods: the table, rewards in bars, and who shares cores with whom."""
-    sections = [Section("Methods side by side", (Table(HEADERS, tuple(result.rows()), numbers=True),))]
+    sections = [Section("Methods side by side", (Table(result.headers(), tuple(result.rows()), numbers=True),))]
     possible = sum(task.reward * task.arrivals_per_second for task in instance.task_types) or 1.0
     rewards = [
         MethodReward(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.compare.result import Validation
 from lpsched.online.result.clusters_validation import ClustersValidation
-from lpsched.online.result.day_validation import HEADERS as DAY_HEADERS
 from lpsched.online.result.day_validation import DayValidation
 from lpsched.report.figures.studies import (
     MOST_LINES,
@@ -90,18 +89,13 @@ def validation_page(result: Judged, bag: Bag | None = None) -> str:
 
 def _answer(result: Judged) -> Section:
     """Show the table and the picture."""
-    headers = DAY_HEADERS if isinstance(result, DayValidation) else _headers(result)
-    parts: list[Part] = [Table(headers, tuple(result.rows()), numbers=True)]
+    parts: list[Part] = [Table(result.headers(), tuple(result.rows()), numbers=True)]
     if isinstance(result, DayValidation):
         parts.append(Paragraph(OF_DAY))
     if result.entries:
         picture = Picture(validation_picture(result), DRAWN, spots=validation_spots(result))
         parts.insert(0, picture)
     return Section("Against the bound", tuple(parts))
-
-
-def _headers(result: Validation | ClustersValidation) -> tuple[str, ...]:
-    return result.headers() if isinstance(result, Validation) else result.headers
 
 
 def _risks(result: Validation | DayValidation) -> list[Part]:

@@ -71,7 +71,7 @@ def test_utility_is_a_share_of_the_bound(bound):
     assert (none["wait_seconds"], none["mean_slowdown"], none["dropped"]) == (None, None, 2)
     assert result.rows()[1] == ("both", "10", "80 %", "0.001", "50 %", "2.5", "2", "0", "20", "yes")
     assert result.rows()[2] == ("none", "0", "0 %", "0", "-", "-", "0", "2", "-", "yes")
-    assert len({len(row) for row in (*result.rows(), result.headers)}) == 1
+    assert len({len(row) for row in (*result.rows(), result.headers())}) == 1
     assert "<td>both</td>" in result._repr_html_()
 
 
@@ -92,7 +92,7 @@ def test_the_least_cost_is_a_share_of_the_cost(bound):
     assert told["waiting"]["measure"] == "seconds"
     own = told["entries"][0]
     assert (own["cost"], own["utility"], own["share_of_bound"], own["share_of_naive"]) == (5.0, -5.0, 0.8, 0.0)
-    assert result.headers[1] == "cost"
+    assert result.headers()[1] == "cost"
     assert result.rows()[0][:3] == ("no schedule below", "4", "proved")
     assert result.rows()[1][:4] == ("both", "5", "80 %", "-")
 

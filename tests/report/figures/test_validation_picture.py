@@ -102,7 +102,7 @@ class Measured:
 def test_a_schedule_of_a_day_has_the_bound_of_its_own_energy():
     entries = (DayEntry("a", "file", Measured(30.0), 40.0), DayEntry("b", "file", Measured(50.0), 50.0))
     day = DayValidation(None, 60.0, 1.0, 0.0, 0, None, entries, PROVENANCE)
-    assert [row.words for row in verdicts_of(day).rows] == ["30, 25 % from the bound", "50, 0 % from the bound"]
+    assert [row.words for row in verdicts_of(day)] == ["30, 25 % from the bound", "50, 0 % from the bound"]
     axes = drawn(day)
     (own,) = [line for line in axes.lines if line.get_label() == "bound, proved, at the same energy"]
     assert own.get_xydata().tolist() == [[40.0, 0.0], [50.0, 1.0]]
@@ -111,11 +111,10 @@ def test_a_schedule_of_a_day_has_the_bound_of_its_own_energy():
 def test_the_cost_of_waiting_in_clusters_is_above_its_bound():
     entries = (ClustersEntry("a", "file", Measured(-30.0)), ClustersEntry("b", "file", None, (LATE,)))
     clusters = ClustersValidation((), None, object(), -20.0, -10.0, 0.0, entries, PROVENANCE)
-    verdicts = verdicts_of(clusters)
-    assert (verdicts.label, verdicts.bound) == ("cost of waiting", 20.0)
-    assert [row.words for row in verdicts.rows] == ["30, 50 % from the bound", "invalid: after-deadline"]
-    earned = verdicts_of(replace(clusters, waiting=None, bound=40.0, entries=()))
-    assert (earned.label, earned.bound) == ("utility", 40.0)
+    assert (clusters.quantity, clusters.common_bound) == ("cost of waiting", 20.0)
+    assert [row.words for row in verdicts_of(clusters)] == ["30, 50 % from the bound", "invalid: after-deadline"]
+    earned = replace(clusters, waiting=None, bound=40.0, entries=())
+    assert (earned.quantity, earned.common_bound) == ("utility", 40.0)
 
 
 def test_a_method_of_a_facility_that_found_nothing_says_why():
@@ -124,10 +123,10 @@ def test_a_method_of_a_facility_that_found_nothing_says_why():
         FacilityEntry("ga", None, failure="out of time"),
         FacilityEntry("file", None, violations=(CAP,)),
     )
-    verdicts = verdicts_of(FacilityValidation(10.0, 0, 1.0, entries, PROVENANCE))
-    assert [row.words for row in verdicts.rows] == [
+    result = FacilityValidation(10.0, 0, 1.0, entries, PROVENANCE)
+    assert [row.words for row in verdicts_of(result)] == [
         "9, 10 % from the bound",
         "no answer: out of time",
         "invalid: over-power-cap",
     ]
-    assert verdicts.label == "co-located reward rate, reward/second"
+    assert result.quantity == "co-located reward rate, reward/second"

@@ -1,0 +1,213 @@
+"""Kinds of files, and what can be done with each: the one place that tells them apart.
+
+A file's `format` (`lpsched-bag/1`) and an instance's class (`Bag`) both lead to a `Kind`. It names functions by their
+places and loads them on use, so that work on one slice loads no other. A new kind of file is an entry in `KINDS`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What can be done with one kind of file; of all functions the places, empty where there is none.
+
+    Attributes
+    ----------
+    name
+        As in `lpsched-NAME/1`; the class of what is read is called so, too.
+    phrase
+        What it is called in a sentence.
+    command
+        The command it is made for.
+    format
+        Its format, with the version.
+    read, write
+        From a document and its path to an instance; from an instance and a path to files.
+    schema
+        Returns the JSON Schema.
+    show
+        From an instance to JSON and tables.
+    size
+        How large it is: a text with attributes of the instance in braces; see `size_of`.
+    validate, validation_tables, front, simulate, certify, verify
+        Hold schedules against the bound, and their tables; hold fronts against the proved one; run policies; prove
+        a bound; check one file that was made for the instance.
+    schedule, examine, risk
+        The class of a schedule or allocation; its verifier; what becomes of it if times and powers scatter.
+    read_schedule
+        From an instance and a path to a schedule of single tasks.
+    """
+
+    name: str
+    phrase: str
+    command: str
+    format: str
+    schema: str
+    read: str = ""
+    write: str = ""
+    show: str = ""
+    size: str = ""
+    validate: str = ""
+    validation_tables: str = ""
+    front: str = ""
+    simulate: str = ""
+    certify: str = ""
+    verify: str = ""
+    schedule: str = ""
+    examine: str = ""
+    risk: str = ""
+    read_schedule: str = ""
+
+    def load(self, what: str) -> Any:  # noqa: ANN401 - whatever is there
+        """Return what one of the places names."""
+        return pkgutil.resolve_name(f"lpsched.{getattr(self, what)}")
+
+
+_ON_MACHINES: Final = (
+    "{tasks:,} tasks on {machines:,} machines ({task_types:,} task types, {machine_types:,} machine types)"
+)
+_ALL: Final = (
+    Kind(
+        name="bag",
+        phrase="a bag",
+        command="lpsched solve",
+        format="bag.model:Bag.FORMAT",
+        schema="bag.model:Bag.model_json_schema",
+        read="bag.files:bag_of",
+        write="bag.files:write_bag",
+        show="report.answers:bag_shown",
+        size=_ON_MACHINES,
+        validate="bag.compare.schedules:validate",
+        validation_tables="report.answers:validation_tables",
+        front="bag.compare.fronts:compare_fronts",
+        certify="bag.certify:certify",
+        verify="auditing:verdict_of_bag",
+        schedule="bag.schedule:Schedule",
+        examine="bag.verify:examine",
+        risk="bag.risk:bag_risk",
+    ),
+    Kind(
+        name="facility",
+        phrase="a facility",
+        command="lpsched facility",
+        format="facility.model:FORMAT",
+        schema="facility.reading:facility_schema",
+        read="facility.files:facility_of",
+        write="facility.files:write_facility",
+        show="report.facility:facility_shown",
+        size="{nodes:,} nodes with {cores:,} cores, {crac_units:,} CRAC units "
+        "({task_types:,} task types, {node_types:,} node types)",
+        validate="facility.compare:validate_facility",
+        validation_tables="report.facility:methods_tables",
+        verify="auditing:verdict_of_facility",
+        examine="facility.verify:examine",
+    ),
+    Kind(
+        name="day",
+        phrase="a day",
+        command="lpsched validate",
+        format="online.day:FORMAT",
+        schema="online.day_reading:day_schema",
+        read="online.files:day_of",
+        write="online.files:write_day",
+        show="report.files:day_shown",
+        size=_ON_MACHINES,
+        validate="online.compare.days:validate_day",
+        validation_tables="report.online_answers:day_validation_tables",
+        front="online.compare.day_fronts:compare_day_fronts",
+        simulate="online.compare.simulations:simulate",
+        certify="online.bound.solve:certify_day",
+        verify="auditing:verdict_of_arrivals",
+        schedule="online.schedule:DaySchedule",
+        examine="online.verify.day:examine",
+        risk="online.risk:day_risk",
+        read_schedule="online.schedule_files:read_day_schedule",
+    ),
+    Kind(
+        name="clusters",
+        phrase="clusters",
+        command="lpsched simulate",
+        format="online.clusters:CLUSTERS_FORMAT",
+        schema="online.cluster_reading:clusters_schema",
+        read="online.files:clusters_of",
+        write="online.files:write_clusters",
+        show="report.files:clusters_shown",
+        size="{tasks:,} tasks on {nodes:,} nodes with {cores:,} cores "
+        "({task_types:,} task types, {clusters:,} clusters)",
+        validate="online.compare.clusters:validate_clusters",
+        validation_tables="report.online_answers:clusters_validation_tables",
+        simulate="online.compare.simulations:simulate",
+        certify="online.bound.solve:certify_clusters",
+        verify="auditing:verdict_of_arrivals",
+        schedule="online.schedule:ClustersSchedule",
+        examine="online.verify.clusters:examine",
+        read_schedule="online.schedule_files:read_clusters_schedule",
+    ),
+    Kind(
+        name="study",
+        phrase="a study",
+        command="lpsched study run",
+        format="studies.study:Study.FORMAT",
+        schema="studies.study:Study.model_json_schema",
+    ),
+    Kind(
+        name="bench",
+        phrase="a bench",
+        command="lpsched measure",
+        format="measure.bench:FORMAT",
+        schema="measure.schemas:bench_schema",
+        read="measure.files:bench_of",
+        show="report.facility:bench_shown",
+    ),
+    Kind(
+        name="measurements",
+        phrase="measurements",
+        command="lpsched import measurements",
+        format="measure.measurements:MEASUREMENTS_FORMAT",
+        schema="measure.schemas:measurements_schema",
+        read="measure.files:measurements_of",
+        write="measure.files:write_measurements",
+        show="report.measured_tables:measurements_shown",
+        size="{seconds:,} applications on {machine_type} ({measured:,} settings measured, {failed:,} failed)",
+    ),
+)
+KINDS: Final = {kind.name: kind for kind in _ALL}
+COMMANDS: Final = {f"lpsched-{kind.name}": kind.command for kind in _ALL}
+INSTANCES: Final = ("bag", "facility", "day", "clusters")  # what has schedules or allocations
+SHOWN: Final = tuple(kind.name for kind in _ALL if kind.show)
+
+
+def name_of(format: str) -> str:  # noqa: A002 - what the key is called
+    """Return what a format is the format of.
+
+    >>> name_of("lpsched-bag/1")
+    'bag'
+    """
+    return format.partition("/")[0].removeprefix("lpsched-")
+
+
+def format_of(content: object) -> str | None:
+    """Return the format that the content of a file names, if it names one."""
+    found = content.get("format") if isinstance(content, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def kind_of(instance: object) -> Kind:
+    """Return the kind of an instance, a bench or measurements, by the name of its class or of one that it extends."""
+    names = (each.__name__.lower() for each in type(instance).__mro__)
+    return next((KINDS[name] for name in names if name in KINDS), KINDS["bag"])
+
+
+def size_of(instance: object) -> str:
+    """Return how large an instance is; a list or mapping counts by its length."""
+    kind = kind_of(instance)
+    told = {name: getattr(instance, name) for _, name, _, _ in Formatter().parse(kind.size) if name}
+    return kind.size.format_map(
+        {name: len(value) if isinstance(value, Mapping | tuple) else value for name, value in told.items()}
+    )
