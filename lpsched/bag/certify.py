@@ -20,6 +20,7 @@ from lpsched.bag.certificate.patterns import (
     Line,
     TooManyStepsError,
 )
+from lpsched.bag.model import Bag
 from lpsched.bag.problem import Makespan, ask
 from lpsched.bag.proving import prove, screen_of
 from lpsched.bag.relaxation import least_makespan, scales_of
@@ -35,9 +36,9 @@ from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from lpsched.bag.certificate.bounds import Multipliers, Number
-    from lpsched.bag.model import Bag
     from lpsched.bag.problem import Question
     from lpsched.bag.proving import Proved
     from lpsched.bag.search.makespan_intervals import Leaf
@@ -63,7 +64,7 @@ ROUNDED_UP: Final = Fraction(1, 1 << 20)  # of a unit: from there the whole unit
 
 
 def certify(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     *,
     objective: str | None = None,
     price: float | None = None,
@@ -84,6 +85,7 @@ def certify(  # noqa: PLR0913 - options are keyword-only
     ValueError, InstanceError, InfeasibleError, NotFoundError, SolverError
         As `solve` does.
     """
+    bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     watch, tried = watch or Watch(time_limit), effort_named(effort)
     question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)
@@ -325,7 +327,7 @@ KINDS: Final = ("lp", "mps")
 
 
 def export(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     kind: str,
     *,
     objective: str | None = None,
@@ -345,6 +347,7 @@ def export(  # noqa: PLR0913 - options are keyword-only
     MissingExtraError
         If PuLP is not installed.
     """
+    bag = Bag.given(bag)
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}, needs one of {', '.join(KINDS)}")
     question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), default_solver())

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers
+from lpsched.bag.model import Bag
 from lpsched.bag.problem import ask, missing_data
 from lpsched.bag.proving import prover_of, require_power, require_time
 from lpsched.bag.recovery.load_balancing import levelled
@@ -25,8 +26,9 @@ from lpsched.model.fixed_point import rounded_down
 from lpsched.model.provenance import provenance_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lpsched.bag.certificate.bounds import Prover
-    from lpsched.bag.model import Bag
     from lpsched.bag.relaxation import Point as Split
     from lpsched.lp.program import Solver
 
@@ -36,7 +38,7 @@ MOST_SAMPLED: Final = 100_000
 
 
 def front(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     *,
     sample: int = 0,
     power_cap: float | None = None,
@@ -50,6 +52,8 @@ def front(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     sample
         How many evenly spaced weights to try as well, for comparison with what a sample finds.
     power_cap, deadline
@@ -89,6 +93,7 @@ def front(  # noqa: PLR0913 - options are keyword-only
     >>> [(vertex.energy_joules, vertex.makespan_seconds) for vertex in found.vertices]
     [(1200.0, 12.0), (1600.0, 4.0)]
     """
+    bag = Bag.given(bag)
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
     tried = effort_named(effort)
     terms = Terms(power_cap_watts=power_cap, deadline_seconds=deadline)
@@ -183,7 +188,7 @@ def _measured(recovered: Recovered) -> Point:
     return Point(measured.energy_joules, measured.makespan_seconds)
 
 
-def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion:
+def feasible_region(bag: Bag | Path | str, *, solver: Solver | None = None) -> FeasibleRegion:
     """Find every energy and makespan that a bag can take, if tasks could be split; limits play no part.
 
     Raises
@@ -204,6 +209,7 @@ def feasible_region(bag: Bag, *, solver: Solver | None = None) -> FeasibleRegion
     >>> [(each.energy_joules, each.makespan_seconds) for each in feasible_region(bag).corners]
     [(1200.0, 12.0), (1600.0, 4.0), (1800.0, 6.0)]
     """
+    bag = Bag.given(bag)
     faults = missing_data(bag.without_limits(), "front")
     if faults:
         raise InstanceError(bag.name, faults)

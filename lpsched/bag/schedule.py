@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from lpsched.bag.model import Bag
 from lpsched.model.fields import column_numbers
 from lpsched.model.results import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from lpsched.bag.model import Bag
+    from pathlib import Path
 
 
 # A schedule of a bag: groups of machines that do the same.
@@ -82,8 +82,9 @@ class TaskRow:
     start_seconds: float | None = None
 
 
-def expand(bag: Bag, schedule: Schedule) -> Iterator[TaskRow]:
+def expand(bag: Bag | Path | str, schedule: Schedule) -> Iterator[TaskRow]:
     """Yield every task of a valid schedule, machine by machine, in the order of its start."""
+    bag = Bag.given(bag)
     row = {task.name: i for i, task in enumerate(bag.task_types)}
     column = column_numbers(bag.machine_types)
     used = dict.fromkeys((machine.name for machine in bag.machine_types), 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lpsched.bag.column_generation import is_huge
 from lpsched.bag.cost import cost_model
+from lpsched.bag.model import Bag
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.problem import Makespan, Question, ask
 from lpsched.bag.proving import prove
@@ -38,8 +39,8 @@ from lpsched.model.provenance import Status, provenance_of, relative_gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.problem import Objective, Relaxed
     from lpsched.bag.proving import Proved
     from lpsched.bag.relaxation import Relaxation
@@ -162,7 +163,7 @@ DEFAULT_GAP: Final = 1e-4
 
 
 def solve(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     *,
     objective: str | None = None,
     price: float | None = None,
@@ -181,6 +182,8 @@ def solve(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     objective
         `profit`, `makespan` or `energy`; by default profit where a price is known, else makespan.
     price, profit_ratio
@@ -233,6 +236,7 @@ def solve(  # noqa: PLR0913 - options are keyword-only
     >>> result.value, result.bound, result.status.value
     (6.0, 6.0, 'optimal')
     """
+    bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     watch, tried = watch or Watch(time_limit), effort_named(effort)
     question = ask(bag, Terms(objective, price, profit_ratio, power_cap, deadline), solver)

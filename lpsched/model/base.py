@@ -25,6 +25,7 @@ from typing import (
     Protocol,
     Self,
     TypeVar,
+    cast,
     dataclass_transform,
     get_args,
 )
@@ -37,10 +38,11 @@ from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.model.fields import Checked, Several, describe, refusal
-from lpsched.model.kinds import COMMANDS, name_of
+from lpsched.model.kinds import COMMANDS, name_of, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sized
+    from pathlib import Path
 
     from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler
     from pydantic._internal._model_construction import ModelMetaclass
@@ -154,6 +156,17 @@ class Instance(Part):
             return raw
         name = source or name_of(cls.FORMAT)
         return cls.model_construct(**Reader(cls, _of_format(cls, raw, name), name, context).values(is_file=True))
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Self:
+        """Return the instance in a YAML or JSON file, with the files that it names."""
+        made: Self = read_file(cls.FORMAT, path)
+        return made
+
+    @classmethod
+    def given(cls, given: Self | Path | str) -> Self:
+        """Return the instance, or the one in a file."""
+        return given if isinstance(given, cls) else cls.from_file(cast("Path | str", given))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other values of some fields; it is validated like a new instance."""

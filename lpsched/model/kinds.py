@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from string import Formatter
 from typing import Any, Final
 
@@ -67,6 +68,12 @@ class Kind:
     def load(self, what: str) -> Any:  # noqa: ANN401 - whatever is there
         """Return what one of the places names."""
         return pkgutil.resolve_name(f"lpsched.{getattr(self, what)}")
+
+
+def read_file(format: str, path: Path | str) -> Any:  # noqa: A002, ANN401 - what the key is called; of that kind
+    """Return the instance in a file, which must have this format."""
+    document = pkgutil.resolve_name("lpsched.io.documents:read_document")(Path(path))
+    return KINDS[name_of(format)].load("read")(document, Path(path))
 
 
 _ON_MACHINES: Final = (

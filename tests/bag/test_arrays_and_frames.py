@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lpsched
 from lpsched import Bag, InstanceError, MachineType, TaskType
 
 SECONDS = np.array([[62.0, np.nan], [80.5, 4.0]])
@@ -119,3 +120,14 @@ def test_a_frame_without_a_row_for_a_task_type_is_rejected():
     seconds = Frame({"task": ["train", "rendr"], "cpu": [80.5, 62.0]})
     with pytest.raises(InstanceError, match="found no row 'render', needs one row for each of 'render', 'train'"):
         Bag.from_frames(seconds, tasks={"render": 1, "train": 1}, machines={"cpu": 1})
+
+
+def test_a_path_is_as_good_as_a_bag(tmp_path):
+    file = tmp_path / "bag.yaml"
+    lpsched.write(BY_HAND, file)
+    for given in (str(file), file):
+        assert lpsched.solve(given).value == lpsched.solve(BY_HAND).value
+        assert lpsched.certify(given) == lpsched.certify(BY_HAND)
+        assert lpsched.check_certificate(given, lpsched.certify(BY_HAND)).accepted
+    with pytest.raises(InstanceError, match=r"none\.yaml"):
+        lpsched.solve(tmp_path / "none.yaml")

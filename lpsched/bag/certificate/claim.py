@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover, Shortest
 from lpsched.bag.certificate.patterns import MOST_CELLS, Interval, IntervalProver, LeastMakespan, proved_by
+from lpsched.bag.model import Bag
 from lpsched.errors import InstanceError
 from lpsched.model.fixed_point import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.terms import Terms
     from lpsched.model.fields import FrozenDict
 
@@ -52,8 +53,9 @@ class Certificate:
     intervals: tuple[Interval, ...] | None = None
 
 
-def check(bag: Bag, certificate: Certificate) -> Verdict:
+def check(bag: Bag | Path | str, certificate: Certificate) -> Verdict:
     """Derive the bound again, from the bag and the prices alone."""
+    bag = Bag.given(bag)
     reasons = list(_objections(bag, certificate))
     if reasons:
         return Verdict(certificate.bound, None, tuple(reasons))

@@ -16,6 +16,7 @@ from lpsched.bag.compare.schedulers import failed, read_and_checked, run
 from lpsched.bag.evolve import BagProblem
 from lpsched.bag.exact_front import front
 from lpsched.bag.heuristics import heuristic, names
+from lpsched.bag.model import Bag
 from lpsched.bag.recovery.plans import ended
 from lpsched.bag.recovery.rounding import Known, place, round_shares
 from lpsched.bag.result import HalfPlane, Point
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lpsched.bag.compare.schedulers import Ran
-    from lpsched.bag.model import Bag
     from lpsched.bag.result import FrontResult
     from lpsched.bag.schedule import Schedule
     from lpsched.evolve.fronts import Pair
@@ -163,7 +163,7 @@ MOST_OF_OURS: Final = 50  # as seeds; half of the first population stays left to
 
 
 def compare_fronts(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     methods: Sequence[str | Path],
     *,
     evolving: Evolving | None = None,
@@ -179,6 +179,8 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     methods
         `nsga2`, `lp-dense`, names of registered heuristics, files of schedules, or folders of them.
     evolving
@@ -201,6 +203,7 @@ def compare_fronts(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If a schedule of ours does not pass verification, or a valid one is below the exact front: our bug.
     """
+    bag = Bag.given(bag)
     evolving = evolving if evolving is not None else Evolving()
     watch = watch if watch is not None else Watch()
     given = [str(method) for method in methods]

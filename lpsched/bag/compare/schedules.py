@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.bag.compare.result import Entry, Validation
 from lpsched.bag.compare.schedulers import LP, NSGA2, Ran, checked, failed, read_and_checked, run, spelled_out
 from lpsched.bag.heuristics import Heuristic, heuristic, names
+from lpsched.bag.model import Bag
 from lpsched.bag.problem import Question, ask
 from lpsched.bag.proving import prove
 from lpsched.bag.risk import bag_risk
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.result import Effort
     from lpsched.bag.schedule import Schedule, TaskRow
     from lpsched.bag.verify import Measurement
@@ -45,7 +45,7 @@ ROUNDING: Final = 1e-9
 
 
 def validate(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     schedules: Mapping[str, Schedule] | Sequence[Path | str] = (),
     *,
     heuristics: Sequence[str | Heuristic] = (),
@@ -66,6 +66,8 @@ def validate(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     schedules
         Schedules by name, or files: compact (`.json`, `.yaml`) or one row per task (`.csv`, `.parquet`).
         A file that cannot be read is an entry with a violation, not an error.
@@ -109,6 +111,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     >>> result.bound, result.entries[0].value
     (6.0, 6.0)
     """
+    bag = Bag.given(bag)
     solver, watch = solver if solver is not None else default_solver(), watch or Watch()
     tried = effort_named(effort)
     schedulers = [_scheduler(each) for each in spelled_out(bag, heuristics)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Prover
 from lpsched.bag.cost import cost_model, exact_cost_model
+from lpsched.bag.model import Bag
 from lpsched.bag.pricing.worth import Between, OneMore, changes_between
 from lpsched.bag.problem import ask
 from lpsched.bag.proving import prove
@@ -26,8 +27,8 @@ from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.parts import TaskType
     from lpsched.bag.problem import Question
     from lpsched.bag.result import Result
@@ -116,7 +117,7 @@ class Trying:
 
 
 def with_one_more(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     result: Result,
     *,
     marginals: str = "top",
@@ -132,6 +133,8 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     bag, price, profit_ratio, power_cap, deadline, seed, solver
         As they were given to `solve`.
     marginals
@@ -160,6 +163,7 @@ def with_one_more(  # noqa: PLR0913 - options are keyword-only
     >>> with_one_more(bag, solve(bag), marginals="proved").one_more.machine_types["cpu"]
     Between(at_least=-6.0, at_most=-6.0)
     """
+    bag = Bag.given(bag)
     asked = marginals_named(marginals)
     solver = solver if solver is not None else default_solver()
     question = ask(bag, Terms(result.objective, price, profit_ratio, power_cap, deadline), solver)

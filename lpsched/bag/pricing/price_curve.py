@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
+from lpsched.bag.model import Bag
 from lpsched.bag.pricing.result import PriceCurve, PricePiece, PricePoint
 from lpsched.bag.problem import Profit, ask, energy_cost, missing_data, with_price
 from lpsched.bag.proving import prover_of, require_power, require_time
@@ -34,7 +35,8 @@ from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from lpsched.bag.model import Bag
+    from pathlib import Path
+
     from lpsched.bag.problem import Question
     from lpsched.bag.search.curves import Piece
     from lpsched.bag.search.packing_proofs import PackingProver
@@ -405,7 +407,7 @@ MOST_POINTS: Final = 100_000
 
 
 def price_curve(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     *,
     from_ratio: float | None = None,
     to_ratio: float | None = None,
@@ -422,6 +424,8 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     from_ratio, to_ratio
         Profit ratios between which to look: prices as multiples of what the least energy costs. By default,
         all prices from 0 up.
@@ -448,6 +452,7 @@ def price_curve(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If a schedule found does not pass verification, which is a bug of ours.
     """
+    bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     start, stop = checked("from_ratio", from_ratio, check_ratio), checked("to_ratio", to_ratio, check_ratio)
     if stop is not None and not (start or 0.0) < stop:

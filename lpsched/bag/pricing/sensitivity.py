@@ -13,6 +13,7 @@ import numpy as np
 from lpsched.bag import profit
 from lpsched.bag.certificate.bounds import Multipliers
 from lpsched.bag.cost import cost_model, exact_cost_model, has_price
+from lpsched.bag.model import Bag
 from lpsched.bag.pricing.machines import Present, is_large, machine_needs
 from lpsched.bag.pricing.marginals import marginal_values
 from lpsched.bag.pricing.one_more import marginals_named, nearby
@@ -35,8 +36,9 @@ from lpsched.model.provenance import provenance_of
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lpsched.bag.certificate.bounds import Prover
-    from lpsched.bag.model import Bag
     from lpsched.bag.pricing.one_more import Marginals
     from lpsched.bag.pricing.result import MachineNeed
     from lpsched.bag.problem import Question
@@ -283,7 +285,7 @@ NO_PRICE: Final = "without a price only the first question has an answer; give o
 
 
 def sensitivity(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     *,
     price: float | None = None,
     profit_ratio: float | None = None,
@@ -299,6 +301,8 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     price, profit_ratio
         What the whole bag sells for, in place of the bag's own prices; or that as a multiple of what its
         least energy costs now. Without any price, only the first question has an answer.
@@ -341,6 +345,7 @@ def sensitivity(  # noqa: PLR0913 - options are keyword-only
     >>> found.price_need.needed, found.electricity.no_profit_from, found.machines[0].most_more
     (4.0, 2.5, 2)
     """
+    bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     tried = None if effort is None else effort_named(effort)
     steps = marginals_named(marginals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lpsched.bag.model import Bag
 from lpsched.bag.pricing.what_if_result import WhatIf
 from lpsched.bag.problem import ask, with_price
 from lpsched.bag.solve import DEFAULT_GAP, answer_in_time, effort_named
@@ -15,14 +16,14 @@ from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from lpsched.bag.model import Bag
     from lpsched.bag.result import Result
     from lpsched.lp.program import Solver
 
 
 def what_if(  # noqa: PLR0913 - options are keyword-only
-    bag: Bag,
+    bag: Bag | Path | str,
     machines: Mapping[str, int],
     *,
     objective: str | None = None,
@@ -40,6 +41,8 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    bag
+        A bag, or the path of its file.
     machines
         How many machines of some types there would be; 0 drops the type, others stay as they are.
     objective, price, profit_ratio, power_cap, deadline, effort, gap, seed, solver
@@ -65,6 +68,7 @@ def what_if(  # noqa: PLR0913 - options are keyword-only
     >>> found.before.value, found.after.value, found.best_changes_by()
     (18.0, 12.0, (-6.0, -6.0))
     """
+    bag = Bag.given(bag)
     solver = solver if solver is not None else default_solver()
     other = with_machines(bag, machines)
     terms = Terms(objective, price, profit_ratio, power_cap, deadline)
