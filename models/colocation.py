@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Sample
+    from lpsched.measure.evidence import Sample
 
 M, C = "memory-companion", "compute-companion"
 Clocks = tuple[float | None, ...]

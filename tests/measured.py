@@ -5,21 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.evidence import AdditiveCheck, Failed, Measured, Sample, Saving, Setting, Spread
+from lpsched.measure.fields import COMPANIONS
 from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,
-    AdditiveCheck,
-    Failed,
-    Measured,
     MeasuredApplication,
     MeasuredMachine,
     Measurements,
     Meters,
-    Sample,
-    Saving,
-    Setting,
-    Spread,
 )
 from lpsched.model.fields import FrozenDict
 
@@ -90,11 +84,11 @@ def measurements_of_seed(seed: int) -> Measurements:
 
     alone = {(name, mhz): drawn.spread() for name in names for mhz in clocks or (None,)}
     joules = {key: drawn.spread() for key in alone} if chance.random() < 0.7 else {}
-    evidence = [Measured(Setting(name, (), mhz), alone[name, mhz], joules.get((name, mhz))) for name, mhz in alone]
+    evidence = [Measured.of(Setting(name, (), mhz), alone[name, mhz], joules.get((name, mhz))) for name, mhz in alone]
     others = list(dict.fromkeys(setting(batch=chance.random() < 0.3) for _ in range(chance.randint(0, 5))))
     cut = chance.randint(0, len(others))
     evidence += [
-        Measured(each, drawn.spread(), drawn.maybe(drawn.spread()), drawn.maybe(drawn.spread()))
+        Measured.of(each, drawn.spread(), drawn.maybe(drawn.spread()), drawn.maybe(drawn.spread()))
         for each in others[:cut]
     ]
     before, after = drawn.maybe(drawn.amount(-9)), drawn.maybe(drawn.amount(-9))
@@ -134,15 +128,20 @@ def measurements_of_seed(seed: int) -> Measurements:
         idle_watts=sum(idle) / len(idle) if idle else drawn.maybe(drawn.amount()),
         idle_watts_before=before,
         idle_watts_after=after,
-        degradation=drawn.table(names),
-        class_degradation=drawn.table(("I", "II") if chance.random() < 0.5 else ()),
+        degradation_in_full=drawn.table(names),
+        degradation=drawn.table(("I", "II") if chance.random() < 0.5 else ()),
         measured=tuple(evidence) if chance.random() < 0.8 else (),
-        failed=tuple(Failed(each, drawn.text()) for each in others[cut:]),
+        failed=tuple(Failed.of(each, drawn.text()) for each in others[cut:]),
         savings=tuple(
-            Saving(beside(), chance.choice(clocks or (None,)), drawn.amount(), 0.0, drawn.maybe(drawn.number()))
-            for _ in range(chance.randint(0, 2))
+            Saving(mhz=mhz, together=together, joules_apart=apart, joules_together=0.0, joules_predicted=predicted)
+            for together, mhz, apart, predicted in (
+                (beside(), chance.choice(clocks or (None,)), drawn.amount(), drawn.maybe(drawn.number()))
+                for _ in range(chance.randint(0, 2))
+            )
         ),
-        additive=tuple(AdditiveCheck(setting(), drawn.amount(), drawn.number()) for _ in range(chance.randint(0, 2))),
+        additive=tuple(
+            AdditiveCheck.of(setting(), drawn.amount(), drawn.number()) for _ in range(chance.randint(0, 2))
+        ),
         confidence=chance.choice([0.95, chance.uniform(0.5, 0.999)]),
         taken=drawn.text(),
         lpsched=drawn.text(),

@@ -81,8 +81,6 @@ def import_measurements(
     tables: TablesOption = None,
 ) -> None:
     """Import what 'lpsched measure' found out, on one machine or on several."""
-    from dataclasses import replace
-
     from lpsched.cli.console import write_and_tell
     from lpsched.measure.files import read_measurements
 
@@ -98,7 +96,7 @@ def import_measurements(
     require_output(output, ENDINGS, *files, *([room] if room is not None else []))
     found = [read_measurements(file) for file in files]
     if machine_type is not None:
-        found = [replace(found[0], machine_type=_named(machine_type))]
+        found = [found[0].model_copy(update={"machine_type": _named(machine_type)})]
     joined: Joined[Bag] | Joined[Facility]
     if to is JoinTarget.BAG:
         joined = _bag(found, output, name=name, count=count, tasks=tasks, per=per)

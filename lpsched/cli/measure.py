@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -43,7 +43,7 @@ def named(told: OfMachine, machine_type: str | None) -> OfMachine:
     if machine_type is None:
         return told
     try:
-        return replace(told, machine_type=check_name(machine_type))
+        return told.model_copy(update={"machine_type": check_name(machine_type)})
     except PydanticCustomError as refused:
         raise typer.BadParameter(refused.message(), param_hint="--machine-type") from None
 

@@ -8,12 +8,13 @@ from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.measure.measurements import class_rank
+from lpsched.model.base import problems_of
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:
@@ -50,13 +51,8 @@ def sound_part(name: str, key: str, make: Callable[[], Part]) -> Part:
     try:
         return make()
     except ValidationError as error:
-        faults = [
-            Fault((key, *detail["loc"]), **detail["ctx"])
-            if detail["type"] == "fault"
-            else Fault((key, *detail["loc"]), "something else", detail["msg"], "measure again")
-            for detail in error.errors(include_url=False)
-        ]
-    raise InstanceError(name, tuple(faults))
+        faults = tuple(problems_of(error, BaseModel, (key,), "measure again"))
+    raise InstanceError(name, faults)
 
 
 def require_machine_types(name: str, measurements: Sequence[Measurements]) -> None:
@@ -222,12 +218,12 @@ def joined_degradation(
         raise InstanceError(name, (Fault(("memory_class",), "; ".join(unclear), "one for each application", do),))
     if form == "full" or unclear:
         own = {each: each for each in names}
-        classes, tables = names, [each.degradation for each in measurements]
+        classes, tables = names, [each.degradation_in_full for each in measurements]
         remarks = [] if form == "full" else [f"degradation is in full, by application: {'; '.join(unclear)}"]
     else:
         own = _classes(measurements, names)
         classes = tuple(sorted(set(own.values()), key=lambda each: (class_rank(each), each)))
-        tables = [each.class_degradation for each in measurements]
+        tables = [each.degradation for each in measurements]
         remarks = []
     meeting = {
         (own[a], own[b])

@@ -1,35 +1,80 @@
-"""A bench: which applications to measure on this machine, alone and together, how often, with which meters."""
+"""A bench: which applications to measure on this machine, alone and together, how often, with which meters.
+
+    applications    a list of {name, command, count, timeout_seconds, folder, environment}
+    cores           how many places there are, or a list of places: a processor each, or several
+    pairs           all, none, or a list of two names each
+    groups          a list of three names or more each, no more than there are places
+    energy          auto, rapl, none, or {command: ...} or {stream: ...} with every_seconds, covers, idle_seconds
+
+This is what a bench file says; `measure/` runs it. The two companions are applications that come with lpsched, one
+bound by memory, one by computing: beside them an application shows how memory-intensive it is on a machine that does
+not let us count cache misses.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self, TypeAlias
 
-from lpsched.model.fields import FrozenDict, plain_hash
+from pydantic import BeforeValidator, Field
+from pydantic import model_validator as validator
+from pydantic_core import PydanticCustomError
 
-# A bench: which applications to measure on this machine, alone and together, how often, with which meters.
-#
-# This is what a bench file says; `bench_reading.py` reads it, and `measure/` runs it. The two companions are
-# applications that come with lpsched, one bound by memory, one by computing: beside them an application shows
-# how memory-intensive it is on a machine that does not let us count cache misses.
-FORMAT: Final = "lpsched-bench/1"
-MEMORY_COMPANION: Final = "memory-companion"
-COMPUTE_COMPANION: Final = "compute-companion"
-COMPANIONS: Final = (MEMORY_COMPANION, COMPUTE_COMPANION)  # names that no application may have
+from lpsched.errors import Fault, nearest, quote
+from lpsched.measure.fields import (
+    HOW_MANY,
+    LONGEST_TEXT,
+    MOST_GROUPS,
+    PROGRAM,
+    ApplicationName,
+    Bounds,
+    Clocks,
+    Command,
+    Confidence,
+    Cores,
+    Group,
+    Pairs,
+    PlainText,
+    Variable,
+    Word,
+    processors_twice,
+)
+from lpsched.model.base import MOST_ADVISED, MOST_KEYS, Entries, Instance, OpenPart, problems
+from lpsched.model.fields import (
+    Amount,
+    Count,
+    FrozenDict,
+    Name,
+    OneOf,
+    Several,
+    Text,
+    Whole,
+    check_yes,
+    plain_hash,
+    refusal,
+)
+from lpsched.model.provenance import LARGEST_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lpsched.model.base import Rule
+
 CLASS_BOUNDS: Final = (1e-5, 1e-3)  # misses per instruction: I below, II between, III from the last one up
 SHARE_BOUNDS: Final = (0.1, 0.5)  # of the memory companion's own interference, where misses are not counted
 TIMEOUT_SECONDS: Final = 3600.0
 SHELL_SIGNS: Final = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
+MOST_APPLICATIONS: Final = 1_000
+MOST_SETTINGS: Final = 1_000_000
+MOST_REPEATS: Final = 10_000
+MOST_WARM_UPS: Final = 100
+METERS: Final = ("auto", "rapl", "none")
+Groups: TypeAlias = tuple[tuple[str, ...], ...]
 
-EnergyKind = Literal["auto", "rapl", "command", "stream", "none"]
 
-
-def _nothing() -> FrozenDict[str, str]:
-    return FrozenDict({})
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
+# The parts of a bench file.
+class Application(OpenPart):
     """A program whose runs are all alike: a task type of the bag to come.
 
     Attributes
@@ -46,17 +91,21 @@ class Application:
         Added to the bench's own.
     """
 
-    name: str
-    command: tuple[str, ...]
-    count: int = 1
-    timeout_seconds: float = TIMEOUT_SECONDS
-    folder: str | None = None
-    environment: FrozenDict[str, str] = field(default_factory=_nothing)
+    NEEDED: ClassVar[str] = "a mapping such as {name: sort, command: [sort, big.txt]}"
+    name: ApplicationName = Field(description="a name")
+    command: Command = Field(description=PROGRAM)
+    count: Count = 1
+    timeout_seconds: Annotated[float, Amount("seconds", least=1e-3, most=1e9)] = TIMEOUT_SECONDS
+    folder: Annotated[str, Text(LONGEST_TEXT, 1, "the name of a folder")] | None = None
+    environment: Annotated[FrozenDict[Variable, Word], Several(most=MOST_KEYS)] = Field(
+        default=FrozenDict({}), description=f"a mapping of at most {MOST_KEYS} variables to texts"
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(OpenPart):
     """How often each setting is run: until the mean is known well enough, or `most` times.
+
+    Where only one of `least` and `most` is given, it moves the other if need be.
 
     Attributes
     ----------
@@ -70,22 +119,46 @@ class Repeats:
         Runs of each application that are not measured, before all others.
     """
 
-    least: int = 3
-    most: int = 9
-    within: float = 0.05
-    confidence: float = 0.95
-    warm_ups: int = 1
+    NEEDED: ClassVar[str] = "a mapping such as {least: 3, most: 9, within: 0.05}"
+    least: Annotated[int, Whole(2, MOST_REPEATS)] = 3
+    most: Annotated[int, Whole(2, MOST_REPEATS)] = 9
+    within: Annotated[float, Amount("a share of the mean", least=1e-6, most=1.0)] = 0.05
+    confidence: Confidence = 0.95
+    warm_ups: Annotated[int, Whole(0, MOST_WARM_UPS)] = 1
+
+    @validator(mode="before")
+    @classmethod
+    def _move_the_other_end(cls, raw: object) -> object:
+        if not isinstance(raw, Mapping):
+            return raw
+        ends = {key: raw[key] for key in ("least", "most") if raw.get(key) is not None}
+        if len(ends) != 1:
+            return raw
+        try:
+            end = Whole(2, MOST_REPEATS)(*ends.values())
+        except PydanticCustomError:
+            return raw  # Pydantic says what is wrong with it
+        return dict(raw) | {"least": min(3, end), "most": max(9, end)} | ends
+
+    @validator(mode="after")
+    def _least_is_not_above_most(self) -> Self:
+        if self.least > self.most:
+            found = f"{self.least}, but most is {self.most}"
+            raise problems([(("least",), found, f"at most {self.most}", "lower it, or raise most")])
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyChoice:
-    """Where energy is read.
+class EnergyChoice(OpenPart):
+    """Where energy is read: one of `meter`, `command` and `stream`.
 
     Attributes
     ----------
-    kind
-        `auto`: RAPL where it can be read, else none; `command`: a program that prints the watts of this
-        moment and ends; `stream`: one that goes on and prints them line by line.
+    meter
+        `auto`: RAPL where it can be read, else none.
+    command
+        A program that prints the watts of this moment and ends.
+    stream
+        One that goes on and prints them line by line.
     every_seconds
         Between two calls of the command.
     covers
@@ -94,15 +167,126 @@ class EnergyChoice:
         How long the idle machine is measured, before all runs and after them.
     """
 
-    kind: EnergyKind = "auto"
-    command: tuple[str, ...] = ()
-    every_seconds: float = 1.0
-    covers: str = ""
-    idle_seconds: float = 10.0
+    NEEDED: ClassVar[str] = "auto, rapl, none, or {command: ...} or {stream: ...}"
+    meter: Annotated[Literal["auto", "rapl", "none"], OneOf(METERS)] | None = None
+    command: Command | None = Field(default=None, description=PROGRAM)
+    stream: Command | None = Field(default=None, description=PROGRAM)
+    every_seconds: Annotated[float, Amount("seconds", least=0.01, most=3600.0)] = 1.0
+    covers: PlainText = ""
+    idle_seconds: Annotated[float, Amount("seconds", least=0.1, most=1e5)] = 10.0
+
+    @property
+    def kind(self) -> Literal["auto", "rapl", "command", "stream", "none"]:
+        """What reads it."""
+        return "command" if self.command else "stream" if self.stream else self.meter or "auto"
+
+    @property
+    def program(self) -> tuple[str, ...]:
+        """The command or the stream; empty where there is neither."""
+        return self.command or self.stream or ()
+
+    @validator(mode="after")
+    def _is_read_in_one_way(self) -> Self:
+        ways = [key for key in ("meter", "command", "stream") if getattr(self, key) is not None]
+        if len(ways) > 1:
+            raise refusal("the keys " + " and ".join(ways), "one of them", "drop the other")
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+def _as_choice(raw: object) -> object:
+    return {"meter": raw} if isinstance(raw, str) and raw in METERS else raw
+
+
+# What ties the fields together.
+def names_differ(applications: Iterable[Application]) -> Iterator[Fault]:
+    """Refuse a name that an application before has."""
+    seen: set[str] = set()
+    for index, each in enumerate(applications):
+        if each.name in seen:
+            found = f"{quote(each.name)} a second time"
+            yield Fault(("applications", index, "name"), found, "names that differ", "rename one")
+        seen.add(each.name)
+
+
+def _each_processor_once(cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
+    return processors_twice(() if isinstance(cores, int) else cores, ("cores",))
+
+
+def _pairs_are_known(pairs: Groups | None, applications: tuple[Application, ...]) -> Iterator[Fault]:
+    return _unknown("pairs", pairs or (), applications)
+
+
+def _groups_are_known(groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
+    return _unknown("groups", groups, applications)
+
+
+def _unknown(key: str, groups: Groups, applications: tuple[Application, ...]) -> Iterator[Fault]:
+    names = {each.name for each in applications}
+    told = 0
+    for index, group in enumerate(groups):
+        for place, name in enumerate(group):
+            if name not in names:
+                near = nearest(name, sorted(names)) if told < MOST_ADVISED else ""
+                do = near or "correct it, or add the application"
+                yield Fault((key, index, place), quote(name), "the name of an application", do)
+                told += 1
+
+
+def _pairs_fit(pairs: Groups | None, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
+    return _too_wide("pairs", pairs or (), cores)
+
+
+def _groups_fit(groups: Groups, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
+    return _too_wide("groups", groups, cores)
+
+
+def _too_wide(key: str, groups: Groups, cores: int | tuple[tuple[int, ...], ...]) -> Iterator[Fault]:
+    places = cores if isinstance(cores, int) else len(cores)
+    needed = f"at most {places}, as many as there are cores"
+    for index, group in enumerate(groups):
+        if len(group) > places:
+            found = f"{len(group)} applications at once"
+            yield Fault((key, index), found, needed, "add cores, or drop some")
+
+
+def _can_be_run(  # noqa: PLR0913 - all that settings are made of
+    *,
+    applications: tuple[Application, ...],
+    cores: int | tuple[tuple[int, ...], ...],
+    frequencies_mhz: tuple[float, ...],
+    pairs: Groups | None,
+    groups: Groups,
+    batches: bool,
+    energy: EnergyChoice,
+    companions: str,
+) -> Iterator[Fault]:
+    """Refuse more settings than anybody will ever run."""
+    bench = Bench.model_construct(
+        applications=applications,
+        cores=cores,
+        frequencies_mhz=frequencies_mhz,
+        pairs=pairs,
+        groups=groups,
+        batches=batches,
+        energy=energy,
+        companions=companions,
+    )
+    settings = size_of(bench).most_settings
+    if settings > MOST_SETTINGS:
+        do = "list the pairs that matter, or divide the bench"
+        yield Fault(("applications",), f"{settings:,} settings in all", f"at most {MOST_SETTINGS:,}", do)
+
+
+def each_once(groups: Iterable[tuple[str, ...]]) -> Groups:
+    """Return applications that run together in a fixed order, each group once.
+
+    >>> each_once([("zip", "sort"), ("sort", "zip")])
+    (('sort', 'zip'),)
+    """
+    return tuple(dict.fromkeys(tuple(sorted(group)) for group in groups))
+
+
+class Bench(Instance):
     """What a bench file says.
 
     Attributes
@@ -110,10 +294,8 @@ class Bench:
     machine_type
         What the measured column is called in a bag; `--machine-type` says otherwise.
     cores
-        The places where applications run, one each: the numbers of the logical processors of each place.
-        Empty where the file just says how many.
-    places
-        How many there are, where the file just says that.
+        The places where applications run, one each: the numbers of the logical processors of each place, or
+        just how many there are.
     frequencies_mhz
         Clocks to set, fastest first; empty: the machine's own.
     pairs
@@ -131,34 +313,65 @@ class Bench:
         Of the whole bench; what was measured by then counts.
     """
 
-    name: str
-    machine_type: str
-    applications: tuple[Application, ...]
-    places: int = 0
-    cores: tuple[tuple[int, ...], ...] = ()
-    frequencies_mhz: tuple[float, ...] = ()
-    pairs: tuple[tuple[str, str], ...] | None = None
-    groups: tuple[tuple[str, ...], ...] = ()
-    batches: bool = True
+    FORMAT: ClassVar[str] = "lpsched-bench/1"
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        names_differ,
+        _each_processor_once,
+        _pairs_are_known,
+        _groups_are_known,
+        _pairs_fit,
+        _groups_fit,
+        _can_be_run,
+    )
+    name: Name
+    cores: Cores = Field(description=HOW_MANY)
+    applications: Annotated[
+        tuple[Application, ...], Entries("application", most=MOST_APPLICATIONS, stand_in={"command": ("true",)})
+    ] = Field(description="a list of applications, at least one")
+    description: PlainText = ""
+    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))
+    frequencies_mhz: Clocks = Field(default=(), description="a list of clocks in MHz")
+    pairs: Pairs = Field(default=None, description="all, none, or a list of two names each")
+    groups: Annotated[tuple[Group, ...], Several(most=MOST_GROUPS, piece=1)] = Field(
+        default=(), description="a list of lists of 3 names or more"
+    )
+    batches: Annotated[bool, check_yes] = True
     repeats: Repeats = Repeats()
-    energy: EnergyChoice = EnergyChoice()
-    counters: Literal["auto", "none"] = "auto"
-    companions: Literal["auto", "always", "never"] = "auto"  # auto: where misses are not counted
-    class_bounds: tuple[float, ...] = CLASS_BOUNDS
-    share_bounds: tuple[float, ...] = SHARE_BOUNDS
-    seed: int = 0
-    limit_seconds: float | None = None
-    description: str = ""
+    energy: Annotated[
+        EnergyChoice, BeforeValidator(_as_choice, json_schema_input_type=Literal["auto", "rapl", "none"] | EnergyChoice)
+    ] = EnergyChoice()
+    counters: Annotated[Literal["auto", "none"], OneOf(("auto", "none"))] = "auto"
+    companions: Annotated[  # auto: where misses are not counted
+        Literal["auto", "always", "never"], OneOf(("auto", "always", "never"))
+    ] = "auto"
+    class_bounds: Bounds = Field(default=CLASS_BOUNDS, description="a list of rising bounds between classes")
+    share_bounds: Bounds = Field(default=SHARE_BOUNDS, description="a list of rising bounds between classes")
+    seed: Annotated[int, Whole(0, LARGEST_SEED)] = 0
+    limit_seconds: Annotated[float, Amount("seconds", least=1.0, most=1e9)] | None = None
+
+    @property
+    def processors(self) -> tuple[tuple[int, ...], ...]:
+        """Those of each place; empty where the file just says how many places there are."""
+        return () if isinstance(self.cores, int) else self.cores
 
     @property
     def at_once(self) -> int:
         """How many applications can run at the same time, one in each place."""
-        return len(self.cores) or self.places
+        return self.cores if isinstance(self.cores, int) else len(self.cores)
 
     @property
     def content_hash(self) -> str:
         """The SHA-256, in hexadecimal, of everything that it says."""
-        return plain_hash(self, FORMAT)
+        energy = self.energy.model_dump(exclude={"meter", "command", "stream"})
+        told = self.model_dump() | {
+            "cores": self.processors,
+            "places": 0 if self.processors else self.at_once,
+            "pairs": None if self.pairs is None else each_once(self.pairs),
+            "groups": each_once(self.groups),
+            "energy": energy | {"kind": self.energy.kind, "command": self.energy.program},
+        }
+        del told["format"]
+        return plain_hash(told, self.FORMAT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but suspect."""
@@ -211,10 +424,12 @@ def size_of(bench: Bench) -> BenchSize:
     if together and bench.pairs is None:
         pairs, distinct = count * count, count * (count + 1) // 2
     elif together and bench.pairs is not None:
-        pairs, distinct = sum(len(set(pair)) for pair in bench.pairs), len(bench.pairs)
-    groups = sum(len(set(group)) for group in bench.groups)
+        listed = each_once(bench.pairs)
+        pairs, distinct = sum(len(set(pair)) for pair in listed), len(listed)
+    crowds = each_once(bench.groups)
+    groups = sum(len(set(group)) for group in crowds)
     wanted = bench.batches and bench.energy.kind != "none"
-    batches = clocks * (distinct + len(bench.groups)) if wanted else 0
+    batches = clocks * (distinct + len(crowds)) if wanted else 0
     companions = 3 * count + 2 if together and bench.companions != "never" else 0
     sure = clocks * (count + pairs + groups)
     least = sure + (batches if bench.energy.kind in {"command", "stream"} else 0)

@@ -6,14 +6,16 @@ from math import fsum
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from lpsched.measure.bench import COMPANIONS
-from lpsched.measure.measurements import AdditiveCheck, class_rank
+from lpsched.measure.evidence import AdditiveCheck
+from lpsched.measure.fields import COMPANIONS
+from lpsched.measure.measurements import class_rank
 from lpsched.model.fields import FrozenDict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from lpsched.measure.measurements import Degradation, Measured, Setting
+    from lpsched.measure.evidence import Measured, Setting
+    from lpsched.measure.measurements import Degradation
 
 
 # PD: how much longer an application takes for each core that runs another one.
@@ -126,7 +128,7 @@ def checks_of(measured: Iterable[Measured], degradation: Degradation) -> tuple[A
         row = degradation.get(setting.application, FrozenDict({}))
         if len(setting.beside) > 1 and all(other in row for other in setting.beside):
             predicted = fsum([1.0, *(row[other] for other in setting.beside)])
-            found.append(AdditiveCheck(setting, ratio, predicted))
+            found.append(AdditiveCheck.of(setting, ratio, predicted))
     return tuple(found)
 
 

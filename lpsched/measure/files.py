@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.io.content import write_files
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import WIDTH, document_bytes, made_of, require_suffix, yaml_text
-from lpsched.measure.bench_reading import bench_from
-from lpsched.measure.measurements import MEASUREMENTS_FORMAT, NOT_TOLD, MeasuredMachine, Meters
-from lpsched.measure.measurements_reading import SPREAD_KEYS, USUAL_CONFIDENCE, measurements_from
+from lpsched.measure.bench import Bench
+from lpsched.measure.measurements import USUAL_CONFIDENCE, MeasuredMachine, Measurements, Meters
 
 if TYPE_CHECKING:
     from lpsched.io.documents import Document
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Setting, Spread
 
 
 def read_bench(path: Path | str) -> Bench:
@@ -30,12 +26,17 @@ def read_bench(path: Path | str) -> Bench:
 
 def bench_of(document: Document, path: Path) -> Bench:
     """Make a bench of what the file at `path` says; see `read_bench`."""
-    return made_of(document, path, lambda raw: bench_from(raw, str(path)))
+    return made_of(document, path, lambda raw: Bench.read(raw, str(path)))
 
 
 # Files of measurements: YAML and JSON; for people the columns first, the evidence after them.
 #
 # What is absent is left out. Numbers are written with as many digits as it takes to read the same ones again.
+KEYS: Final = (
+    "format", "name", "description", "machine_type", "taken", "lpsched", "machine", "meters", "absent",
+    "idle_watts", "idle_watts_before", "idle_watts_after", "frequencies_mhz", "applications", "seconds", "watts",
+    "degradation", "degradation_in_full", "confidence", "measured", "failed", "savings", "additive",
+)  # fmt: skip
 NOTES: Final = {  # above these keys, in YAML
     "applications": "one task type each; memory classes go from calm (I) to intensive",
     "seconds": "ETC: seconds of an application alone, one for each clock where there are some",
@@ -60,7 +61,7 @@ def read_measurements(path: Path | str) -> Measurements:
 
 def measurements_of(document: Document, path: Path) -> Measurements:
     """Make measurements of what the file at `path` says; see `read_measurements`."""
-    return made_of(document, path, lambda raw: measurements_from(raw, str(path)))
+    return made_of(document, path, lambda raw: Measurements.read(raw, str(path)))
 
 
 def write_measurements(measurements: Measurements, path: Path | str) -> tuple[Path, ...]:
@@ -81,35 +82,30 @@ def _yaml(raw: dict[str, Any]) -> str:
 
 def as_dict(measurements: Measurements) -> dict[str, Any]:
     """Return measurements as a mapping with the keys of a file; what is absent is left out."""
-    told = measurements
-    raw = {
-        "format": MEASUREMENTS_FORMAT,
-        "name": told.name,
-        "description": _text(told.description),
-        "machine_type": told.machine_type,
-        "taken": _text(told.taken),
-        "lpsched": _text(told.lpsched),
-        "machine": _told(told.machine, MeasuredMachine(NOT_TOLD, NOT_TOLD, ())),
-        "meters": _told(told.meters, Meters(NOT_TOLD)),
-        "absent": [_text(each) for each in told.absent],
-        "idle_watts": told.idle_watts,
-        "idle_watts_before": told.idle_watts_before,
-        "idle_watts_after": told.idle_watts_after,
-        "frequencies_mhz": list(told.frequencies_mhz),
-        "applications": [_application(each) for each in told.applications],
-        "seconds": _columns(told, told.seconds),
-        "watts": _columns(told, told.watts),
-        "degradation": {name: dict(row) for name, row in told.class_degradation.items()},
-        "degradation_in_full": {name: dict(row) for name, row in told.degradation.items()},
-        "confidence": told.confidence if told.measured or told.confidence != USUAL_CONFIDENCE else None,
-        "measured": [_measured(each) for each in told.measured],
-        "failed": [_setting(each.setting) | {"reason": _text(each.reason)} for each in told.failed],
-        "savings": [_some(asdict(each) | {"together": list(each.together)}) for each in told.savings],
-        "additive": [
-            _setting(each.setting) | {"measured": each.measured, "predicted": each.predicted} for each in told.additive
-        ],
-    }
-    return _some(raw)
+    told = _plain(measurements.model_dump())
+    told["machine"] = _told(told["machine"], MeasuredMachine())
+    told["meters"] = _told(told["meters"], Meters())
+    told["applications"] = [_some(each) for each in told["applications"]]
+    for key in ("seconds", "watts"):
+        told[key] = {name: row if told["frequencies_mhz"] else row[0] for name, row in told[key].items()}
+    if not told["measured"] and told["confidence"] == USUAL_CONFIDENCE:
+        del told["confidence"]
+    told["savings"] = [{"together": each["together"], "mhz": each["mhz"]} | each for each in told["savings"]]
+    for key in ("measured", "failed", "savings", "additive"):
+        told[key] = [_entry(each) for each in told[key]]
+    return _some({key: told[key] for key in KEYS if key in told})
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - anything that a model holds
+    """Return lists for tuples, and texts that a file can hold: halves of characters become marks."""
+    match value:
+        case str():
+            return value.encode(errors="surrogatepass").decode(errors="replace")
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+        case tuple():
+            return [_plain(each) for each in value]
+    return value
 
 
 def _some(told: dict[str, Any]) -> dict[str, Any]:
@@ -117,38 +113,16 @@ def _some(told: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None and value not in ("", [], {})}
 
 
-def _told(part: MeasuredMachine | Meters, nothing: MeasuredMachine | Meters) -> dict[str, Any]:
+def _told(told: dict[str, Any], nothing: MeasuredMachine | Meters) -> dict[str, Any]:
     """Leave out what a part does not tell; `nothing` is one that tells nothing."""
-    kept = {key: value for key, value in asdict(part).items() if value != getattr(nothing, key)}
-    return {key: _text(value) if isinstance(value, str) else list(map(list, value)) for key, value in kept.items()}
+    return {key: value for key, value in told.items() if value != _plain(getattr(nothing, key))}
 
 
-def _text(text: str) -> str:
-    """Return a text that a file can hold: halves of characters become marks."""
-    return text.encode(errors="surrogatepass").decode(errors="replace")
+def _entry(told: dict[str, Any]) -> dict[str, Any]:
+    """Return a setting with what was found."""
+    found = {key: _spread(value) if isinstance(value, dict) else value for key, value in told.items()}
+    return {key: value for key, value in found.items() if value is not None and value is not False and value != []}
 
 
-def _columns(told: Measurements, table: dict[str, tuple[float, ...]]) -> dict[str, Any]:
-    return {name: list(row) if told.frequencies_mhz else row[0] for name, row in table.items()}
-
-
-def _application(application: MeasuredApplication) -> dict[str, Any]:
-    return _some(asdict(application) | {"command": [_text(word) for word in application.command]})
-
-
-def _measured(measured: Measured) -> dict[str, Any]:
-    spreads = {
-        "seconds": _spread(measured.seconds),
-        "joules": _spread(measured.joules),
-        "misses_per_instruction": _spread(measured.intensity),
-    }
-    return _setting(measured.setting) | _some(spreads)
-
-
-def _spread(spread: Spread | None) -> dict[str, Any]:
-    return {} if spread is None else _some({key: getattr(spread, key) for key in SPREAD_KEYS})
-
-
-def _setting(setting: Setting) -> dict[str, Any]:
-    told = asdict(setting) | {"beside": list(setting.beside), "batch": setting.batch or None}
-    return _some(told)
+def _spread(told: dict[str, Any]) -> dict[str, Any]:
+    return _some({key: told[key] for key in ("mean", "low", "high", "deviation", "count")})

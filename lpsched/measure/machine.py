@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final, Self
 
 from lpsched.errors import Fault, MeasureError
 from lpsched.measure import companions
-from lpsched.measure.bench import COMPANIONS, MEMORY_COMPANION
 from lpsched.measure.corun import Program, corun, why_not_startable
-from lpsched.measure.measurements import MeasuredMachine, Sample
+from lpsched.measure.evidence import Sample
+from lpsched.measure.fields import COMPANIONS, MEMORY_COMPANION
+from lpsched.measure.measurements import MeasuredMachine
 from lpsched.measure.meters.choosing import Chosen, choose
 from lpsched.measure.meters.energy import Troubles, idle_watts
 from lpsched.measure.meters.machine import (
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from lpsched.cancellation import Watch
     from lpsched.measure.bench import Bench
     from lpsched.measure.corun import Ended
-    from lpsched.measure.measurements import Meters, Setting
+    from lpsched.measure.evidence import Setting
+    from lpsched.measure.measurements import Meters
 
 
 # Where applications run: the logical processors of each place.
@@ -50,18 +52,18 @@ def choose_places(bench: Bench, allowed: Collection[int], root: Path = PROCESSOR
     allowed
         The logical processors that this process may use.
     """
-    if bench.cores:
-        return bench.cores
+    if bench.processors:
+        return bench.processors
     rows = zip_longest(*physical_cores(allowed, root))
-    return tuple((number,) for row in rows for number in row if number is not None)[: bench.places]
+    return tuple((number,) for row in rows for number in row if number is not None)[: bench.at_once]
 
 
 def faults_of_places(bench: Bench, allowed: Collection[int]) -> Iterator[Fault]:
     """Tell what a bench asks for that this process may not use."""
     usable = f"at most {len(allowed)}, which is what this process may use (see 'taskset -p $$')"
-    if bench.places > len(allowed):
-        yield Fault(("cores",), f"{bench.places}", usable, "ask for fewer, or allow more")
-    for index, place in enumerate(bench.cores):
+    if not bench.processors and bench.at_once > len(allowed):
+        yield Fault(("cores",), f"{bench.at_once}", usable, "ask for fewer, or allow more")
+    for index, place in enumerate(bench.processors):
         for number in place:
             if number not in allowed:
                 needed = f"one of {_listed(allowed)}, which this process may use (see 'taskset -p $$')"

@@ -1,147 +1,117 @@
-"""Measurements: settings, runs, and memory classes of applications."""
+"""Measurements: what a bench found out about one type of machine.
+
+    head            name, machine_type, machine, meters, idle power, clocks
+    applications    a list of {name, command, count, memory_class ...}, or of names
+    seconds, watts  the columns ETC and APC, by application: a number, or a list of one for each clock
+    degradation     PD: how much longer a takes for each core that runs b, as a share of its own time; by memory class,
+                    as a facility has it, and in full by application
+    evidence        measured, failed, savings, additive: lists of settings with what was found
+
+These are what a bag or a facility needs, and the evidence beside it: every setting with its spread, the meters by name,
+what failed, and how well the additive model predicts larger groups. What was not measured is absent. Only name,
+applications and seconds must be there. `measure/` makes a file of it.
+"""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
 
-from lpsched.errors import quote
-from lpsched.model.fields import FrozenDict, plain_hash
+from pydantic import BeforeValidator, Field
+
+from lpsched.errors import Fault, nearest, quote
+from lpsched.facility.parts import check_degradation
+from lpsched.measure.bench import MOST_APPLICATIONS, names_differ
+from lpsched.measure.evidence import AdditiveCheck, Exact, Failed, Measured, OfSetting, Saving, Saying
+from lpsched.measure.fields import (
+    MOST_CLOCKS,
+    MOST_PLACES,
+    PROGRAM,
+    ApplicationName,
+    CommandIfTold,
+    Confidence,
+    Megahertz,
+    Places,
+    processors_twice,
+    read_cores,
+)
+from lpsched.model.base import MOST_ADVISED, Entries, Instance, OpenPart
+from lpsched.model.fields import (
+    Amount,
+    Count,
+    FrozenDict,
+    Name,
+    OneOf,
+    Seconds,
+    Several,
+    Watts,
+    Whole,
+    check_seconds,
+    check_watts,
+    plain_hash,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from lpsched.model.base import Rule
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One thing to be measured, several times.
-
-    Attributes
-    ----------
-    application
-        The one whose time is taken, on the first core.
-    beside
-        Those that run on the next cores, started again whenever they end, so that the load stays the same;
-        empty: it runs alone. Sorted, so that equal settings are equal.
-    mhz
-        The clock that the cores are set to; `None`: whatever the machine chooses.
-    batch
-        All are started at once and none again, and the time is that until the last has ended. This is what
-        tells how much energy running together saves; `application` is then just the first in order.
-
-    >>> Setting("canneal", ("bodytrack", "canneal")).together
-    ('bodytrack', 'canneal', 'canneal')
-    """
-
-    application: str
-    beside: tuple[str, ...] = ()
-    mhz: float | None = None
-    batch: bool = False
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Everything that runs, sorted."""
-        return tuple(sorted((self.application, *self.beside)))
-
-    def __str__(self) -> str:
-        """Name it for messages and tables.
-
-        >>> str(Setting("a", ("b", "c"), 1700.0)), str(Setting("a", ("b",), batch=True)), str(Setting("a"))
-        ('a beside b, c at 1700 MHz', 'a with b, until all have ended', 'a alone')
-        """
-        clock = "" if self.mhz is None else f" at {self.mhz:g} MHz"
-        if self.batch:
-            return f"{self.application} with {', '.join(self.beside)}, until all have ended{clock}"
-        beside = f"beside {', '.join(self.beside)}" if self.beside else "alone"
-        return f"{self.application} {beside}{clock}"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One run of a setting; what no meter told is `None`.
-
-    Attributes
-    ----------
-    seconds
-        From the start of the application until it ended; `None` if the run failed.
-    joules
-        Of everything that the meter sees, from the start to the end of the application.
-    misses, instructions
-        Last-level cache misses and instructions of the measured application alone.
-    restarts
-        How often one of those beside it was started again.
-    failure
-        Why there is no time, in words: a time limit, an exit code, a signal, a program that is not there.
-    """
-
-    setting: Setting
-    seconds: float | None
-    joules: float | None = None
-    misses: float | None = None
-    instructions: float | None = None
-    restarts: int = 0
-    failure: str | None = None
-
-
-# What a bench found out about one type of machine: times, powers, memory intensity and degradation.
-#
-#   seconds[a], watts[a]     the columns ETC and APC of this machine type: application a alone, by P-state
-#   degradation[a][b]        PD: how much longer a takes for each core that runs b, as a share of its own time
-#   memory class             I, II, III ... from calm to intensive; degradation also by class
-#
-# These are what a bag or a facility needs. The evidence stands beside it: every setting with its spread, the
-# meters by name, what failed, and how well the additive model predicts larger groups. What was not measured
-# is absent. `measurements_reading.py` reads a file of it; `measure/` makes one.
-MEASUREMENTS_FORMAT: Final = "lpsched-measurements/1"
 BY_MISSES: Final = "misses per instruction"
 BY_SLOWDOWN: Final = "slowdown beside companions"
 NOT_TOLD: Final = "not told"  # of a machine or a clock, in a file that somebody wrote by hand
-
-Degradation = FrozenDict[str, FrozenDict[str, float]]  # of whom, beside whom
-
-
-def _nothing() -> FrozenDict[str, Any]:
-    return FrozenDict({})
+USUAL_CONFIDENCE: Final = 0.95
+MOST_ENTRIES: Final = 1_000_000  # of the evidence
+MOST_SENTENCES: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Repeated measurements of one number: their mean, its confidence interval, their deviation and how many.
-
-    `low` and `high` are those of the mean by Student's distribution; `None` of a single measurement, which
-    has no deviation either.
-    """
-
-    mean: float
-    count: int
-    deviation: float | None = None
-    low: float | None = None
-    high: float | None = None
+# Single values and tables.
+def _by_clock(check: Amount) -> BeforeValidator:
+    """Return what reads a single number as a list of it."""
+    number: Any = Annotated[float, check]
+    return BeforeValidator(
+        lambda raw: raw if isinstance(raw, list | tuple) else (check(raw),),
+        json_schema_input_type=number | Annotated[list[number], Several(1, MOST_CLOCKS)] | None,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A setting with what its runs told."""
-
-    setting: Setting
-    seconds: Spread
-    joules: Spread | None = None
-    intensity: Spread | None = None  # last-level cache misses per instruction
+def _measured_only(raw: object) -> object:
+    """Leave out what was not measured."""
+    return {key: each for key, each in raw.items() if each is not None} if isinstance(raw, Mapping) else raw
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A setting that could not be measured, and why."""
-
-    setting: Setting
-    reason: str
+def _first_ones(raw: object) -> object:
+    """Return places as they are; a number of cores stands for the first ones."""
+    cores = raw if isinstance(raw, list | tuple) else read_cores(raw)
+    return [[number] for number in range(cores)] if isinstance(cores, int) else cores
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredApplication:
+def _named(raw: object) -> object:
+    return {"name": raw} if isinstance(raw, str) else raw
+
+
+Share = Annotated[float, Exact("a share")]
+Degraded = Annotated[float, check_degradation]
+SecondsByClock = Annotated[tuple[Seconds, ...], Several(1, MOST_CLOCKS), _by_clock(check_seconds)]
+WattsByClock = Annotated[tuple[Watts, ...], Several(1, MOST_CLOCKS), _by_clock(check_watts)]
+BesideWhom = Annotated[
+    FrozenDict[Name, Degraded],
+    Several(most=MOST_APPLICATIONS),
+    BeforeValidator(
+        lambda raw: {} if raw is None else _measured_only(raw), json_schema_input_type=dict[str, Degraded | None] | None
+    ),
+]
+Degradation: TypeAlias = Annotated[
+    FrozenDict[Name, BesideWhom], Several(most=MOST_APPLICATIONS, piece=1)
+]  # of whom, beside whom
+
+
+# The parts of a file of measurements besides its evidence.
+class MeasuredApplication(OpenPart):
     """An application and how memory-intensive it is.
 
     Attributes
@@ -158,129 +128,243 @@ class MeasuredApplication:
         itself.
     """
 
-    name: str
-    command: tuple[str, ...]
-    count: int = 1
-    memory_class: str | None = None
-    classified_by: str | None = None
-    intensity: float | None = None
-    suffers: float | None = None
-    causes: float | None = None
+    NEEDED: ClassVar[str] = "a name, or a mapping such as {name: sort, count: 100, memory_class: II}"
+    name: ApplicationName = Field(description="a name")
+    command: CommandIfTold = Field(default=(), description=PROGRAM)
+    count: Count = 1
+    memory_class: Name | None = None
+    classified_by: Annotated[str, OneOf((BY_MISSES, BY_SLOWDOWN))] | None = None
+    intensity: Annotated[float, Amount("misses per instruction")] | None = None
+    suffers: Share | None = None
+    causes: Share | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Meters:
+class Meters(OpenPart):
     """What was measured with, by name; `None` where nothing was."""
 
-    time: str
-    energy: str | None = None
-    energy_covers: str = ""
-    counters: str | None = None
-    frequencies: str | None = None
+    NEEDED: ClassVar[str] = "a mapping such as {time: a clock, energy: a meter}"
+    time: Saying = NOT_TOLD
+    energy: Saying | None = None
+    energy_covers: Saying = ""
+    counters: Saying | None = None
+    frequencies: Saying | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredMachine:
-    """The machine that was measured."""
+class MeasuredMachine(OpenPart):
+    """The machine that was measured, and the places where applications ran."""
 
-    processor: str
-    system: str
-    cores: tuple[tuple[int, ...], ...]  # the places where applications ran
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """Energy of applications one after another and all at once.
-
-    Static power runs for as long as anything does. One after another it is paid for the sum of times,
-    together for the longest: with P_0 the idle power, t and E times and energies alone, T the time together,
-
-        apart = sum E,     predicted = P_0 T + sum (E - P_0 t)
-
-    Attributes
-    ----------
-    joules_apart, joules_together
-        Measured.
-    joules_predicted
-        By the formula; `None` without idle power.
-    """
-
-    together: tuple[str, ...]
-    mhz: float | None
-    joules_apart: float
-    joules_together: float
-    joules_predicted: float | None = None
-
-    @property
-    def joules_saved(self) -> float:
-        """What running together saves."""
-        return self.joules_apart - self.joules_together
-
-    @property
-    def share_saved(self) -> float:
-        """The same as a share of the energy apart; 0 where the meter saw none."""
-        return self.joules_saved / self.joules_apart if self.joules_apart else 0.0
+    NEEDED: ClassVar[str] = "a mapping such as {processor: a name, cores: 4}"
+    processor: Saying = NOT_TOLD
+    system: Saying = NOT_TOLD
+    cores: Annotated[
+        Places, BeforeValidator(_first_ones, json_schema_input_type=Annotated[int, Whole(1, MOST_PLACES)] | Places)
+    ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AdditiveCheck:
-    """How well sums of pairwise degradations predict a larger group: times as multiples of the time alone."""
-
-    setting: Setting
-    measured: float
-    predicted: float
-
-    @property
-    def error(self) -> float:
-        """How far the prediction is off, as a share of the measured time; positive: too slow."""
-        return self.predicted / self.measured - 1
+# What ties the fields together.
+#
+# The columns are what the evidence says: where a file has the setting of an application alone, its `seconds`
+# are the mean of that setting, its `watts` the energy of it by its time; and `idle_watts` are the mean of
+# before and after.
+CLOSE: Final = 1e-9  # relative
+OTHERS: Final = "correct it; to use other numbers than those measured, remove the evidence"
+Column: TypeAlias = Mapping[str, tuple[float, ...]]
+Applications: TypeAlias = tuple[MeasuredApplication, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Measurements:
+def _each_processor_once(machine: MeasuredMachine) -> Iterator[Fault]:
+    return processors_twice(machine.cores, ("machine", "cores"))
+
+
+def _clocks_fall_and_can_be_told_apart(frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
+    for index, (faster, slower) in enumerate(pairwise(frequencies_mhz), 1):
+        if slower >= faster or f"{slower:g}" == f"{faster:g}":
+            found = f"{slower!r} after {faster!r}"
+            needed = "clocks from fast to slow that differ in six digits"
+            yield Fault(("frequencies_mhz", index), found, needed, "sort them, and their columns")
+
+
+def _seconds_are_of_applications(seconds: Column, applications: Applications) -> Iterator[Fault]:
+    return _unknown([("seconds", name) for name in seconds], applications)
+
+
+def _watts_are_of_applications(watts: Column, applications: Applications) -> Iterator[Fault]:
+    return _unknown([("watts", name) for name in watts], applications)
+
+
+def _degradation_is_of_applications(degradation_in_full: Degradation, applications: Applications) -> Iterator[Fault]:
+    key, names = "degradation_in_full", {each.name for each in applications}
+    rows = degradation_in_full.items()
+    yield from _unknown([(key, a) for a, _ in rows], applications)
+    yield from _unknown(((key, a, b) for a, row in rows if a in names for b in row), applications)
+
+
+def _unknown(paths: Iterable[tuple[str, ...]], applications: Applications) -> Iterator[Fault]:
+    """Refuse paths that do not end in the name of an application."""
+    names = {each.name: None for each in applications}
+    told = 0
+    for path in paths:
+        if path[-1] not in names:
+            near = nearest(path[-1], names) if told < MOST_ADVISED else ""
+            do = near or "add it to applications, or remove it"
+            yield Fault(path, quote(path[-1]), "the name of an application", do)
+            told += 1
+
+
+def _seconds_are_one_for_each_clock(seconds: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
+    return _miscounted("seconds", seconds, len(frequencies_mhz))
+
+
+def _watts_are_one_for_each_clock(watts: Column, frequencies_mhz: tuple[float, ...]) -> Iterator[Fault]:
+    return _miscounted("watts", watts, len(frequencies_mhz))
+
+
+def _miscounted(key: str, column: Column, clocks: int) -> Iterator[Fault]:
+    needed = f"a list of {clocks}, one for each clock" if clocks else "one number: there are no clocks"
+    for name, row in column.items():
+        if len(row) != (clocks or 1):
+            found = f"{len(row)} numbers" if len(row) > 1 else "1 number"
+            yield Fault((key, name), found, needed, "give one for each of frequencies_mhz")
+
+
+def _idle_power_is_what_was_measured(
+    idle_watts: float | None, idle_watts_before: float | None, idle_watts_after: float | None
+) -> Iterator[Fault]:
+    seen = [each for each in (idle_watts_before, idle_watts_after) if each is not None]
+    if not seen:
+        return
+    mean = sum(seen) / len(seen)
+    if idle_watts is None or not _is_close(idle_watts, mean):
+        found = "nothing" if idle_watts is None else repr(idle_watts)
+        needed = f"{mean!r}, the mean of idle_watts_before and idle_watts_after"
+        yield Fault(("idle_watts",), found, needed, OTHERS)
+
+
+def _columns_are_what_the_evidence_says(
+    frequencies_mhz: tuple[float, ...], seconds: Column, watts: Column, measured: tuple[Measured, ...]
+) -> Iterator[Fault]:
+    clocks: tuple[float | None, ...] = frequencies_mhz or (None,)
+    for each in measured:
+        if each.beside or each.mhz not in clocks:
+            continue
+        index = clocks.index(each.mhz)
+        for key, column, value in (("seconds", seconds, each.seconds.mean), ("watts", watts, _watts(each))):
+            row = column.get(each.application)
+            if row is None or len(row) != len(clocks) or value is None or _is_close(row[index], value):
+                continue
+            found, needed = repr(row[index]), f"{value!r}, as measured for {quote(str(each.setting))}"
+            place = (key, each.application, index) if frequencies_mhz else (key, each.application)
+            yield Fault(place, found, needed, OTHERS)
+
+
+def _watts(each: Measured) -> float | None:
+    return None if each.joules is None else each.joules.mean / each.seconds.mean
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=CLOSE)
+
+
+def _each_setting_stands_once(measured: tuple[Measured, ...], failed: tuple[Failed, ...]) -> Iterator[Fault]:
+    seen = set()
+    lists: tuple[tuple[str, tuple[OfSetting, ...]], ...] = (("measured", measured), ("failed", failed))
+    for key, entries in lists:
+        for index, each in enumerate(entries):
+            if each.setting in seen:
+                found = f"{quote(str(each.setting))} once more"
+                yield Fault((key, index), found, "each setting once", "remove one of the two")
+            seen.add(each.setting)
+
+
+class Measurements(Instance):
     """What is known about one type of machine.
 
     Attributes
     ----------
-    frequencies_mhz
-        The clocks, fastest first; each is a P-state. Empty: one mode, at the machine's own clock.
     seconds, watts
         By application, one number for each clock (one in all where there are none); `watts` are those of all
         that the meter sees, idle power included, and empty without a meter.
-    idle_watts
-        Of the idle machine: the mean of before and after.
-    degradation
-        In full, by applications; a pair that was not measured is absent.
-    class_degradation
-        By memory class: means over the pairs measured.
-    measured, failed
-        Every setting; in a file without them nothing is drawn.
+    machine_type
+        What its column is called in a bag.
+    taken, lpsched
+        Date and time (ISO 8601), and the version that measured.
     absent
         What was asked for and could not be measured, each in a sentence with its reason.
+    idle_watts
+        Of the idle machine: the mean of before and after.
+    frequencies_mhz
+        The clocks, fastest first; each is a P-state. Empty: one mode, at the machine's own clock.
+    degradation
+        By memory class: means over the pairs measured.
+    degradation_in_full
+        By applications; a pair that was not measured is absent.
+    measured, failed
+        Every setting; in a file without them nothing is drawn.
     """
 
-    name: str
-    machine_type: str
-    machine: MeasuredMachine
-    meters: Meters
-    applications: tuple[MeasuredApplication, ...]
-    seconds: FrozenDict[str, tuple[float, ...]]
-    watts: FrozenDict[str, tuple[float, ...]] = field(default_factory=_nothing)
-    frequencies_mhz: tuple[float, ...] = ()
-    idle_watts: float | None = None
-    idle_watts_before: float | None = None
-    idle_watts_after: float | None = None
-    degradation: Degradation = field(default_factory=_nothing)
-    class_degradation: Degradation = field(default_factory=_nothing)
-    measured: tuple[Measured, ...] = ()
-    failed: tuple[Failed, ...] = ()
-    savings: tuple[Saving, ...] = ()
-    additive: tuple[AdditiveCheck, ...] = ()
-    confidence: float = 0.95
-    taken: str = ""  # date and time, ISO 8601
-    lpsched: str = ""  # the version that measured
-    description: str = ""
-    absent: tuple[str, ...] = ()
+    FORMAT: ClassVar[str] = "lpsched-measurements/1"
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        names_differ,
+        _each_processor_once,
+        _clocks_fall_and_can_be_told_apart,
+        _seconds_are_of_applications,
+        _watts_are_of_applications,
+        _degradation_is_of_applications,
+        _seconds_are_one_for_each_clock,
+        _watts_are_one_for_each_clock,
+        _idle_power_is_what_was_measured,
+        _columns_are_what_the_evidence_says,
+        _each_setting_stands_once,
+    )
+    name: Name
+    applications: Annotated[
+        tuple[
+            Annotated[
+                MeasuredApplication,
+                BeforeValidator(_named, json_schema_input_type=ApplicationName | MeasuredApplication),
+            ],
+            ...,
+        ],
+        Entries("application", most=MOST_APPLICATIONS, stand_in={}),
+    ] = Field(description="a list of applications, at least one")
+    seconds: Annotated[
+        FrozenDict[Name, SecondsByClock], Several(1, MOST_APPLICATIONS, piece=10), BeforeValidator(_measured_only)
+    ] = Field(description="a mapping of applications to seconds, at least one")
+    description: Saying = ""
+    machine_type: Name = Field(default_factory=lambda known: known.get("name", ""))
+    taken: Saying = ""
+    lpsched: Saying = ""
+    machine: MeasuredMachine = MeasuredMachine()
+    meters: Meters = Meters()
+    absent: Annotated[tuple[Saying, ...], Several(most=MOST_SENTENCES)] = Field(
+        default=(), description=f"a list of at most {MOST_SENTENCES:,} sentences"
+    )
+    idle_watts: Watts | None = None
+    idle_watts_before: Watts | None = None
+    idle_watts_after: Watts | None = None
+    frequencies_mhz: Annotated[tuple[Megahertz, ...], Several(most=MOST_CLOCKS)] = Field(
+        default=(), description=f"a list of at most {MOST_CLOCKS} clocks in MHz, fastest first, such as [3400, 1700]"
+    )
+    watts: Annotated[
+        FrozenDict[Name, WattsByClock], Several(most=MOST_APPLICATIONS, piece=10), BeforeValidator(_measured_only)
+    ] = Field(default=FrozenDict({}), description="a mapping of applications to watts")
+    degradation: Degradation = Field(default=FrozenDict({}), description="a mapping of classes to mappings")
+    degradation_in_full: Degradation = Field(
+        default=FrozenDict({}), description="a mapping of applications to mappings"
+    )
+    confidence: Confidence = USUAL_CONFIDENCE
+    measured: Annotated[tuple[Measured, ...], Entries("setting", least=0, most=MOST_ENTRIES)] = Field(
+        default=(), description="a list of settings with what was measured"
+    )
+    failed: Annotated[tuple[Failed, ...], Entries("setting", least=0, most=MOST_ENTRIES)] = Field(
+        default=(), description="a list of settings with the reason"
+    )
+    savings: Annotated[tuple[Saving, ...], Entries("saving", least=0, most=MOST_ENTRIES)] = Field(
+        default=(), description="a list of savings"
+    )
+    additive: Annotated[tuple[AdditiveCheck, ...], Entries("check", least=0, most=MOST_ENTRIES)] = Field(
+        default=(), description="a list of settings with what was measured and predicted"
+    )
 
     @property
     def p_states(self) -> tuple[str, ...] | None:
@@ -290,7 +374,15 @@ class Measurements:
     @property
     def content_hash(self) -> str:
         """The SHA-256, in hexadecimal, of everything that they say."""
-        return plain_hash(self, MEASUREMENTS_FORMAT)
+        told = self.model_dump()
+        del told["format"]
+        told["class_degradation"], told["degradation"] = told["degradation"], told.pop("degradation_in_full")
+        for key, entries in (("measured", self.measured), ("failed", self.failed), ("additive", self.additive)):
+            for each, entry in zip(told[key], entries, strict=True):
+                each["setting"] = {part: each.pop(part) for part in asdict(entry.setting)}
+        for each in told["measured"]:
+            each["intensity"] = each.pop("misses_per_instruction")
+        return plain_hash(told, self.FORMAT)
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but suspect: power of work below that of doing nothing."""

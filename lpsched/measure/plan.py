@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from lpsched.measure.bench import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
-from lpsched.measure.measurements import Sample, Setting
+from lpsched.measure.bench import each_once
+from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.fields import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
 from lpsched.measure.summary import enough
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def settings_of(bench: Bench, *, frequencies_mhz: Sequence[float], energy: bool,
 def _at_clock(bench: Bench, mhz: float | None, *, energy: bool) -> Iterator[Setting]:
     for application in bench.applications:
         yield Setting(application.name, (), mhz)
-    crowds = [*pairs_of(bench), *bench.groups]
+    crowds = [*pairs_of(bench), *each_once(bench.groups)]
     for crowd in crowds:
         yield from (Setting(each, _others(crowd, each), mhz) for each in crowd)
     if energy and bench.batches:
@@ -77,10 +78,10 @@ def _others(crowd: Iterable[str], one: str) -> tuple[str, ...]:
     return tuple(rest)
 
 
-def pairs_of(bench: Bench) -> tuple[tuple[str, str], ...]:
+def pairs_of(bench: Bench) -> tuple[tuple[str, ...], ...]:
     """Return which two run together: those asked for, or every two and each with a copy of itself."""
     if bench.pairs is not None:
-        return bench.pairs
+        return each_once(bench.pairs)
     return tuple(combinations_with_replacement([each.name for each in bench.applications], 2))
 
 
@@ -104,17 +105,12 @@ def left_out(bench: Bench, *, energy: bool, counters: bool) -> tuple[str, ...]:
     """Return what the bench asks for and the plan has not, each in a sentence with its reason."""
     found = []
     places = bench.at_once
-    crowds = [*pairs_of(bench), *bench.groups]
+    crowds = [*pairs_of(bench), *each_once(bench.groups)]
     companions = wants_companions(bench, counters=counters)
     if places == 1 and (crowds or companions):
         found.append(
             "one place only: applications run alone, and neither degradation nor the slowdown beside "
             "companions is measured; give the bench at least two cores"
-        )
-    elif wide := [crowd for crowd in crowds if len(crowd) > places]:
-        found.append(
-            f"{len(wide)} of the groups have more applications than the {places} places and are left out, "
-            f"such as {', '.join(wide[0])}; give the bench more cores"
         )
     if bench.batches and not energy and any(len(crowd) <= places for crowd in crowds):
         found.append("no energy is measured, so what running together saves is not measured either")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from lpsched.measure.bench import COMPANIONS
 from lpsched.measure.degradation import additive_error, raw_degradation, widest
+from lpsched.measure.fields import COMPANIONS
 from lpsched.measure.summary import intensities_of, is_narrow, is_told, own_interference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measured, Measurements, Setting
+    from lpsched.measure.evidence import Measured, Setting
+    from lpsched.measure.measurements import Measurements
 
 IDLE_DIFFERENCE: Final = 0.05  # of idle power before and after, as a share of the larger
 CLASS_RANGE: Final = 0.1  # of degradations within a pair of classes
@@ -143,7 +144,7 @@ def _why_no_class(known: Mapping[Setting, Measured], mhz: float | None) -> str:
 
 def _class_range(_: Bench, measurements: Measurements) -> Iterator[str]:
     classes = {each.name: each.memory_class for each in measurements.applications if each.memory_class is not None}
-    found = widest(measurements.degradation, classes)
+    found = widest(measurements.degradation_in_full, classes)
     if found is not None and found.most - found.least > CLASS_RANGE:
         yield (
             f"degradation by class hides differences: of class {found.own} beside {found.other} the "

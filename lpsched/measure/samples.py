@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lpsched.errors import OutputError, quote
 from lpsched.io.content import one_fault
 from lpsched.io.lines import AddedLines, LineKind, read_lines
-from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.model.fields import LARGEST, FrozenDict
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class BenchHead:
             "applications": _plain(self.applications),
             "energy": _plain(self.energy),
             "counters": self.counters,
-            "machine": {**asdict(self.machine), "cores": [list(place) for place in self.machine.cores]},
-            "meters": {key: value for key, value in asdict(self.meters).items() if value is not None},
+            "machine": {**self.machine.model_dump(), "cores": [list(place) for place in self.machine.cores]},
+            "meters": {key: value for key, value in self.meters.model_dump().items() if value is not None},
             "lpsched": self.lpsched,
             "began": self.began,
         }
@@ -101,7 +102,7 @@ def head_of(bench: Bench, *, machine: MeasuredMachine, meters: Meters, lpsched: 
         energy=FrozenDict(
             {
                 "kind": energy.kind,
-                "command": tuple(energy.command),
+                "command": energy.program,
                 "every_seconds": energy.every_seconds,
                 "covers": energy.covers,
             }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from lpsched.errors import Fault, InstanceError, MeasureError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
-from lpsched.measure.bench_reading import bench_from
+from lpsched.measure.bench import Bench
 from lpsched.measure.machine import MachineStage, faults_here, require_linux
 from lpsched.measure.plan import left_out, run_bench, run_counts, settings_of
 from lpsched.measure.remarks import remarks_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lpsched.cancellation import Watch
-    from lpsched.measure.bench import Bench
-    from lpsched.measure.measurements import Measurements, Setting
+    from lpsched.measure.evidence import Setting
+    from lpsched.measure.measurements import Measurements
     from lpsched.measure.plan import BenchRun
 
 MOST_NAMED: Final = 3  # failures in one message
@@ -33,7 +33,7 @@ def read_bench_here(path: Path) -> Bench:
     require_linux()
 
     def make(raw: object) -> Bench:
-        bench = bench_from(raw, str(path))
+        bench = Bench.read(raw, str(path))
         faults: tuple[Fault, ...] = tuple(faults_here(bench, path.parent))
         if faults:
             raise InstanceError(str(path), faults)

@@ -8,20 +8,10 @@ from math import fsum, hypot
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lpsched.measure.bench import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
 from lpsched.measure.degradation import checks_of, class_degradation_of, degradation_of
-from lpsched.measure.measurements import (
-    BY_MISSES,
-    BY_SLOWDOWN,
-    Failed,
-    Measured,
-    MeasuredApplication,
-    Measurements,
-    Saving,
-    Setting,
-    Spread,
-    class_of,
-)
+from lpsched.measure.evidence import Failed, Measured, Saving, Setting, Spread
+from lpsched.measure.fields import COMPANIONS, COMPUTE_COMPANION, MEMORY_COMPANION
+from lpsched.measure.measurements import BY_MISSES, BY_SLOWDOWN, MeasuredApplication, Measurements, class_of
 from lpsched.model.fields import FrozenDict
 from lpsched.model.provenance import student
 
@@ -29,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lpsched.measure.bench import Bench, Repeats
-    from lpsched.measure.measurements import MeasuredMachine, Meters, Sample
+    from lpsched.measure.evidence import Sample
+    from lpsched.measure.measurements import MeasuredMachine, Meters
 
 
 # Repeated measurements of one number: how well their mean is known, and whether there are enough.
@@ -173,7 +164,11 @@ def _intensity(
 def _misses_alone(name: str, measured: Mapping[Setting, Measured], clocks: Sequence[float | None]) -> float | None:
     """Return misses per instruction alone, the mean over the clocks at which they were counted."""
     found = [measured.get(Setting(name, (), mhz)) for mhz in clocks]
-    counted = [each.intensity.mean for each in found if each is not None and each.intensity is not None]
+    counted = [
+        each.misses_per_instruction.mean
+        for each in found
+        if each is not None and each.misses_per_instruction is not None
+    ]
     return mean(counted) if counted else None
 
 
@@ -248,7 +243,7 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
     idle = [watts for watts in (idle_before, idle_after) if watts is not None]
     idle_watts = mean(idle) if idle else None
     degradation = degradation_of(measured, names)
-    return Measurements(
+    return Measurements.model_construct(  # not validated: perhaps nothing could be measured
         name=bench.name,
         machine_type=bench.machine_type,
         machine=machine,
@@ -272,8 +267,8 @@ def measurements_of(  # noqa: PLR0913 - all that a file of measurements says
         idle_watts=idle_watts,
         idle_watts_before=idle_before,
         idle_watts_after=idle_after,
-        degradation=degradation,
-        class_degradation=class_degradation_of(degradation, classes),
+        degradation=class_degradation_of(degradation, classes),
+        degradation_in_full=degradation,
         measured=measured,
         failed=failed,
         savings=savings_of(measured, idle_watts),
@@ -304,7 +299,7 @@ def evidence_of(samples: Iterable[Sample], bench: Bench) -> tuple[tuple[Measured
         if reason is None:
             measured.append(_measured(setting, runs[setting], bench.repeats.confidence))
         else:
-            failed.append(Failed(setting, reason))
+            failed.append(Failed.of(setting, reason))
     return tuple(measured), tuple(failed)
 
 
@@ -325,7 +320,7 @@ def _measured(setting: Setting, runs: Sequence[Sample], confidence: float) -> Me
     seconds = spread(run.seconds for run in runs)
     assert seconds is not None, "a setting without times has failed"
     intensity = spread(run.misses / run.instructions for run in runs if run.misses is not None and run.instructions)
-    return Measured(setting, seconds, spread(run.joules for run in runs), intensity)
+    return Measured.of(setting, seconds, spread(run.joules for run in runs), intensity)
 
 
 def _watts(known: Mapping[Setting, Measured]) -> dict[Setting, float]:
@@ -371,7 +366,13 @@ def _saving(batch: Measured, parts: list[Measured], idle_watts: float | None) ->
     if idle_watts is not None:
         own = [energy - idle_watts * part.seconds.mean for energy, part in zip(joules, parts, strict=True)]
         predicted = fsum([idle_watts * batch.seconds.mean, *own])
-    return Saving(batch.setting.together, batch.setting.mhz, fsum(joules), _joules(batch), predicted)
+    return Saving(
+        together=batch.setting.together,
+        mhz=batch.setting.mhz,
+        joules_apart=fsum(joules),
+        joules_together=_joules(batch),
+        joules_predicted=predicted,
+    )
 
 
 def _joules(measured: Measured) -> float:

@@ -103,7 +103,8 @@ class OpenPart(Part):
     @classmethod
     def _drop_empty_keys(cls, raw: object) -> object:
         if isinstance(raw, Mapping) and None in raw.values():
-            return {key: value for key, value in raw.items() if value is not None}
+            known = names_of(cls)
+            return {key: value for key, value in raw.items() if value is not None or key not in known}
         return raw
 
     @classmethod
@@ -334,7 +335,7 @@ class Reader:
     def _field(self, key: str, field: FieldInfo) -> object:
         raw = self.raw.get(field.alias or key)
         if raw is None and not field.is_required():
-            return field.get_default(call_default_factory=True)
+            return field.get_default(call_default_factory=True, validated_data=self.valid)
         reader = _reader_of(field)
         if raw is None:
             check = next((each for each in field.metadata if isinstance(each, Checked)), None)
@@ -398,7 +399,8 @@ class Entries:
             reader.add((key,), describe(raw), _needed(reader.model.model_fields[key], key))
             return INVALID
         if len(raw) < self.least:
-            reader.add((key,), "an empty list", f"at least one {self.word}", f"add a {self.word}")
+            article = "an" if self.word[0] in "aeiou" else "a"
+            reader.add((key,), "an empty list", f"at least one {self.word}", f"add {article} {self.word}")
         if self.most is not None and len(raw) > self.most:
             reader.problems.append(too_many((key,), len(raw), self.most))
             return INVALID

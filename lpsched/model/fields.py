@@ -9,7 +9,7 @@ import operator
 import sys
 from array import array
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
 
@@ -21,7 +21,6 @@ from lpsched.errors import LONGEST_NAME, MOST_FAULTS, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from _typeshed import DataclassInstance
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import ErrorDetails
 
@@ -317,6 +316,7 @@ class Several:
     least: int = 0
     most: int | None = None
     needed: str = ""  # for a message, where no description of a field says it
+    piece: int = 1_000  # how many items are checked at once; fewer where an item has many problems
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Tell Pydantic how to check."""
@@ -336,13 +336,13 @@ class Several:
             return check(raw)  # Pydantic says that it is neither
         if not self.least <= len(raw) <= (self.most if self.most is not None else len(raw)):
             raise PydanticCustomError("count", "too few or too many", {"of": self})
-        if len(raw) <= PIECE:
+        if len(raw) <= self.piece:
             return check(raw)
         is_mapping = isinstance(raw, Mapping)
         items: Any = list(raw.items()) if isinstance(raw, Mapping) else raw
         found, errors = [], []
-        for start in range(0, len(raw), PIECE):
-            piece = items[start : start + PIECE]
+        for start in range(0, len(raw), self.piece):
+            piece = items[start : start + self.piece]
             try:
                 checked = check(dict(piece) if is_mapping else piece)
                 found += checked.items() if is_mapping else checked
@@ -353,9 +353,6 @@ class Several:
         if errors:
             raise ValidationError.from_exception_data("items", errors)
         return FrozenDict(found) if is_mapping else tuple(found)
-
-
-PIECE: Final = 1_000
 
 
 def _moved(detail: ErrorDetails, start: int) -> InitErrorDetails:
@@ -500,9 +497,8 @@ def little_endian(code: str, packed: bytes) -> bytes:
     return cells.tobytes()
 
 
-def plain_hash(part: DataclassInstance, format: str) -> str:  # noqa: A002 - what the key is called
+def plain_hash(told: Mapping[str, Any], format: str) -> str:  # noqa: A002 - what the key is called
     """Return the SHA-256, in hexadecimal."""
-    told: dict[str, Any] = asdict(part)
     digest = hashlib.sha256(format.encode())
     digest.update(json.dumps(told, sort_keys=True, separators=(",", ":")).encode())
     return digest.hexdigest()

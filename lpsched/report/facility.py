@@ -190,10 +190,10 @@ def bench_facts(bench: Bench) -> dict[str, Any]:
     return {
         "machine_type": bench.machine_type,
         "at_once": bench.at_once,
-        "cores": [list(place) for place in bench.cores] or None,
+        "cores": [list(place) for place in bench.processors] or None,
         "frequencies_mhz": list(bench.frequencies_mhz),
         "applications": {each.name: list(each.command) for each in bench.applications},
-        "repeats": asdict(bench.repeats),
+        "repeats": bench.repeats.model_dump(),
         "energy": bench.energy.kind,
         "counters": bench.counters,
         "companions": bench.companions,
@@ -231,9 +231,9 @@ def bench_tables(bench: Bench) -> list[Table | Text]:
 
 
 def _cores(bench: Bench) -> str:
-    if not bench.cores:
-        return f"{bench.places}, chosen when it runs"
-    return f"{len(bench.cores)}: processors " + ", ".join("+".join(map(str, place)) for place in bench.cores)
+    if not bench.processors:
+        return f"{bench.at_once}, chosen when it runs"
+    return f"{bench.at_once}: processors " + ", ".join("+".join(map(str, place)) for place in bench.processors)
 
 
 def _energy(bench: Bench) -> str:
@@ -242,8 +242,8 @@ def _energy(bench: Bench) -> str:
         "auto": "RAPL where it can be read",
         "rapl": "RAPL",
         "none": "not measured",
-        "command": f"'{_shown(energy.command)}' every {number(energy.every_seconds)} s",
-        "stream": f"lines of '{_shown(energy.command)}'",
+        "command": f"'{_shown(energy.program)}' every {number(energy.every_seconds)} s",
+        "stream": f"lines of '{_shown(energy.program)}'",
     }
     return ways[energy.kind] + (f" ({energy.covers})" if energy.covers else "")
 

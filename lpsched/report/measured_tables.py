@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from lpsched.measure.evidence import Setting
 from lpsched.measure.files import as_dict
-from lpsched.measure.measurements import Setting
 from lpsched.report.html.page import Table
 from lpsched.report.tables import FoldingTable, table
 from lpsched.units import number
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from rich.console import ConsoleRenderable
 
-    from lpsched.measure.measurements import Degradation, Measurements, Saving, Spread
+    from lpsched.measure.evidence import Saving, Spread
+    from lpsched.measure.measurements import Degradation, Measurements
 
 
 # How measured numbers, settings and groups are written, in tables and pictures.
@@ -41,10 +42,9 @@ def in_counts(names: Sequence[str]) -> str:
 def in_words(setting: Setting) -> str:
     """Return a setting in words, equal companions counted.
 
-        >>> from lpsched.measure.files import as_dict
-    from lpsched.measure.measurements import Setting
-        >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
-        ('a beside b + 2 c at 1,700 MHz', 'a alone')
+    >>> from lpsched.measure.evidence import Setting
+    >>> in_words(Setting("a", ("b", "c", "c"), 1700.0)), in_words(Setting("a"))
+    ('a beside b + 2 c at 1,700 MHz', 'a alone')
     """
     clock = at_clock(setting.mhz)
     if setting.batch:
@@ -72,7 +72,7 @@ def share_text(share: float | None) -> str:
 def with_half(spread: Spread | None, digits: int = DIGITS) -> str:
     """Write a mean, and how far its confidence interval goes to each side: two digits are enough for that.
 
-    >>> from lpsched.measure.measurements import Spread
+    >>> from lpsched.measure.evidence import Spread
     >>> with_half(Spread(12.0, 3, 0.5, 10.75, 13.25)), with_half(Spread(12.0, 1)), with_half(None)
     ('12 ± 1.2', '12', '-')
     """
@@ -137,12 +137,12 @@ def classes_table(measurements: Measurements) -> Table:
 
 def degradation_table(measurements: Measurements) -> Table:
     """Return how much longer each application takes for each core that runs another one."""
-    return _matrix(measurements.degradation, [each.name for each in measurements.applications], "")
+    return _matrix(measurements.degradation_in_full, [each.name for each in measurements.applications], "")
 
 
 def class_degradation_table(measurements: Measurements) -> Table:
     """Return the same by memory class."""
-    return _matrix(measurements.class_degradation, (), "class ")
+    return _matrix(measurements.degradation, (), "class ")
 
 
 def _matrix(degradation: Degradation, first: Iterable[str], word: str) -> Table:
@@ -241,7 +241,7 @@ def settings_table(measurements: Measurements) -> Table:
             f"{each.seconds.count:,}",
             with_half(each.seconds),
             with_half(each.joules),
-            with_half(each.intensity),
+            with_half(each.misses_per_instruction),
         )
         for each in measurements.measured
     ]
@@ -337,7 +337,7 @@ def _degradation(measurements: Measurements) -> list[ConsoleRenderable]:
     told: list[ConsoleRenderable] = []
     full, by_class = degradation_table(measurements), class_degradation_table(measurements)
     if full.rows and max(len(full.rows), len(full.headers) - 1) > MOST_APPLICATIONS:
-        pairs = sum(len(row) for row in measurements.degradation.values())
+        pairs = sum(len(row) for row in measurements.degradation_in_full.values())
         told.append(Text(f"degradation of {pairs:,} pairs (--json and --report have all)"))
     else:
         told += _folded(full, MOST_ROWS)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lpsched.io.pictures import write_picture
-from lpsched.measure.measurements import Saving
+from lpsched.measure.evidence import Saving
 from lpsched.report.figures.degradation import savings_picture
 from lpsched.report.measured_tables import in_counts, share_text
 
@@ -30,7 +30,7 @@ PICTURE: Final = Path(__file__).parents[2] / "docs" / "figures" / "thesis-table-
 def savings() -> tuple[Saving, ...]:
     """Return the groups of the table."""
     return tuple(
-        Saving(tuple(sorted(names)), MHZ, sum(ALONE[name] for name in names), joules) for names, joules in TOGETHER
+        Saving(tuple(sorted(names)), sum(ALONE[name] for name in names), joules, mhz=MHZ) for names, joules in TOGETHER
     )
 
 

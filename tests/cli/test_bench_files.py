@@ -6,7 +6,7 @@ import jsonschema
 import yaml
 
 from lpsched.io.templates import template
-from lpsched.measure.bench_reading import APPLICATION_KEYS, ENERGY_KEYS, KEYS, REPEATS_KEYS
+from lpsched.measure.bench import Application, Bench, EnergyChoice, Repeats
 from lpsched.measure.files import read_bench
 from tests.benches import asked
 
@@ -22,7 +22,7 @@ def test_a_new_bench_is_sound_says_every_key_and_satisfies_the_schema(lpsched, t
     code, out, _ = lpsched("new", "bench", "-o", str(path))
     assert (code, out) == (0, f"{path}: edit it, then 'lpsched show {path}'\n")
     text = path.read_text()
-    for key in (*KEYS, *APPLICATION_KEYS, *REPEATS_KEYS, *ENERGY_KEYS):
+    for key in ("format", *(key for part in (Bench, Application, Repeats, EnergyChoice) for key in part.model_fields)):
         assert f"{key}:" in text
     bench = read_bench(path)
     assert {each.command[0] for each in bench.applications} == {"python3"}

@@ -71,7 +71,7 @@ def test_what_was_measured_stands_in_the_file_with_its_meter(metered):
     # alone: 2; of the pairs nn, nr, rn, rr: 4; batches of the three pairs: 3; each twice
     assert len(told.measured) == 9
     assert {each.seconds.count for each in told.measured} == {2}
-    assert set(told.degradation) == {"nap", "rest"}
+    assert set(told.degradation_in_full) == {"nap", "rest"}
     assert len(told.savings) == 3
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lpsched.io.templates import template
 from lpsched.measure.files import read_measurements, write_measurements
-from lpsched.measure.schemas import measurements_schema
+from lpsched.measure.measurements import Measurements
 from tests.measured import measurements_of_seed
 
 
@@ -74,4 +74,4 @@ def test_solve_says_how_measurements_become_a_bag(lpsched, by_hand):
 
 def test_the_schema_is_printed(lpsched):
     code, out, _ = lpsched("schema", "measurements")
-    assert (code, json.loads(out)) == (0, measurements_schema())
+    assert (code, json.loads(out)) == (0, Measurements.model_json_schema())

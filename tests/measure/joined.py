@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lpsched.measure.measurements import MeasuredApplication, MeasuredMachine, Measurements, Meters
 from lpsched.model.fields import FrozenDict
 
@@ -30,10 +28,10 @@ def old(**changes) -> Measurements:
         seconds=FrozenDict({"calm": (2.0,), "wild": (4.0,)}),
         watts=FrozenDict({"calm": (50.0,), "wild": (60.0,)}),
         idle_watts=40.0,
-        degradation=FULL,
-        class_degradation=BY_CLASS,
+        degradation_in_full=FULL,
+        degradation=BY_CLASS,
     )
-    return replace(plain, **changes)
+    return plain.model_copy(update=changes)
 
 
 def new(**changes) -> Measurements:
@@ -46,7 +44,7 @@ def new(**changes) -> Measurements:
         watts=FrozenDict({"calm": (130.0, 112.0)}),
         frequencies_mhz=(3400.0, 1700.0),
         idle_watts=100.0,
-        degradation=table({"calm": {"calm": 0.2}}),
-        class_degradation=table({"I": {"I": 0.2}}),
+        degradation_in_full=table({"calm": {"calm": 0.2}}),
+        degradation=table({"I": {"I": 0.2}}),
     )
-    return replace(plain, **changes)
+    return plain.model_copy(update=changes)

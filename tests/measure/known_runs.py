@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from lpsched.measure.bench import COMPUTE_COMPANION, MEMORY_COMPANION, Application, Bench
-from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.bench import Application, Bench
+from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.fields import COMPUTE_COMPANION, MEMORY_COMPANION
+from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.summary import measurements_of
 
 M, C = MEMORY_COMPANION, COMPUTE_COMPANION
 MACHINE = MeasuredMachine("a processor", "a system", ((0,), (1,), (2,), (3,)))
 
 
-def bench_of(*names, places=4, **changes):
+def bench_of(*names, cores=4, **changes):
     applications = tuple(Application(name, (name, "--go")) for name in names)
-    return Bench(name="bench", machine_type="node", applications=applications, places=places, **changes)
+    return Bench(name="bench", machine_type="node", applications=applications, cores=cores, **changes)
 
 
 def runs(text, *seconds, mhz=None, batch=False, **told):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.measure.degradation import additive_error
-from lpsched.measure.measurements import AdditiveCheck, Setting
+from lpsched.measure.evidence import AdditiveCheck, Setting
 from tests.measure.known_runs import bench_of, runs, summed_up
 
 
@@ -42,6 +42,6 @@ def test_a_group_whose_application_was_not_measured_alone_is_not_checked():
 
 
 def test_errors_count_without_their_sign():
-    checks = [AdditiveCheck(Setting("a"), 2.0, 2.5), AdditiveCheck(Setting("b"), 2.0, 1.0)]
+    checks = [AdditiveCheck.of(Setting("a"), 2.0, 2.5), AdditiveCheck.of(Setting("b"), 2.0, 1.0)]
     assert additive_error(checks) == (2, 0.375, 0.5)  # a quarter too slow, a half too fast
     assert additive_error([]) is None

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lpsched.measure.bench import size_of
-from lpsched.measure.bench_reading import bench_from
+from lpsched.measure.bench import Bench, size_of
 from lpsched.measure.plan import programs_of, settings_of
 from tests.benches import asked
 
@@ -25,7 +24,7 @@ CLOCKS = [3000, 2000]
     ],
 )
 def test_the_size_that_is_shown_is_that_of_the_plan_with_the_least_and_the_most_there_is(changes):
-    bench = bench_from(asked(**changes))
+    bench = Bench.read(asked(**changes))
     size, kind = size_of(bench), bench.energy.kind
     clocks = bench.frequencies_mhz
     least = settings_of(bench, frequencies_mhz=clocks, energy=kind in {"command", "stream"}, counters=True)

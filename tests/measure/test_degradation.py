@@ -20,12 +20,12 @@ def test_degradation_is_the_time_beside_over_the_time_alone_less_one():
         runs("b|a", 5.0),
         runs("a|a", 20.0),
     )
-    assert table(found.degradation) == {"a": {"a": 1.0, "b": 0.5}, "b": {"a": 0.25}}
+    assert table(found.degradation_in_full) == {"a": {"a": 1.0, "b": 0.5}, "b": {"a": 0.25}}
 
 
 def test_what_ran_faster_together_is_zero_in_the_table_and_stays_in_the_evidence():
     found = summed_up(bench_of("a"), runs("a", 10.0), runs("a|a", 9.0))
-    assert table(found.degradation) == {"a": {"a": 0.0}}
+    assert table(found.degradation_in_full) == {"a": {"a": 0.0}}
     assert [each.seconds.mean for each in found.measured] == [10.0, 9.0]
 
 
@@ -39,7 +39,7 @@ def test_clocks_are_averaged_before_noise_is_cut_off():
         runs("a|a", 28.0, mhz=1000.0),
         clocks=(2000.0, 1000.0),
     )
-    assert found.degradation["a"]["a"] == pytest.approx(0.1)
+    assert found.degradation_in_full["a"]["a"] == pytest.approx(0.1)
 
 
 def test_a_pair_that_failed_at_one_clock_has_the_degradation_of_the_other():
@@ -51,7 +51,7 @@ def test_a_pair_that_failed_at_one_clock_has_the_degradation_of_the_other():
         runs("a|a", 28.0, mhz=1000.0),
         clocks=(2000.0, 1000.0),
     )
-    assert found.degradation["a"]["a"] == pytest.approx(0.4)
+    assert found.degradation_in_full["a"]["a"] == pytest.approx(0.4)
 
 
 def test_batches_groups_companions_and_applications_not_measured_alone_have_no_degradation():
@@ -65,7 +65,7 @@ def test_batches_groups_companions_and_applications_not_measured_alone_have_no_d
         runs(M, 10.0),
         runs("b|a", 30.0),
     )
-    assert found.degradation == {}
+    assert found.degradation_in_full == {}
 
 
 def test_by_class_it_is_the_mean_over_the_pairs_measured():
@@ -121,4 +121,4 @@ def test_the_table_by_class_follows_from_the_one_in_full():
         runs("b|b", 12.0),
     )
     assert [each.memory_class for each in found.applications] == ["III", "III"]
-    assert found.class_degradation["III"]["III"] == pytest.approx((0.5 + 0 + 0.1 + 0.2) / 4)
+    assert found.degradation["III"]["III"] == pytest.approx((0.5 + 0 + 0.1 + 0.2) / 4)

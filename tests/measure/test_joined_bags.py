@@ -4,7 +4,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.measure.bags import Joined, bag_of
-from lpsched.measure.measurements import MeasuredApplication, Meters
+from lpsched.measure.measurements import MeasuredApplication, Measurements, Meters
 from lpsched.model.fields import FrozenDict
 from tests.measure.joined import new, old
 from tests.measured import measurements_of_seed
@@ -106,7 +106,7 @@ def test_an_application_without_any_time_is_left_out_and_nothing_at_all_is_refus
     assert [each.name for each in joined.instance.task_types] == ["calm"]
     assert "left out, because no file has a time: 'wild'" in joined.remarks
     with pytest.raises(InstanceError, match="no time of any application"):
-        bag_of([old(seconds=FrozenDict({}))], name="x")
+        bag_of([Measurements.model_construct(**dict(old()) | {"seconds": FrozenDict({})})], name="x")
     with pytest.raises(InstanceError, match="at least one file"):
         bag_of([], name="x")
 

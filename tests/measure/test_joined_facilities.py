@@ -82,7 +82,7 @@ def test_classes_are_used_where_all_are_known_and_the_full_table_where_asked_for
 
 def unclassed(**changes):
     applications = (MeasuredApplication("calm", ("count",), 10), MeasuredApplication("wild", ("scan",), 5, "III"))
-    return old(applications=applications, class_degradation=table({"III": {"III": 1.0}}), **changes)
+    return old(applications=applications, degradation=table({"III": {"III": 1.0}}), **changes)
 
 
 def test_without_all_classes_degradation_is_in_full_and_that_is_said_or_refused():
@@ -111,7 +111,7 @@ def test_several_tables_are_averaged_and_the_largest_difference_is_told():
 def test_pairs_that_can_meet_and_were_not_measured_are_refused_one_by_one():
     some = table({"calm": {"calm": 0.0}, "wild": {"calm": 0.1}})
     with pytest.raises(InstanceError) as refused:
-        facility_of([old(degradation=some)], name="x", degradation="full")
+        facility_of([old(degradation_in_full=some)], name="x", degradation="full")
     assert [fault.path for fault in refused.value.faults] == [
         ("degradation", "calm", "wild"),
         ("degradation", "wild", "wild"),
@@ -125,7 +125,7 @@ def test_pairs_that_never_meet_need_no_measuring():
         machine=MeasuredMachine("a", "Linux", ((0,),)),
         seconds=FrozenDict({"wild": (4.0,)}),
         watts=FrozenDict({"wild": (60.0,)}),
-        degradation=FrozenDict({}),
+        degradation_in_full=FrozenDict({}),
     )
     found = facility_of([lonely, new()], name="x", degradation="full").instance
     assert found.degradation is not None

@@ -14,8 +14,8 @@ from lpsched.cancellation import Watch
 from lpsched.errors import MeasureError
 from lpsched.measure import machine as machine_stage
 from lpsched.measure.bench import Application, Bench, EnergyChoice
+from lpsched.measure.evidence import Setting
 from lpsched.measure.machine import MachineStage, faults_here, programs_on
-from lpsched.measure.measurements import Setting
 from lpsched.measure.meters.choosing import Chosen
 from lpsched.measure.meters.perf_counters import Counts
 from lpsched.model.fields import FrozenDict
@@ -92,7 +92,7 @@ def application(name, code, **how):
 
 
 def stage(*applications, chosen=None, folder="/", **how):
-    made = Bench("b", "b", applications, cores=TWO_PLACES, **how)
+    made = Bench.model_construct(**dict(Bench("b", 2, applications, **how)) | {"cores": TWO_PLACES})
     return MachineStage(made, Path(folder), chosen=chosen or Chosen())
 
 
@@ -142,7 +142,7 @@ def test_a_batch_lasts_until_the_last_has_ended_and_is_not_counted():
 def test_the_clock_of_a_setting_is_set_and_given_back_in_the_end():
     clocks, meter = FakeClocks(), SteadyMeter()
     chosen = Chosen(energy=meter, clocks=clocks)
-    with stage(application("nap", ":"), chosen=chosen, energy=EnergyChoice(idle_seconds=0.01)) as machine:
+    with stage(application("nap", ":"), chosen=chosen, energy=EnergyChoice(idle_seconds=0.1)) as machine:
         assert machine.frequencies_mhz == (2000.0, 1000.0)
         machine.perform(Setting("nap", (), 1000.0), Watch())
         assert machine.idle_watts(Watch()) == pytest.approx(10.0)
@@ -202,8 +202,9 @@ def test_what_an_application_leaves_running_is_told_once():
 
 
 def test_companions_are_there_by_name():
-    programs = programs_on(Bench("b", "b", (), places=1), Path("/"))
+    programs = programs_on(Bench("b", 1, (application("nap", ":"),)), Path("/"))
     assert {name: program.command[-1] for name, program in programs.items()} == {
+        "nap": ":",
         "memory-companion": "memory",
         "compute-companion": "compute",
     }
@@ -212,9 +213,8 @@ def test_companions_are_there_by_name():
 def test_programs_that_are_not_there_are_told_with_their_place(tmp_path):
     made = Bench(
         "b",
-        "b",
+        1,
         (application("fine", ":"), Application("gone", ("no-such-program",)), application("lost", ":", folder="no")),
-        cores=TWO_PLACES,
     )
     gone, lost = faults_here(made, tmp_path)
     assert (gone.path, lost.path) == (("applications", 1, "command"), ("applications", 2, "command"))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +7,9 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError
 from lpsched.facility.reading import facility_from_dict
 from lpsched.io.templates import template
+from lpsched.measure.evidence import Failed, Setting
 from lpsched.measure.files import as_dict, read_measurements, write_measurements
-from lpsched.measure.measurements import Failed, Setting
-from lpsched.measure.measurements_reading import measurements_from
+from lpsched.measure.measurements import Measurements
 from tests.facilities import SOUND
 from tests.measured import measurements_of_seed
 
@@ -70,7 +68,7 @@ def test_a_file_is_for_people(tmp_path):
     # columns before evidence, one line for each setting, degradation as a facility has it
     path = tmp_path / "node.yaml"
     write_measurements(
-        measurements_from(
+        Measurements.read(
             {
                 "format": "lpsched-measurements/1",
                 "name": "node",
@@ -121,7 +119,7 @@ def test_degradation_can_be_pasted_into_a_facility():
         "seconds": {"zip": 1.0},
         "degradation": pasted,
     }
-    written = as_dict(measurements_from(raw))["degradation"]
+    written = as_dict(Measurements.read(raw))["degradation"]
     facility = facility_from_dict(SOUND | {"degradation": written})
     assert facility.classes == ("heavy", "light")
     assert facility.degradation is not None
@@ -131,8 +129,8 @@ def test_degradation_can_be_pasted_into_a_facility():
 def test_what_a_program_said_is_written_even_if_it_is_no_text(tmp_path):
     path = tmp_path / "node.yaml"
     raw = {"format": "lpsched-measurements/1", "name": "n", "applications": ["a", "b"], "seconds": {"a": 1.0}}
-    failed = Failed(Setting("b"), b"ended: \xff\x1b".decode(errors="surrogateescape"))
-    write_measurements(replace(measurements_from(raw), failed=(failed,)), path)
+    failed = Failed.of(Setting("b"), b"ended: \xff\x1b".decode(errors="surrogateescape"))
+    write_measurements(Measurements.read(raw).model_copy(update={"failed": (failed,)}), path)
     (found,) = read_measurements(path).failed
     assert found.reason.startswith("ended: \ufffd")
     assert found.reason.endswith("\x1b")

@@ -11,18 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
+from lpsched.measure.evidence import AdditiveCheck, Saving, Setting
 from lpsched.measure.files import as_dict
-from lpsched.measure.measurements import (
-    NOT_TOLD,
-    AdditiveCheck,
-    MeasuredApplication,
-    MeasuredMachine,
-    Meters,
-    Saving,
-    Setting,
-)
-from lpsched.measure.measurements_reading import KEYS, measurements_from
-from lpsched.measure.schemas import measurements_schema
+from lpsched.measure.measurements import NOT_TOLD, MeasuredApplication, MeasuredMachine, Measurements, Meters
 from tests.measured import measurements_of_seed
 
 BY_HAND = {
@@ -59,12 +50,12 @@ def told(base=None, **changes):
 
 def faults_of(raw):
     with pytest.raises(InstanceError) as refused:
-        measurements_from(raw)
+        Measurements.read(raw)
     return [str(fault) for fault in refused.value.faults]
 
 
 def test_a_file_by_hand_needs_a_name_applications_and_seconds_only():
-    measurements = measurements_from(told())
+    measurements = Measurements.read(told())
     assert measurements.machine_type == "node-a"
     assert measurements.machine == MeasuredMachine(NOT_TOLD, NOT_TOLD, ())
     assert measurements.meters == Meters(NOT_TOLD)
@@ -77,28 +68,41 @@ def test_a_file_by_hand_needs_a_name_applications_and_seconds_only():
 
 
 def test_a_number_of_cores_stands_for_the_first_ones():
-    assert measurements_from(told(machine={"cores": 2})).machine.cores == ((0,), (1,))
-    assert measurements_from(told(machine={"cores": [[0, 4], 1]})).machine.cores == ((0, 4), (1,))
+    assert Measurements.read(told(machine={"cores": 2})).machine.cores == ((0,), (1,))
+    assert Measurements.read(told(machine={"cores": [[0, 4], 1]})).machine.cores == ((0, 4), (1,))
+
+
+def test_an_empty_list_tells_as_much_as_none():
+    empty = told(frequencies_mhz=[], machine={"cores": []}, applications=[{"name": "zip", "command": []}, "sort"])
+    assert Measurements.read(empty) == Measurements.read(told(applications=["zip", "sort"]))
+
+
+def test_one_number_will_do_for_one_clock():
+    one = told(frequencies_mhz=[3400], seconds={"zip": 4.0})
+    assert Measurements.read(one).seconds == {"zip": (4.0,)}
+    evidence = [{"application": "zip", "mhz": 3400, "seconds": {"mean": 5.0}}]
+    (found,) = faults_of(one | {"measured": evidence})
+    assert found.startswith("seconds.zip[0]: found 4.0, needs 5.0, as measured for 'zip alone at 3400 MHz'")
 
 
 def test_p_states_are_named_for_the_clocks():
-    assert measurements_from(MEASURED).p_states == ("3400MHz", "1700MHz")
+    assert Measurements.read(MEASURED).p_states == ("3400MHz", "1700MHz")
 
 
 def test_those_beside_are_sorted_so_that_equal_settings_are_equal():
     entry = {"application": "a", "beside": ["c", "b"], "reason": "no"}
-    (failed,) = measurements_from(told(failed=[entry])).failed
+    (failed,) = Measurements.read(told(failed=[entry])).failed
     assert failed.setting == Setting("a", ("b", "c"))
 
 
 def test_power_of_work_below_idle_power_is_remarked():
-    measurements = measurements_from(told(watts={"zip": 9.5, "sort": 30}, idle_watts=10))
+    measurements = Measurements.read(told(watts={"zip": 9.5, "sort": 30}, idle_watts=10))
     assert measurements.remarks() == ("the watts of 'zip' (9.5) are below idle_watts (10)",)
 
 
 def test_one_clock_below_idle_power_is_enough_for_a_remark():
     clocks = {"frequencies_mhz": [2, 1], "seconds": {"zip": [1, 2]}, "watts": {"zip": [30, 9]}}
-    assert len(measurements_from(told(idle_watts=10, **clocks)).remarks()) == 1
+    assert len(Measurements.read(told(idle_watts=10, **clocks)).remarks()) == 1
 
 
 def test_clocks_must_fall():
@@ -108,15 +112,15 @@ def test_clocks_must_fall():
 
 
 def test_a_meter_that_sees_no_energy_saves_none():
-    assert Saving(("a", "b"), None, 0.0, 0.0).share_saved == 0.0
-    assert Saving(("a", "b"), None, 200.0, 150.0).share_saved == 0.25
+    assert Saving(("a", "b"), 0.0, 0.0).share_saved == 0.0
+    assert Saving(("a", "b"), 200.0, 150.0).share_saved == 0.25
 
 
 def test_an_error_is_a_share_of_the_measured_time():
-    assert AdditiveCheck(Setting("a", ("b", "c")), 2.0, 2.5).error == 0.25
+    assert AdditiveCheck.of(Setting("a", ("b", "c")), 2.0, 2.5).error == 0.25
 
 
-VALIDATOR = jsonschema.Draft202012Validator(measurements_schema())
+VALIDATOR = jsonschema.Draft202012Validator(Measurements.model_json_schema())
 REMOVE = "correct it; to use other numbers than those measured, remove the evidence"
 
 
@@ -135,8 +139,8 @@ REMOVE = "correct it; to use other numbers than those measured, remove the evide
             {"idle_watts": 10.0},
             f"idle_watts: found 10.0, needs 11.0, the mean of idle_watts_before and idle_watts_after; {REMOVE}",
         ),
-        ({"seconds": {"zip": 4.0}}, "seconds.zip: found 4.0, needs a list of 2, one for each clock; give one"),
-        ({"watts": {"zip": [25.0]}}, "watts.zip: found a list of 1, needs a list of 2, one for each clock"),
+        ({"seconds": {"zip": 4.0}}, "seconds.zip: found 1 number, needs a list of 2, one for each clock; give one"),
+        ({"watts": {"zip": [25.0]}}, "watts.zip: found 1 number, needs a list of 2, one for each clock"),
         (
             {"frequencies_mhz": [3400, 3400.001]},
             "frequencies_mhz[1]: found 3400.001 after 3400.0, needs clocks from fast to slow that differ",
@@ -155,17 +159,17 @@ def test_without_clocks_a_column_is_told_by_its_application():
 
 
 def test_the_last_digits_may_be_rounded():
-    measurements_from(told(MEASURED, seconds={"zip": [4.0, 6.000000001]}))
+    Measurements.read(told(MEASURED, seconds={"zip": [4.0, 6.000000001]}))
     assert faults_of(told(MEASURED, seconds={"zip": [4.0, 6.0000001]}))
 
 
 def test_a_clock_that_was_dropped_stays_in_the_evidence_only():
     one = {"frequencies_mhz": [3400], "seconds": {"zip": [4.0]}, "watts": {"zip": [25.0]}}
-    assert len(measurements_from(told(MEASURED, **one)).measured) == 3
+    assert len(Measurements.read(told(MEASURED, **one)).measured) == 3
 
 
 def test_an_application_that_could_not_be_measured_has_no_column():
-    assert measurements_from(told(seconds={"zip": 1.0})).seconds == {"zip": (1.0,)}
+    assert Measurements.read(told(seconds={"zip": 1.0})).seconds == {"zip": (1.0,)}
 
 
 def test_all_faults_come_at_once_and_in_file_order():
@@ -186,13 +190,30 @@ def test_faulty_names_and_clocks_bring_no_faults_of_tables():
     assert [each.split(":")[0] for each in faults_of(raw)] == ["frequencies_mhz", "applications[0].name"]
 
 
+@pytest.mark.parametrize(
+    ("raw", "hashed"),
+    [
+        (BY_HAND, "2daa4f3c9b8a19801f4c3e878ac98ab5ed324a6c184f4e8e245b0904ecafc84e"),
+        (MEASURED, "23840340558c03697545e236961ff0ce8ad9d19f82e77cef388b91e0a29c5fe8"),
+        (as_dict(measurements_of_seed(0)), "3d7696f8539a9151c082e093773f25792b110fcb0d76b1b668469cf9afdaa732"),
+        (as_dict(measurements_of_seed(1)), "f1e751290712bf26c18cef5005dff653e9e52a19d5e94e00333769d20c0491c9"),
+        (as_dict(measurements_of_seed(2)), "aec82c37ff77053993e9758fbcb159153fd4cdca71294569b32ce72c5f73b2cc"),
+        (as_dict(measurements_of_seed(3)), "fe06c14529225199582f1621fa63deb6056c882f58baf726d4025a169276da2d"),
+    ],
+)
+def test_the_content_hash_of_a_file_stays_the_same_in_later_versions(raw, hashed):
+    measurements = Measurements.read(raw)
+    assert measurements.content_hash == hashed
+    assert Measurements.read(measurements.model_dump()) == measurements
+
+
 def test_another_format_is_refused_by_its_name():
     (found,) = faults_of(told(format="lpsched-bench/1"))
     assert "needs 'lpsched-measurements/1'; bring a file of this kind, or use 'lpsched measure'" in found
 
 
 def test_the_schema_takes_what_is_written():
-    jsonschema.Draft202012Validator.check_schema(measurements_schema())
+    jsonschema.Draft202012Validator.check_schema(Measurements.model_json_schema())
     for raw in (BY_HAND, MEASURED, *(as_dict(measurements_of_seed(seed)) for seed in range(9))):
         VALIDATOR.validate(raw)
 
@@ -257,6 +278,6 @@ def test_no_junk_crashes_the_door(seed):
     for _ in range(chance.randint(1, 3)):
         raw = spoilt(raw, chance)
         if isinstance(raw, dict) and chance.random() < 0.3:
-            raw[chance.choice(KEYS)] = chance.choice(JUNK)
+            raw[chance.choice(list(Measurements.model_fields))] = chance.choice(JUNK)
     with contextlib.suppress(InstanceError):
-        measurements_from(raw)
+        Measurements.read(raw)

@@ -19,28 +19,28 @@ def two_threads_a_core(tmp_path):
     return tmp_path
 
 
-def bench(**how):
-    return Bench("b", "b", (Application("a", ("a",)),), **how)
+def bench(cores):
+    return Bench("b", cores, (Application("a", ("a",)),))
 
 
 @pytest.mark.parametrize(
     ("places", "expected"), [(2, ((0,), (1,))), (3, ((0,), (1,), (2,))), (5, ((0,), (1,), (2,), (4,), (5,)))]
 )
 def test_every_core_is_used_once_before_any_is_used_twice(two_threads_a_core, places, expected):
-    assert choose_places(bench(places=places), {0, 1, 2, 4, 5, 6}, two_threads_a_core) == expected
+    assert choose_places(bench(places), {0, 1, 2, 4, 5, 6}, two_threads_a_core) == expected
 
 
 def test_only_processors_that_we_may_use_are_chosen(two_threads_a_core):
-    assert choose_places(bench(places=2), {1, 5, 6}, two_threads_a_core) == ((1,), (6,))
+    assert choose_places(bench(2), {1, 5, 6}, two_threads_a_core) == ((1,), (6,))
 
 
 def test_places_that_are_named_stay_as_they_are(two_threads_a_core):
     asked = ((4, 5), (0,))
-    assert choose_places(bench(cores=asked), {0, 1, 4, 5}, two_threads_a_core) == asked
+    assert choose_places(bench(asked), {0, 1, 4, 5}, two_threads_a_core) == asked
 
 
 def test_more_places_than_processors_are_refused_in_words():
-    (fault,) = faults_of_places(bench(places=3), {0, 7})
+    (fault,) = faults_of_places(bench(3), {0, 7})
     assert str(fault) == (
         "cores: found 3, needs at most 2, which is what this process may use (see 'taskset -p $$'); "
         "ask for fewer, or allow more"
@@ -48,7 +48,7 @@ def test_more_places_than_processors_are_refused_in_words():
 
 
 def test_each_processor_that_we_may_not_use_is_told():
-    found = list(faults_of_places(bench(cores=((0, 3), (9,))), {0, 1, 2, 8}))
+    found = list(faults_of_places(bench(((0, 3), (9,))), {0, 1, 2, 8}))
     assert [(fault.path, fault.found) for fault in found] == [
         (("cores", 0), "the processor 3"),
         (("cores", 1), "the processor 9"),
@@ -57,8 +57,8 @@ def test_each_processor_that_we_may_not_use_is_told():
 
 
 def test_enough_processors_are_no_fault():
-    assert not list(faults_of_places(bench(places=2), {0, 1}))
-    assert not list(faults_of_places(bench(cores=((1,), (0,))), {0, 1}))
+    assert not list(faults_of_places(bench(2), {0, 1}))
+    assert not list(faults_of_places(bench(((1,), (0,))), {0, 1}))
 
 
 def test_places_on_one_core_are_told(two_threads_a_core):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lpsched.measure.bench import Repeats
-from lpsched.measure.measurements import Sample, Setting
+from lpsched.measure.evidence import Sample, Setting
 from lpsched.measure.remarks import remarks_of
 from tests.measure.known_runs import OWN, C, M, bench_of, beside_companions, runs, summed_up
 

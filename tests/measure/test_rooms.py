@@ -107,7 +107,7 @@ def test_what_the_room_does_not_have_was_measured_for_nothing(joined):
 
 
 def test_cores_of_the_room_that_no_bench_has_seen_together_are_refused(joined):
-    lonely = old(machine=MeasuredMachine("a", "Linux", ((0,),)), class_degradation={}, degradation={})
+    lonely = old(machine=MeasuredMachine("a", "Linux", ((0,),)), degradation={}, degradation_in_full={})
     assert joined([lonely]).instance.degradation is None
     with pytest.raises(InstanceError, match=r"degradation\.I\.III.*measure that pair"):
         joined([lonely], node_type(cores=4))

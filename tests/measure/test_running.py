@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
 from lpsched.cancellation import Progress, Watch
 from lpsched.measure.bench import Application, Bench, Repeats
-from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.plan import run_bench, settings_of
 
 BENCH = Bench(
-    "node",
-    "node",
-    (Application("calm", ("calm",)), Application("wild", ("wild",))),
-    places=2,
+    name="node",
+    applications=(Application("calm", ("calm",)), Application("wild", ("wild",))),
+    cores=2,
     repeats=Repeats(least=3, most=5, within=0.05, warm_ups=2),
     companions="never",
 )
@@ -114,7 +114,7 @@ def test_the_seed_decides_the_order():
     orders = []
     for seed in (0, 0, 1):
         stage = KnownStage()
-        ran(stage, bench=replace(BENCH, seed=seed))
+        ran(stage, bench=BENCH.model_copy(update={"seed": seed}))
         orders.append(tuple(stage.runs))
     assert orders[0] == orders[1] != orders[2]
 
@@ -179,7 +179,8 @@ def test_runs_of_settings_that_are_no_longer_asked_for_stay():
 def test_the_limit_of_the_bench_ends_it_without_stopping_whoever_runs_it():
     watch = Watch()
     stage = KnownStage()
-    run = ran(stage, bench=replace(BENCH, limit_seconds=1e-9), watch=watch)
+    at_once = Bench.model_construct(**dict(BENCH) | {"limit_seconds": 1e-9})
+    run = ran(stage, bench=at_once, watch=watch)
     assert (stage.done, run.samples, run.unfinished) == ([], (), SETTINGS)
     assert not watch.is_stopped
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +8,8 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, OutputError
 from lpsched.measure.bench import Application, Bench, EnergyChoice
-from lpsched.measure.measurements import MeasuredMachine, Meters, Sample, Setting
+from lpsched.measure.evidence import Sample, Setting
+from lpsched.measure.measurements import MeasuredMachine, Meters
 from lpsched.measure.samples import (
     SampleLines,
     SamplesOnFile,
@@ -24,13 +24,13 @@ from lpsched.model.fields import FrozenDict
 from tests.measured import sample_of_seed
 
 BENCH = Bench(
-    "night",
-    "node",
-    (
+    name="night",
+    machine_type="node",
+    applications=(
         Application("zip", ("xz", "-k", "a b"), folder="work", environment=FrozenDict({"T": "1"})),
         Application("sort", ("sort", "ü")),
     ),
-    places=2,
+    cores=2,
 )
 MACHINE = MeasuredMachine("Some CPU", "Linux 6.1", ((0,), (2, 3)))
 METERS = Meters("clock", energy="command watts.sh", energy_covers="the node")
@@ -42,7 +42,7 @@ def head(bench=BENCH, machine=MACHINE, meters=METERS, **more):
 
 def changed(**changes):
     first, *rest = BENCH.applications
-    return replace(BENCH, applications=(replace(first, **changes), *rest))
+    return BENCH.model_copy(update={"applications": (first.model_copy(update=changes), *rest)})
 
 
 SAMPLES = (
@@ -122,14 +122,20 @@ def test_a_second_bench_is_refused_while_the_first_measures(tmp_path):
         (head(changed(folder=None)), "folder of zip of applications was 'work', is nothing;"),
         (head(changed(environment=FrozenDict({"T": "2"}))), "T of environment of zip of applications was '1', is '2'"),
         (
-            head(replace(BENCH, energy=EnergyChoice("command", ("watts.sh",)))),
+            head(BENCH.model_copy(update={"energy": EnergyChoice(command=("watts.sh",))})),
             r"kind of energy was 'auto', is 'command'; command of energy was \[\], is \[\"watts.sh\"\]",
         ),
-        (head(replace(BENCH, counters="none")), "counters was 'auto', is 'none'"),
-        (head(machine=replace(MACHINE, processor="B")), "processor of machine was 'Some CPU', is 'B'"),
-        (head(machine=replace(MACHINE, cores=((0,), (1,)))), r"cores of machine was \[\[0\], \[2, 3\]\], is"),
-        (head(meters=replace(METERS, energy=None)), "energy of meters was 'command watts.sh', is nothing"),
-        (head(meters=replace(METERS, counters="perf")), "counters of meters was nothing, is 'perf'"),
+        (head(BENCH.model_copy(update={"counters": "none"})), "counters was 'auto', is 'none'"),
+        (head(machine=MACHINE.model_copy(update={"processor": "B"})), "processor of machine was 'Some CPU', is 'B'"),
+        (
+            head(machine=MACHINE.model_copy(update={"cores": ((0,), (1,))})),
+            r"cores of machine was \[\[0\], \[2, 3\]\], is",
+        ),
+        (
+            head(meters=METERS.model_copy(update={"energy": None})),
+            "energy of meters was 'command watts.sh', is nothing",
+        ),
+        (head(meters=METERS.model_copy(update={"counters": "perf"})), "counters of meters was nothing, is 'perf'"),
         (head(lpsched="2"), "lpsched was '1', is '2'"),
     ],
 )
@@ -148,8 +154,11 @@ def test_what_a_setting_does_not_rest_on_may_change(tmp_path):
     path = tmp_path / "a.jsonl"
     with SampleLines(path, head(), resume=False) as lines:
         lines.add(SAMPLES[0])
-    more = replace(BENCH, name="other", frequencies_mhz=(3400.0,), pairs=(), seed=3, limit_seconds=9.0)
-    with SampleLines(path, head(more, meters=replace(METERS, frequencies="cpufreq")), resume=True) as lines:
+    changes = {"name": "other", "frequencies_mhz": (3400.0,), "pairs": (), "seed": 3, "limit_seconds": 9.0}
+    more = BENCH.model_copy(update=changes)
+    with SampleLines(
+        path, head(more, meters=METERS.model_copy(update={"frequencies": "cpufreq"})), resume=True
+    ) as lines:
         assert lines.samples == SAMPLES[:1]
 
 
@@ -157,13 +166,15 @@ def test_an_application_may_come_and_go_but_not_come_back_as_another(tmp_path):
     path = tmp_path / "a.jsonl"
     new = Application("new", ("true",))
     SampleLines(path, head(), resume=False).__exit__(None, None, None)
-    added = head(replace(BENCH, applications=(*BENCH.applications, new)))
+    added = head(BENCH.model_copy(update={"applications": (*BENCH.applications, new)}))
     with SampleLines(path, added, resume=True) as lines:
         lines.add(Sample(Setting("new"), 1.0))
-    with SampleLines(path, head(replace(BENCH, applications=BENCH.applications[:1])), resume=True) as lines:
+    with SampleLines(
+        path, head(BENCH.model_copy(update={"applications": BENCH.applications[:1]})), resume=True
+    ) as lines:
         assert set(lines.head.applications) == {"zip", "sort", "new"}
         assert len(lines.samples) == 1
-    other = head(replace(BENCH, applications=(replace(new, command=("false",)),)))
+    other = head(BENCH.model_copy(update={"applications": (Application("new", ("false",)),)}))
     with pytest.raises(OutputError, match=r"command of new of applications was \[\"true\"\], is"):
         SampleLines(path, other, resume=True)
 

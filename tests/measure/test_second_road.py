@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from lpsched.measure.evidence import Sample
 from lpsched.measure.files import read_measurements, write_measurements
-from lpsched.measure.measurements import Sample
 from lpsched.measure.plan import settings_of
 from models.colocation import Runs
 from tests.measure.known_runs import C, M, bench_of, summed_up
@@ -91,9 +91,9 @@ def test_a_second_road_finds_the_same_classes_and_degradation(case):
         assert same(each.causes, again.causes(each.name))
         assert each.memory_class == CLASSES[again.memory_class(each.name)]
     for a, b in product(again.names, repeat=2):
-        assert same(found.degradation.get(a, {}).get(b), again.degradation(a, b))
+        assert same(found.degradation_in_full.get(a, {}).get(b), again.degradation(a, b))
     for x, y in product((1, 2, 3), repeat=2):
-        told = found.class_degradation.get(CLASSES[x], {}).get(CLASSES[y])
+        told = found.degradation.get(CLASSES[x], {}).get(CLASSES[y])
         assert same(told, again.class_degradation(x, y))
 
 
@@ -127,8 +127,8 @@ def test_another_unit_of_time_scales_seconds_and_nothing_without_a_unit(case, po
     plain, other = of_random(*case), of_random(bench, clocks, scaled)
     assert other.seconds == {name: tuple(unit * each for each in row) for name, row in plain.seconds.items()}
     assert other.watts == {name: tuple(each / unit for each in row) for name, row in plain.watts.items()}
+    assert other.degradation_in_full == plain.degradation_in_full
     assert other.degradation == plain.degradation
-    assert other.class_degradation == plain.class_degradation
     assert other.applications == plain.applications
     assert other.additive == plain.additive
 

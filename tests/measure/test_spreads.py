@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from lpsched.measure.bench import Repeats
-from lpsched.measure.measurements import Spread
+from lpsched.measure.evidence import Spread
 from lpsched.measure.summary import enough, is_narrow, spread_of
 from lpsched.model.provenance import student
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lpsched.measure.bench import Repeats
-from lpsched.measure.measurements import Failed, Sample, Setting, Spread
+from lpsched.measure.evidence import Failed, Sample, Setting, Spread
 from tests.measure.known_runs import MACHINE, C, M, bench_of, runs, summed_up
 
 
@@ -52,8 +52,8 @@ def test_idle_power_is_the_mean_of_what_is_known_of_before_and_after(before, aft
 def test_an_application_that_failed_alone_has_no_column_and_is_told():
     found = summed_up(bench_of("a", "b"), runs("a", None), runs("b", 1.0), runs("a|b", 2.0))
     assert found.seconds == {"b": (1.0,)}
-    assert found.failed == (Failed(Setting("a"), "exit code 1"),)
-    assert found.degradation == {}
+    assert found.failed == (Failed.of(Setting("a"), "exit code 1"),)
+    assert found.degradation_in_full == {}
     assert [each.name for each in found.applications] == ["a", "b"]
 
 
@@ -61,12 +61,12 @@ def test_a_setting_of_which_some_runs_failed_has_failed():
     found = summed_up(bench_of("a"), runs("a", 1.0, None, 2.0, None))
     assert found.seconds == {}
     assert found.measured == ()
-    assert found.failed == (Failed(Setting("a"), "2 of 4 runs failed: exit code 1"),)
+    assert found.failed == (Failed.of(Setting("a"), "2 of 4 runs failed: exit code 1"),)
 
 
 def test_different_reasons_are_all_told_once():
     samples = [Sample(Setting("a"), None, failure=why) for why in ("was killed", "took longer", "was killed")]
-    assert summed_up(bench_of("a"), samples).failed == (Failed(Setting("a"), "took longer; was killed"),)
+    assert summed_up(bench_of("a"), samples).failed == (Failed.of(Setting("a"), "took longer; was killed"),)
 
 
 def test_one_clock_that_failed_takes_the_application_out_of_the_columns():
@@ -91,7 +91,7 @@ def test_an_application_without_energy_has_a_time_and_no_watts():
 def test_intensity_is_the_mean_of_shares_not_the_share_of_means():
     samples = [*runs("a", 1.0, misses=1.0, instructions=10.0), *runs("a", 1.0, misses=3.0, instructions=100.0)]
     found = summed_up(bench_of("a"), samples)
-    assert found.measured[0].intensity.mean == pytest.approx((0.1 + 0.03) / 2)
+    assert found.measured[0].misses_per_instruction.mean == pytest.approx((0.1 + 0.03) / 2)
 
 
 def test_evidence_is_in_order_fastest_clock_first_alone_before_together():

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
+from lpsched.measure.evidence import AdditiveCheck, Failed, Measured, Saving, Setting, Spread
 from lpsched.measure.measurements import (
     BY_MISSES,
     BY_SLOWDOWN,
-    AdditiveCheck,
-    Failed,
-    Measured,
     MeasuredApplication,
     MeasuredMachine,
     Measurements,
     Meters,
-    Saving,
-    Setting,
-    Spread,
 )
 from lpsched.model.fields import FrozenDict
 
@@ -40,7 +35,7 @@ def spread(mean, share=0.01, count=9):
     return Spread(mean, count, mean * share, mean * (1 - 0.77 * share), mean * (1 + 0.77 * share))
 
 
-FAILED = (Failed(Setting("streamcluster", ("bodytrack",), 1700.0), "took longer than 600 s and was killed"),)
+FAILED = (Failed.of(Setting("streamcluster", ("bodytrack",), 1700.0), "took longer than 600 s and was killed"),)
 
 
 class Made:
@@ -82,7 +77,7 @@ class Made:
             joules = 1.02 * self.together(setting)
         intense = sum(self.of[other][0] == "III" for other in setting.beside)
         misses = self.of[setting.application][1] * (1 + 0.12 * intense)
-        return Measured(
+        return Measured.of(
             setting,
             spread(seconds),
             spread(joules, 0.02) if self.energy else None,
@@ -93,8 +88,13 @@ class Made:
         alone = [(self.alone(n, setting.mhz), self.watts((n,), setting.mhz)) for n in setting.together]
         together = self.together(setting)
         return Saving(
-            setting.together, setting.mhz, sum(seconds * watts for seconds, watts in alone), 1.02 * together, together
+            setting.together, sum(seconds * watts for seconds, watts in alone), 1.02 * together, together, setting.mhz
         )
+
+
+def changed(part, **changes):
+    """Return a copy with other values, which need not fit the rest: a report draws whatever it is given."""
+    return type(part).model_construct(**dict(part) | changes)
 
 
 def made_measurements(
@@ -123,7 +123,7 @@ def made_measurements(
     skipped = {each.setting for each in failed}
     measured = [made.measured(each) for each in (*settings, *batches) if each not in skipped]
     additive = [
-        AdditiveCheck(
+        AdditiveCheck.of(
             each.setting,
             each.seconds.mean / made.alone(each.setting.application, each.setting.mhz),
             1 + sum(made.degradation(each.setting.application, other) for other in each.setting.beside),
@@ -153,10 +153,10 @@ def made_measurements(
         idle_watts=IDLE_WATTS if energy else None,
         idle_watts_before=IDLE_WATTS - 0.4 if energy else None,
         idle_watts_after=IDLE_WATTS + 0.4 if energy else None,
-        degradation=FrozenDict(
+        degradation_in_full=FrozenDict(
             {n: FrozenDict({other: made.degradation(n, other) for other in applications}) for n in applications}
         ),
-        class_degradation=_by_class(made) if classes else FrozenDict({}),
+        degradation=_by_class(made) if classes else FrozenDict({}),
         measured=tuple(measured),
         failed=tuple(failed),
         savings=tuple(made.saving(each) for each in batches),

@@ -101,7 +101,7 @@ def _energy(
         return None, (f"energy is not measured: {zones}; a program that prints watts would do (energy: command)",)
     kind = WattCommand if choice.kind == "command" else WattStream
     meter = kind(
-        choice.command, every_seconds=choice.every_seconds, folder=folder, processors=allowed_processors() - used
+        choice.program, every_seconds=choice.every_seconds, folder=folder, processors=allowed_processors() - used
     )
     told = meter.probe()
     if isinstance(told, float):

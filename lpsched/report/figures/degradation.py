@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.io.pictures import drawing_style
-from lpsched.measure.measurements import Setting, class_rank
+from lpsched.measure.evidence import Setting
+from lpsched.measure.measurements import class_rank
 from lpsched.report.figures import style
 from lpsched.report.figures.measured import titled
 from lpsched.report.figures.style import GREY, INK, MOST_SPOTS, RULE, SMALL_LETTERS, STRIPE, WIDTH_INCHES, blank_picture
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.measure.measurements import MeasuredApplication, Measurements, Saving
+    from lpsched.measure.evidence import Saving
+    from lpsched.measure.measurements import MeasuredApplication, Measurements
 
 
 # Who slows whom: a map of applications, those that suffer in rows, those beside them in columns.
@@ -85,7 +87,7 @@ def degradation_spots(measurements: Measurements) -> tuple[Spot, ...]:
 def mapped(measurements: Measurements, most: int | None = MOST) -> tuple[MeasuredApplication, ...]:
     """Return the applications of some measured pair, calm ones first; of very many, the first."""
     names = {each.name for each in measurements.applications}
-    pairs = {(a, b) for a, row in measurements.degradation.items() for b in row if {a, b} <= names}
+    pairs = {(a, b) for a, row in measurements.degradation_in_full.items() for b in row if {a, b} <= names}
     known = [each for each in measurements.applications if any(each.name in pair for pair in pairs)]
     return tuple(sorted(known, key=lambda each: class_rank(each.memory_class or "-"))[:most])
 
@@ -96,7 +98,7 @@ def has_gaps(measurements: Measurements) -> bool:
 
 
 def _share(measurements: Measurements, name: str, other: str) -> float | None:
-    row = measurements.degradation.get(name)
+    row = measurements.degradation_in_full.get(name)
     return None if row is None else row.get(other)
 
 

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final, Literal
 
 from lpsched.io.pictures import drawing_style
-from lpsched.measure.bench import COMPANIONS
+from lpsched.measure.fields import COMPANIONS
 from lpsched.measure.measurements import class_rank
 from lpsched.report.figures import style
 from lpsched.report.html.page import Spot
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lpsched.measure.measurements import Measured, MeasuredApplication, Measurements, Spread
+    from lpsched.measure.evidence import Measured, Spread
+    from lpsched.measure.measurements import MeasuredApplication, Measurements
 
 
 # What stands side by side in a picture of an application: runs alone, and beside companions of each kind.
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 # many there are. The whisker of a point is its confidence interval. One kind may join several settings: then
 # the point is the mean of their means, and the whisker goes from the lowest end of their intervals to the
 # highest.
-Quantity = Literal["intensity", "seconds", "joules"]
-QUANTITIES: Final[tuple[Quantity, ...]] = ("intensity", "seconds", "joules")
+Quantity = Literal["misses_per_instruction", "seconds", "joules"]
+QUANTITIES: Final[tuple[Quantity, ...]] = ("misses_per_instruction", "seconds", "joules")
 ALONE: Final = "alone"
 MOST_SERIES: Final = 12  # of a picture; more cannot be told apart
 
@@ -155,7 +156,7 @@ def _point(label: str, found: Sequence[Measured], quantity: Quantity) -> Point:
 
 
 def _named(quantity: Quantity) -> str:
-    return "misses per instruction" if quantity == "intensity" else quantity
+    return quantity.replace("_", " ")
 
 
 # Panels of measured applications: one quantity of one application, along clocks or as bars.
@@ -170,7 +171,10 @@ FEW_CLOCKS: Final = 5  # then each has a tick
 FAR: Final = 30.0  # times the least; then an axis is logarithmic
 LONGEST: Final = 40  # letters of an application or its companions
 APART: Final = 0.35  # of the distance between clocks, for the marks of one
-UNITS: Final = {"intensity": (style.Unit("misses per instruction", 1.0),), "seconds": (style.Unit("seconds", 1.0),)}
+UNITS: Final = {
+    "misses_per_instruction": (style.Unit("misses per instruction", 1.0),),
+    "seconds": (style.Unit("seconds", 1.0),),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from lpsched.measure.measurements import Setting
+from lpsched.measure.evidence import Setting
 from lpsched.report.figures.degradation import (
     degradation_map,
     degradation_spots,
@@ -35,7 +35,8 @@ from lpsched.report.measured_tables import (
 from lpsched.units import number
 
 if TYPE_CHECKING:
-    from lpsched.measure.measurements import Measured, Measurements, Saving
+    from lpsched.measure.evidence import Measured, Saving
+    from lpsched.measure.measurements import Measurements
 
 
 # Measurements in a few sentences: what was measured, who suffers most, what saves most, what is absent.
@@ -59,7 +60,7 @@ def lead_of(measurements: Measurements) -> str:
 
 
 def _slowdown(measurements: Measurements, found: dict[Setting, Measured]) -> list[str]:
-    pairs = [(share, a, b) for a, row in measurements.degradation.items() for b, share in row.items()]
+    pairs = [(share, a, b) for a, row in measurements.degradation_in_full.items() for b, share in row.items()]
     if not pairs:
         return []
     clocks = measurements.frequencies_mhz or (None,)
@@ -184,7 +185,7 @@ def _described(measurements: Measurements) -> str:
 
 
 def _degradation(measurements: Measurements) -> list[Section]:
-    if not measurements.degradation and not measurements.class_degradation:
+    if not measurements.degradation_in_full and not measurements.degradation:
         return []
     parts: list[Part] = [
         Paragraph(

@@ -16,8 +16,8 @@ from lpsched.measure.meters.power import WattCommand, WattStream
 
 
 def bench(energy: EnergyChoice | None = None, **options) -> Bench:
-    asked = {"counters": "none", "places": 2, **options}
-    return Bench("b", "node", (Application("a", ("true",)),), energy=energy or EnergyChoice("none"), **asked)
+    asked = {"counters": "none", **options}
+    return Bench("b", 2, (Application("a", ("true",)),), energy=energy or EnergyChoice("none"), **asked)
 
 
 def wait_for(condition, seconds=20.0) -> bool:
@@ -84,7 +84,7 @@ def test_what_is_not_asked_for_is_not_missed(bare):
 def test_a_program_of_the_user_runs_in_the_folder_of_the_bench(bare, tmp_path, kind, meter):
     write(tmp_path / "watts.sh", "#!/bin/sh\necho 50 W\nsleep 0.05\n")
     (tmp_path / "watts.sh").chmod(0o755)
-    choice = EnergyChoice(kind, ("./watts.sh",), 0.5, covers="the whole node")
+    choice = EnergyChoice(**{kind: ("./watts.sh",)}, every_seconds=0.5, covers="the whole node")
     chosen = choose(bench(choice), [0], folder=tmp_path, machine=bare)
     assert isinstance(chosen.energy, meter)
     assert chosen.energy.troubles == ()
@@ -93,7 +93,7 @@ def test_a_program_of_the_user_runs_in_the_folder_of_the_bench(bare, tmp_path, k
 
 
 def test_a_program_that_does_not_work_leaves_energy_absent_though_rapl_is_there(rich):
-    chosen = choose(bench(EnergyChoice("command", ("/bin/sh", "-c", "exit 3"))), [0], machine=rich)
+    chosen = choose(bench(EnergyChoice(command=("/bin/sh", "-c", "exit 3"))), [0], machine=rich)
     assert chosen.energy is None
     assert chosen.absent == (
         ("energy is not measured: the meter (command sh every 1 s) does not work, it ended with exit code 3"),
@@ -105,7 +105,7 @@ def test_the_meter_runs_where_applications_do_not(bare, tmp_path):
     if len(allowed) < 2:
         pytest.skip("one processor: a meter has to share it")
     script = f"grep Cpus_allowed_list /proc/self/status > {tmp_path}/allowed; echo 1"
-    choice = EnergyChoice("command", ("/bin/sh", "-c", script), 0.01)
+    choice = EnergyChoice(command=("/bin/sh", "-c", script), every_seconds=0.01)
     chosen = choose(bench(choice), allowed[1:], machine=bare)
     (tmp_path / "allowed").unlink()
     with chosen.energy:

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from lpsched.measure.bench import MEMORY_COMPANION
-from lpsched.measure.measurements import Measured, Saving, Setting, Spread
+from lpsched.measure.evidence import Measured, Saving, Setting, Spread
+from lpsched.measure.fields import MEMORY_COMPANION
 from lpsched.model.fields import FrozenDict
 from lpsched.report.figures.degradation import (
     SAVINGS_MOST,
@@ -29,14 +27,14 @@ from lpsched.report.figures.measured import (
     quantities_of,
     series_of,
 )
-from tests.report.measurements import APPLICATIONS, IDLE_WATTS, made_measurements, many_applications
+from tests.report.measurements import APPLICATIONS, IDLE_WATTS, changed, made_measurements, many_applications
 from tests.report.test_measure_tables import BARE
 
 
 def measured(application, *beside, mean, half=None, mhz=None, **more):
     """Return a setting with a time, and half the width of its interval."""
     ends = (None, None) if half is None else (mean - half, mean + half)
-    return Measured(Setting(application, tuple(sorted(beside)), mhz), Spread(mean, 3, 0.1, *ends), **more)
+    return Measured.of(Setting(application, tuple(sorted(beside)), mhz), Spread(mean, 3, 0.1, *ends), **more)
 
 
 def axes_of(figure):
@@ -63,7 +61,7 @@ def test_companions_are_kinds_by_their_memory_classes_calm_ones_first():
 def test_the_companions_that_come_with_us_stand_after_the_classes():
     made = made_measurements(clocks=(), groups=(), failed=())
     beside = (measured("canneal", MEMORY_COMPANION, mean=1.0), *made.measured)
-    kinds = [each.label for each in series_of(dataclasses.replace(made, measured=beside), "canneal")]
+    kinds = [each.label for each in series_of(changed(made, measured=beside), "canneal")]
     assert kinds == ["alone", "beside I", "beside II", "beside III", "beside the memory companion"]
 
 
@@ -75,14 +73,14 @@ def test_without_classes_companions_are_kinds_by_name_and_if_there_are_many_by_n
     ]
     many = made_measurements(many_applications(MOST_SERIES), clocks=(), groups=(), classes=False, failed=())
     beside = (*many.measured, measured("application-00", MEMORY_COMPANION, mean=1.0))
-    many = dataclasses.replace(many, measured=beside)
+    many = changed(many, measured=beside)
     assert dict.fromkeys(labels_of(many).values()) == dict.fromkeys(
         ("alone", "beside another", "beside the memory companion")
     )
 
 
 def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_the_highest():
-    several = dataclasses.replace(
+    several = changed(
         BARE,
         measured=(
             measured("zip", mean=10.0, half=1.0),
@@ -94,8 +92,8 @@ def test_one_setting_has_its_interval_and_joined_ones_go_from_the_lowest_end_to_
     assert (alone.mean, alone.low, alone.high) == (10.0, 9.0, 11.0)
     assert alone.words == "zip alone\nseconds 10 ± 1, of 3 runs"
     assert (by_zip.low, by_zip.high) == (16.0, 16.0)  # without an interval
-    classes = tuple(dataclasses.replace(each, memory_class="I") for each in several.applications)
-    (_, joined) = series_of(dataclasses.replace(several, applications=classes), "zip")
+    classes = tuple(changed(each, memory_class="I") for each in several.applications)
+    (_, joined) = series_of(changed(several, applications=classes), "zip")
     point = joined.at(None, "seconds")
     assert (point.mean, point.low, point.high) == (14.0, 11.5, 16.0)
     assert point.words == "zip beside I, 2 settings\nseconds 14, between 11.5 and 16"
@@ -161,7 +159,7 @@ def test_what_was_not_measured_has_no_panel():
     time_only = made_measurements(clocks=(), groups=(), energy=False, counters=False, failed=())
     assert quantities_of(time_only) == ("seconds",)
     assert len(measure_picture(time_only, "canneal").axes) == 1
-    assert quantities_of(made_measurements(clocks=(), energy=False)) == ("intensity", "seconds")
+    assert quantities_of(made_measurements(clocks=(), energy=False)) == ("misses_per_instruction", "seconds")
 
 
 def test_a_file_without_settings_says_that_nothing_is_drawn():
@@ -181,11 +179,9 @@ def test_of_many_applications_those_that_companions_slow_most_are_drawn():
 
 def test_the_map_has_those_that_suffer_in_rows_and_hatches_what_is_not_known():
     partly = FrozenDict({"zip": FrozenDict({"tar": 0.25}), "tar": FrozenDict({"tar": -0.02, "zip": 0.5})})
-    known = dataclasses.replace(BARE, degradation=partly)
-    classes = tuple(
-        dataclasses.replace(each, memory_class="III" if each.name == "zip" else "I") for each in BARE.applications
-    )
-    known = dataclasses.replace(known, applications=classes)
+    known = changed(BARE, degradation_in_full=partly)
+    classes = tuple(changed(each, memory_class="III" if each.name == "zip" else "I") for each in BARE.applications)
+    known = changed(known, applications=classes)
     assert [each.name for each in mapped(known)] == ["tar", "zip"]  # calm ones first
     assert has_gaps(known)
     axes = degradation_map(known).axes[0]
@@ -206,15 +202,15 @@ def test_static_energy_is_idle_power_for_as_long_as_anything_runs():
     # alone they take 112 and 318 s; together until streamcluster, slowed by 13 %, has ended
     assert apart == pytest.approx(IDLE_WATTS * (112.0 + 318.0))
     assert together == pytest.approx(IDLE_WATTS * 318.0 * 1.13)
-    bare = dataclasses.replace(made, idle_watts=None)
+    bare = changed(made, idle_watts=None)
     assert static_joules(bare, saving) is None
-    lost = dataclasses.replace(made, measured=made.measured[1:])  # canneal alone
+    lost = changed(made, measured=made.measured[1:])  # canneal alone
     assert static_joules(lost, saving) is None
 
 
 def test_bars_apart_and_together_are_as_long_as_their_energies():
-    known = Saving(("a", "b"), None, 30509.0, 24281.0, 24000.0)
-    plain = Saving(("a", "a"), None, 4000.0, 5000.0)
+    known = Saving(("a", "b"), 30509.0, 24281.0, 24000.0)
+    plain = Saving(("a", "a"), 4000.0, 5000.0)
     axes = axes_of(savings_picture([known, plain], [(20000.0, 15000.0), None]))[0]
     widths = [patch.get_width() for patch in axes.patches]
     assert widths == pytest.approx([20.0, 10.509, 15.0, 9.281, 4.0, 5.0])  # kJ
@@ -231,6 +227,6 @@ def test_bars_apart_and_together_are_as_long_as_their_energies():
 
 
 def test_of_many_savings_the_largest_and_the_least_are_drawn():
-    several = tuple(Saving((f"{place}",), None, 100.0, float(place)) for place in range(40))
-    drawn = drawn_savings(dataclasses.replace(BARE, savings=several))
+    several = tuple(Saving((f"{place}",), 100.0, float(place)) for place in range(40))
+    drawn = drawn_savings(changed(BARE, savings=several))
     assert [each.joules_together for each in drawn] == [*range(SAVINGS_MOST // 2), *range(40 - SAVINGS_MOST // 2, 40)]

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
-from lpsched.measure.measurements import Failed, MeasuredApplication, Setting
+from lpsched.measure.evidence import Failed, Setting
+from lpsched.measure.measurements import MeasuredApplication
 from lpsched.model.fields import FrozenDict
 from lpsched.report.html.measurements import MOST_ROWS, measure_page
 from tests.report.html_reader import Reader
-from tests.report.measurements import APPLICATIONS, made_measurements
+from tests.report.measurements import APPLICATIONS, changed, made_measurements
 from tests.report.test_measure_tables import BARE
 
 EVIL = "<script>alert(1)</script>$x_1$"
@@ -44,11 +43,11 @@ def test_every_mark_that_tells_more_is_in_its_picture(whole):
 
 
 def test_what_is_absent_and_what_failed_are_said_with_their_reasons():
-    told = dataclasses.replace(
+    told = changed(
         BARE,
         absent=("no energy: /sys/class/powercap is not there",),
-        failed=(Failed(Setting("zip", ("tar",)), "was ended by SIGSEGV"),),
-        class_degradation=FrozenDict({"I": FrozenDict({"I": 0.015})}),
+        failed=(Failed.of(Setting("zip", ("tar",)), "was ended by SIGSEGV"),),
+        degradation=FrozenDict({"I": FrozenDict({"I": 0.015})}),
     )
     page = Reader(measure_page(told))
     assert "No energy: /sys/class/powercap is not there." in page.of("p")
@@ -61,14 +60,14 @@ def test_what_is_absent_and_what_failed_are_said_with_their_reasons():
 def test_names_and_commands_appear_as_they_stand():
     evil = MeasuredApplication(EVIL, ("run", "a b", EVIL))
     text = measure_page(
-        dataclasses.replace(BARE, name=EVIL, applications=(evil,), seconds=FrozenDict({EVIL: (1.0,)}), absent=(EVIL,))
+        changed(BARE, name=EVIL, applications=(evil,), seconds=FrozenDict({EVIL: (1.0,)}), absent=(EVIL,))
     )
     assert "<script>alert" not in text
     assert f"run 'a b' '{EVIL}'" in Reader(text).of("td")
 
 
 def test_long_tables_are_cut_and_say_how_much_is_left():
-    failed = tuple(Failed(Setting(f"a{place}"), "crashed") for place in range(MOST_ROWS + 7))
-    page = Reader(measure_page(dataclasses.replace(BARE, failed=failed)))
+    failed = tuple(Failed.of(Setting(f"a{place}"), "crashed") for place in range(MOST_ROWS + 7))
+    page = Reader(measure_page(changed(BARE, failed=failed)))
     assert page.of("td").count("crashed") == MOST_ROWS
     assert "7 more rows are in the file." in page.of("p")

@@ -1,0 +1,264 @@
+"""The evidence of measurements: settings, their runs, and what these told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
+
+from pydantic import AfterValidator, Field
+from pydantic import model_validator as validator
+from pydantic_core import CoreSchema, core_schema
+
+from lpsched.measure.fields import MOST_PLACES, Megahertz
+from lpsched.model.base import OpenPart, problems
+from lpsched.model.fields import (
+    LARGEST,
+    SMALLEST,
+    Amount,
+    Checked,
+    Count,
+    Name,
+    Several,
+    check_seconds,
+    check_yes,
+    describe,
+    refusal,
+)
+
+if TYPE_CHECKING:
+    from lpsched.model.fields import Message
+
+LONGEST_SAYING: Final = 100_000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing to be measured, several times.
+
+    Attributes
+    ----------
+    application
+        The one whose time is taken, on the first core.
+    beside
+        Those that run on the next cores, started again whenever they end, so that the load stays the same;
+        empty: it runs alone. Sorted, so that equal settings are equal.
+    mhz
+        The clock that the cores are set to; `None`: whatever the machine chooses.
+    batch
+        All are started at once and none again, and the time is that until the last has ended. This is what
+        tells how much energy running together saves; `application` is then just the first in order.
+
+    >>> Setting("canneal", ("bodytrack", "canneal")).together
+    ('bodytrack', 'canneal', 'canneal')
+    """
+
+    application: str
+    beside: tuple[str, ...] = ()
+    mhz: float | None = None
+    batch: bool = False
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        """Everything that runs, sorted."""
+        return tuple(sorted((self.application, *self.beside)))
+
+    def __str__(self) -> str:
+        """Name it for messages and tables.
+
+        >>> str(Setting("a", ("b", "c"), 1700.0)), str(Setting("a", ("b",), batch=True)), str(Setting("a"))
+        ('a beside b, c at 1700 MHz', 'a with b, until all have ended', 'a alone')
+        """
+        clock = "" if self.mhz is None else f" at {self.mhz:g} MHz"
+        if self.batch:
+            return f"{self.application} with {', '.join(self.beside)}, until all have ended{clock}"
+        beside = f"beside {', '.join(self.beside)}" if self.beside else "alone"
+        return f"{self.application} {beside}{clock}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One run of a setting; what no meter told is `None`.
+
+    Attributes
+    ----------
+    seconds
+        From the start of the application until it ended; `None` if the run failed.
+    joules
+        Of everything that the meter sees, from the start to the end of the application.
+    misses, instructions
+        Last-level cache misses and instructions of the measured application alone.
+    restarts
+        How often one of those beside it was started again.
+    failure
+        Why there is no time, in words: a time limit, an exit code, a signal, a program that is not there.
+    """
+
+    setting: Setting
+    seconds: float | None
+    joules: float | None = None
+    misses: float | None = None
+    instructions: float | None = None
+    restarts: int = 0
+    failure: str | None = None
+
+
+# Single values: texts as programs say them, numbers of any sign, names.
+class _Saying(Checked[str]):
+    """A text, which may be whatever a program said, halves of characters too."""
+
+    __slots__ = ()
+
+    def core(self) -> CoreSchema:
+        """Return a text as it is."""
+        described = core_schema.str_schema(max_length=LONGEST_SAYING)
+        return core_schema.no_info_plain_validator_function(self._text, json_schema_input_schema=described)
+
+    def _text(self, value: object) -> object:
+        if not isinstance(value, str) or len(value) > LONGEST_SAYING:
+            raise ValueError("no text")
+        return value
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        needed = f"a text of at most {LONGEST_SAYING:,} characters"
+        if isinstance(value, str):
+            return f"{len(value):,} characters", needed, "shorten it"
+        return describe(value), needed, "put it in quotes"
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Amount):
+    """An amount of any sign, however small."""
+
+    least: float = -LARGEST
+
+    def core(self) -> CoreSchema:
+        """Return a finite float in the range."""
+        return core_schema.float_schema(strict=True, allow_inf_nan=False, ge=self.least, le=self.most)
+
+
+Saying = Annotated[str, _Saying()]
+Joules = Annotated[float, Amount("joules")]
+Names = Annotated[tuple[Name, ...], Several(most=MOST_PLACES), AfterValidator(lambda names: tuple(sorted(names)))]
+
+
+# What is told of settings in a file of measurements.
+class Spread(OpenPart):
+    """Repeated measurements of one number: their mean, its confidence interval, their deviation and how many.
+
+    `low` and `high` are those of the mean by Student's distribution; `None` of a single measurement, which
+    has no deviation either. In a file the mean is enough.
+    """
+
+    NEEDED: ClassVar[str] = "a mapping such as {mean: 12.5, low: 12.1, high: 12.9, count: 3}"
+    mean: Annotated[float, Amount("a mean")] = Field(description="a number")
+    count: Count = 1
+    deviation: Annotated[float, Exact("a deviation", least=0.0)] | None = None
+    low: Annotated[float, Exact("an end of the interval")] | None = None
+    high: Annotated[float, Exact("an end of the interval")] | None = None
+
+    @validator(mode="after")
+    def _mean_is_between(self) -> Self:
+        low, high = (self.mean if end is None else end for end in (self.low, self.high))
+        if not low <= self.mean <= high:
+            found = f"{self.low!r} to {self.high!r}, and a mean of {self.mean!r}"
+            raise refusal(found, "a mean between low and high", "correct it")
+        return self
+
+
+def _taking_time(spread: Spread) -> Spread:
+    if not spread.mean:
+        raise problems([(("mean",), *check_seconds.message(spread.mean))])
+    return spread
+
+
+class OfSetting(OpenPart):
+    """What is told of a setting; see `Setting`."""
+
+    application: Name = Field(description="a name")
+    beside: Names = Field(default=(), kw_only=True, description="a list of applications, such as [sort, zip]")
+    mhz: Megahertz | None = Field(default=None, kw_only=True)
+    batch: Annotated[bool, check_yes] = Field(default=False, kw_only=True)
+
+    @classmethod
+    def of(cls, setting: Setting, *found: object, **named: Any) -> Self:  # noqa: ANN401 - of the fields' types
+        """Return what was found, in the order of the fields, or by name."""
+        told: tuple[Any, ...] = (*asdict(setting).values(), *found)
+        return cls(*told, **named)
+
+    @cached_property
+    def setting(self) -> Setting:
+        """The setting itself."""
+        return Setting(self.application, self.beside, self.mhz, self.batch)
+
+    @validator(mode="after")
+    def _batches_have_several(self) -> Self:
+        if self.batch and not self.beside:
+            raise problems([(("batch",), "nothing beside it", "what ran with it", "add 'beside', or leave it out")])
+        return self
+
+
+class Measured(OfSetting):
+    """A setting with what its runs told."""
+
+    NEEDED: ClassVar[str] = "a mapping such as {application: sort, seconds: {mean: 12.5}}"
+    seconds: Annotated[Spread, AfterValidator(_taking_time)] = Field(
+        description="at least {mean: ...}, or the setting among 'failed'"
+    )
+    joules: Spread | None = None
+    misses_per_instruction: Spread | None = None  # of the last-level cache
+
+
+class Failed(OfSetting):
+    """A setting that could not be measured, and why."""
+
+    NEEDED: ClassVar[str] = "a mapping such as {application: sort, beside: [zip], reason: it ended with exit code 1}"
+    reason: Saying = Field(description="a sentence")
+
+
+class AdditiveCheck(OfSetting):
+    """How well sums of pairwise degradations predict a larger group: times as multiples of the time alone."""
+
+    NEEDED: ClassVar[str] = "a mapping such as {application: sort, beside: [zip, zip], measured: 1.3, predicted: 1.25}"
+    measured: Annotated[float, Amount("a multiple of the time alone", least=SMALLEST)]
+    predicted: Annotated[float, Exact("a multiple of the time alone")]
+
+    @property
+    def error(self) -> float:
+        """How far the prediction is off, as a share of the measured time; positive: too slow."""
+        return self.predicted / self.measured - 1
+
+
+class Saving(OpenPart):
+    """Energy of applications one after another and all at once.
+
+    Static power runs for as long as anything does. One after another it is paid for the sum of times,
+    together for the longest: with P_0 the idle power, t and E times and energies alone, T the time together,
+
+        apart = sum E,     predicted = P_0 T + sum (E - P_0 t)
+
+    Attributes
+    ----------
+    joules_apart, joules_together
+        Measured.
+    joules_predicted
+        By the formula; `None` without idle power.
+    """
+
+    NEEDED: ClassVar[str] = "a mapping such as {together: [sort, zip], joules_apart: 300, joules_together: 250}"
+    together: Names = Field(description="a list of applications, such as [sort, zip]")
+    joules_apart: Joules = Field(description="joules")
+    joules_together: Joules = Field(description="joules")
+    joules_predicted: Annotated[float, Exact("joules")] | None = None
+    mhz: Megahertz | None = None
+
+    @property
+    def joules_saved(self) -> float:
+        """What running together saves."""
+        return self.joules_apart - self.joules_together
+
+    @property
+    def share_saved(self) -> float:
+        """The same as a share of the energy apart; 0 where the meter saw none."""
+        return self.joules_saved / self.joules_apart if self.joules_apart else 0.0
