@@ -82,7 +82,6 @@ if TYPE_CHECKING:
     from lpsched.online.compare.simulations import simulate
     from lpsched.online.day import ArrivingTasks, Day
     from lpsched.online.day_reading import day_from_dict
-    from lpsched.online.nodes.state import ClusterOptions
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
@@ -94,7 +93,7 @@ if TYPE_CHECKING:
         write_clusters_schedule,
         write_day_schedule,
     )
-    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
     from lpsched.online.utility import Interval, UtilityFunction
     from lpsched.studies.lines import StudyRun, StudySummary, read_runs
     from lpsched.studies.report import StudyReport, study_report
@@ -148,14 +147,13 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "online.compare.simulations": "simulate",
     "online.day": "ArrivingTasks Day",
     "online.day_reading": "day_from_dict",
-    "online.nodes.state": "ClusterOptions",
     "online.result.clusters_validation": "ClustersValidation",
     "online.result.day_validation": "DayValidation",
     "online.result.fronts": "DayFront",
     "online.result.simulation": "Simulation",
     "online.schedule": "ClustersSchedule DaySchedule PlacedOnNodes PlacedTask",
     "online.schedule_files": "read_clusters_schedule read_day_schedule write_clusters_schedule write_day_schedule",
-    "online.simulate.options": "SimulationOptions",
+    "online.simulate.options": "ClusterOptions SimulationOptions",
     "online.utility": "Interval UtilityFunction",
     "studies.lines": "StudyRun StudySummary read_runs",
     "studies.report": "StudyReport study_report",

@@ -3,9 +3,10 @@
 Numba turns a function over arrays into machine code when it is called first, and keeps that code on disk
 where some folder may be written to. The plain function stays within reach as `function.py_func`.
 
-A compiled function calls only compiled functions of its own folder: what is on disk is thrown away when a
-file of that folder changes; Numba itself would look at the function's own file only. And it remembers types
-by the names of their modules: what another version left on disk may not be loaded any more, and is forgotten.
+A compiled function calls only compiled functions of its own folder, and of those above it in its slice: what
+is on disk is thrown away when a file there changes; Numba itself would look at the function's own file only.
+And it remembers types by the names of their modules: what another version left on disk may not be loaded any
+more, and is forgotten.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def made_by(function: Function, **options: bool) -> Function:
 
 @cache
 def stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
-    """Return what tells whether a file of a folder has changed: names, times and sizes."""
-    found = [(path.name, path.stat().st_mtime, path.stat().st_size) for path in folder.glob("*.py")]
+    """Return what tells whether a file of a folder has changed, or one above it in its slice that compiles."""
+    above = [each for each in folder.parents if (each.parent / "__init__.py").exists()]
+    paths = [path for each in above for path in each.glob("*.py") if __name__ in path.read_text(encoding="utf-8")]
+    found = [(path.name, path.stat().st_mtime, path.stat().st_size) for path in (*folder.glob("*.py"), *paths)]
     return tuple(sorted(found))
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.state import ClusterOptions
+    from lpsched.online.simulate.options import ClusterOptions
 
     Plain = Callable[[PlainDraft, np.random.Generator], None]
 

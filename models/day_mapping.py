@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lpsched.online.arrays import day_arrays
-from lpsched.online.simulate.engine import system_of
+from lpsched.online.simulate.days import system_of
 from lpsched.online.simulate.state import State
 
 if TYPE_CHECKING:

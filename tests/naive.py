@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lpsched.online.arrays import day_arrays, utility
+from lpsched.online.arrays import day_arrays
 from lpsched.online.day import Day
+from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
@@ -18,7 +19,7 @@ def naive_utility(given: Day | Clusters) -> float:
     if isinstance(given, Day):
         arrays = day_arrays(given)
         fastest = np.where(arrays.can_run, arrays.seconds, np.inf).min(axis=1)[arrays.task_type]
-        earned = utility(arrays, np.arange(given.tasks), fastest)
+        earned = utilities(arrays, arrays.function, fastest)
     else:
         kinds = np.array([given.fastest_seconds(kind) for kind in given.kinds])
         fastest = kinds[np.frombuffer(given.kind_numbers, dtype=np.int64)]

@@ -15,10 +15,9 @@ from lpsched.cli.options import PICTURES, Figure, Report, Seed, refuse, require_
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.nodes.state import ClusterOptions
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
-    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 
 
 class Machines(StrEnum):
@@ -163,7 +162,7 @@ def _of_day(_day: Day, asked: Asked) -> SimulationOptions:
 def _of_clusters(clusters: Clusters, asked: Asked) -> ClusterOptions:
     """Return the options of clusters."""
     from lpsched.online.compare.cluster_backend import usual_options
-    from lpsched.online.nodes.state import ClusterOptions
+    from lpsched.online.simulate.options import ClusterOptions
 
     refuse(
         {"--machines": asked.machines, "--permute": asked.permute},
@@ -193,7 +192,7 @@ def _leniency(energy_filter: str) -> float | Literal["adaptive"] | None:
 
 
 def _cluster_filter(energy_filter: str) -> tuple[Literal["per-task", "per-resource"] | None, float | None]:
-    from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK
+    from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 
     kind, colon, leniency = energy_filter.partition(":")
     why = f"needs none, {PER_TASK} or {PER_RESOURCE} for clusters, with a number after a colon if you like"

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lpsched.online.utility import Curves, UtilityArrays
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+    from lpsched.online.utility import UtilityFunction
 
 
 # Array views of a day for the numerics: read-only, absent pairs masked and 0.
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 # Shapes: N tasks in the order of their arrival, T task types, M machine types, C columns (machine type and
 # P-state), F utility functions with P intervals in all.
 @dataclass(frozen=True, slots=True)
-class DayArrays:
+class DayArrays(UtilityArrays):
     """The numbers of a day; an absent pair has `can_run` False and 0 elsewhere."""
 
     arrivals: Floats  # N, seconds, never falling
@@ -29,11 +34,6 @@ class DayArrays:
     can_run: Mask  # T x C
     seconds: Floats  # T x C
     watts: Floats  # T x C
-    first_interval: Integers  # F + 1: function f has the intervals first_interval[f] to first_interval[f + 1]
-    after_seconds: Floats  # P, since arrival
-    starts_at: Floats  # P
-    falls_to: Floats  # P
-    rate_per_second: Floats  # P
 
 
 def day_arrays(day: Day) -> DayArrays:
@@ -41,8 +41,6 @@ def day_arrays(day: Day) -> DayArrays:
     shape = (day.seconds.rows, day.seconds.columns)
     seconds = np.frombuffer(day.seconds.packed).reshape(shape)
     can_run = ~np.isnan(seconds)
-    intervals = [each for function in day.functions for each in function.intervals]
-    lengths = [0, *(len(function.intervals) for function in day.functions)]
     made = DayArrays(
         arrivals=np.frombuffer(day.arriving.arrivals),
         task_type=np.frombuffer(day.arriving.types, dtype=np.int64),
@@ -52,46 +50,19 @@ def day_arrays(day: Day) -> DayArrays:
         can_run=can_run,
         seconds=np.where(can_run, seconds, 0.0),
         watts=np.where(can_run, np.frombuffer(day.watts.packed).reshape(shape), 0.0),
-        first_interval=np.cumsum(lengths, dtype=np.int64),
-        after_seconds=np.array([each.after_seconds for each in intervals], dtype=float),
-        starts_at=np.array([each.starts_at for each in intervals], dtype=float),
-        falls_to=np.array([each.falls_to for each in intervals], dtype=float),
-        rate_per_second=np.array([each.rate_per_second for each in intervals], dtype=float),
+        **_curves(day.functions)._asdict(),
     )
     for name in DayArrays.__dataclass_fields__:
         getattr(made, name).flags.writeable = False
     return made
 
 
-def utility(arrays: DayArrays, tasks: int | Integers, seconds_since_arrival: Floats) -> Floats:
-    """Return the utility of tasks that end so long after their arrival; shapes are broadcast.
-
-    One task at many times takes a quarter of the time that an array of one task would.
-    """
-    seconds = np.asarray(seconds_since_arrival, dtype=float)
-    now = _interval_of_one(arrays, tasks, seconds) if isinstance(tasks, int) else _intervals(arrays, tasks, seconds)
-    decay = np.exp(-arrays.rate_per_second[now] * (seconds - arrays.after_seconds[now]))
-    earned: Floats = arrays.falls_to[now] + (arrays.starts_at[now] - arrays.falls_to[now]) * decay
-    return earned
-
-
-def _interval_of_one(arrays: DayArrays, task: int, seconds: Floats) -> Integers:
-    """Return the interval of a task's utility function in which each time is."""
-    first, end = arrays.first_interval[arrays.function[task] :][:2].tolist()
-    now: Integers = first + np.searchsorted(arrays.after_seconds[first:end], seconds, side="right") - 1
-    return now
-
-
-def _intervals(arrays: DayArrays, tasks: Integers, seconds: Floats) -> Integers:
-    """Return the interval of each task's utility function in which its time is."""
-    function = arrays.function[tasks]
-    first, end = arrays.first_interval[function], arrays.first_interval[function + 1]
-    first, end, seconds = np.broadcast_arrays(first, end, seconds)
-    now = first.copy()
-    for k in range(1, int(np.diff(arrays.first_interval).max())):
-        reached = np.minimum(first + k, end - 1)
-        now = np.where(arrays.after_seconds[reached] <= seconds, reached, now)
-    return now
+def _curves(functions: Sequence[UtilityFunction]) -> Curves:
+    """Return the arrays of utility functions."""
+    first = np.cumsum([0, *(len(function.intervals) for function in functions)], dtype=np.int64)
+    intervals = [each for function in functions for each in function.intervals]
+    names = Curves._fields[1:]  # those of an interval
+    return Curves(first, *(np.array([getattr(each, name) for each in intervals], dtype=float) for name in names))
 
 
 # Array views of clusters for the numerics: read-only, absent pairs masked and 0.
@@ -99,7 +70,7 @@ def _intervals(arrays: DayArrays, tasks: Integers, seconds: Floats) -> Integers:
 # Shapes: N tasks in the order of their arrival, K kinds of tasks, M clusters, C columns (cluster and
 # P-state), F utility functions with P intervals in all.
 @dataclass(frozen=True, slots=True)
-class ClusterArrays:
+class ClusterArrays(UtilityArrays):
     """The numbers of clusters; where a kind cannot run, `can_run` is False and all else 0."""
 
     arrivals: Floats  # N, seconds, never falling
@@ -117,11 +88,6 @@ class ClusterArrays:
     requested_seconds: Floats  # K x C, what a scheduler is told; at least `seconds`
     watts: Floats  # K x C, of all its nodes; 0 where nobody knows
     joules: Floats  # K x C
-    first_interval: Integers  # F + 1
-    after_seconds: Floats  # P, since arrival
-    starts_at: Floats  # P
-    falls_to: Floats  # P
-    rate_per_second: Floats  # P
 
 
 def cluster_arrays(clusters: Clusters) -> ClusterArrays:
@@ -135,8 +101,6 @@ def cluster_arrays(clusters: Clusters) -> ClusterArrays:
     watts = _table([[0.0 if run is None else run.watts or 0.0 for run in each] for each in runs])[row]
     nodes = [[0 if run is None else run.nodes for run in each] for each in runs]
     seconds = np.array([kind.work for kind in kinds])[:, np.newaxis] * curve
-    intervals = [each for function in clusters.functions for each in function.intervals]
-    lengths = [0, *(len(function.intervals) for function in clusters.functions)]
     modes = [cluster.modes for cluster in clusters.clusters]
     made = ClusterArrays(
         arrivals=np.frombuffer(clusters.arriving.arrivals),
@@ -154,11 +118,7 @@ def cluster_arrays(clusters: Clusters) -> ClusterArrays:
         requested_seconds=np.array([kind.requested for kind in kinds])[:, np.newaxis] * curve,
         watts=watts,
         joules=seconds * watts,
-        first_interval=np.cumsum(lengths, dtype=np.int64),
-        after_seconds=np.array([each.after_seconds for each in intervals], dtype=float),
-        starts_at=np.array([each.starts_at for each in intervals], dtype=float),
-        falls_to=np.array([each.falls_to for each in intervals], dtype=float),
-        rate_per_second=np.array([each.rate_per_second for each in intervals], dtype=float),
+        **_curves(clusters.functions)._asdict(),
     )
     for name in ClusterArrays.__dataclass_fields__:
         getattr(made, name).flags.writeable = False

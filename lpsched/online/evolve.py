@@ -11,16 +11,16 @@ import numpy as np
 from lpsched.errors import Fault
 from lpsched.evolve.genes import Genes, first_machines, pairs_of
 from lpsched.evolve.problem import GeneSamples, SampledScorer
-from lpsched.jit import compiled, compiled_inside
+from lpsched.jit import compiled
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
 from lpsched.online.day import ArrivingTasks, Day
-from lpsched.online.evolve_sampled import day_samples, sampled_day
+from lpsched.online.evolve_sampled import day_samples, sampled_day, sort_tasks
 from lpsched.online.parts import DayMachineType, DayTaskType, require_whole
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.utility import Interval, UtilityFunction
+from lpsched.online.utility import Curves, Interval, UtilityFunction, compiled_utility
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.risk import RiskOptions
     from lpsched.online.arrays import DayArrays
+
+utility = compiled_utility()
 
 
 # From a schedule of a day to a chromosome, and back.
@@ -109,22 +111,7 @@ class DayTables(NamedTuple):  # a tuple, because that is what compiled functions
     machines: int
     seconds: Floats  # T x C
     joules: Floats  # T x C
-    first_interval: Integers  # F + 1
-    after_seconds: Floats  # P
-    starts_at: Floats  # P
-    falls_to: Floats  # P
-    rate_per_second: Floats  # P
-
-
-@compiled_inside
-def utility(tables: DayTables, task: int, seconds: float) -> float:
-    """Return what a task earns that ends so many seconds after its arrival."""
-    f = tables.function[task]
-    p = tables.first_interval[f]
-    while p + 1 < tables.first_interval[f + 1] and tables.after_seconds[p + 1] <= seconds:
-        p += 1
-    decay = math.exp(-tables.rate_per_second[p] * (seconds - tables.after_seconds[p]))
-    return float(tables.falls_to[p] + (tables.starts_at[p] - tables.falls_to[p]) * decay)
+    curves: Curves
 
 
 @compiled
@@ -133,15 +120,8 @@ def run_day(  # noqa: PLR0913, PLR0917 - compiled functions take no options by n
 ) -> tuple[float, float]:
     """Return energy and utility of one chromosome, and write when its tasks start (NaN: dropped)."""
     tasks = len(machines)
-    place = np.zeros(tasks + 1, dtype=np.int64)
-    for task in range(tasks):
-        place[orders[task] + 1] += 1
-    for order in range(tasks):
-        place[order + 1] += place[order]
     in_turn = np.empty(tasks, dtype=np.int64)
-    for task in range(tasks):
-        in_turn[place[orders[task]]] = task
-        place[orders[task]] += 1
+    sort_tasks(orders, np.empty(tasks + 1, dtype=np.int64), in_turn)
     free = np.zeros(tables.machines)
     joules, earned = 0.0, 0.0
     for turn in range(tasks):
@@ -149,7 +129,7 @@ def run_day(  # noqa: PLR0913, PLR0917 - compiled functions take no options by n
         i, column, machine = tables.task_type[task], columns[task], machines[task]
         start = max(tables.arrivals[task], free[machine])
         end = start + tables.seconds[i, column]
-        worth = utility(tables, task, end - tables.arrivals[task])
+        worth = utility(tables.curves, tables.function[task], end - tables.arrivals[task])
         starts[task] = np.nan
         if worth >= drop_below:
             starts[task], free[machine] = start, end
@@ -183,11 +163,7 @@ class DayScorer:
             machines=int(first_machines(arrays.machine_counts.tolist(), len(arrays.arrivals))[-1]),
             seconds=arrays.seconds,
             joules=arrays.seconds * arrays.watts,
-            first_interval=arrays.first_interval,
-            after_seconds=arrays.after_seconds,
-            starts_at=arrays.starts_at,
-            falls_to=arrays.falls_to,
-            rate_per_second=arrays.rate_per_second,
+            curves=arrays.curves,
         )
 
     def __call__(self, genes: Genes) -> Floats:

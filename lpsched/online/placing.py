@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lpsched.online.arrays import utility
 from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def best_choice(arrays: DayArrays, task: int, ready: Floats, score: Score) -> Ch
     kind, arrival = arrays.task_type[task], arrays.arrivals[task]
     seconds = arrays.seconds[kind]
     ends = np.maximum(arrival, ready) + seconds
-    earned = utility(arrays, task, ends - arrival)
+    earned = utilities(arrays, arrays.function.item(task), ends - arrival)
     offers = Offers(arrays.can_run[kind], seconds, arrays.watts[kind], ends, earned)
     joules = offers.joules
     scores = np.where(offers.can_run, score(offers), -np.inf)

@@ -12,6 +12,7 @@ from lpsched.jit import require_compiler
 from lpsched.online.simulate.mapping.advantage import Terms, most_gaining_first
 from lpsched.online.simulate.mapping.present import frozen, present_of
 from lpsched.online.simulate.state import Assignments, Policy
+from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,14 +115,7 @@ def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Fore
 
 def worths(system: System, types: Integers, functions: Integers, told: System | DayArrays) -> Floats:
     """Return the utility of each kind on each column, started at once; `told` has the utility functions."""
-    elapsed = system.seconds[types]
-    first, end = told.first_interval[functions][:, np.newaxis], told.first_interval[functions + 1]
-    now = np.broadcast_to(first, elapsed.shape).copy()
-    for k in range(1, int(np.diff(told.first_interval).max(initial=1))):
-        reached = np.minimum(first + k, end[:, np.newaxis] - 1)
-        now = np.where(told.after_seconds[reached] <= elapsed, reached, now)
-    decay = np.exp(-told.rate_per_second[now] * (elapsed - told.after_seconds[now]))
-    earned = told.falls_to[now] + (told.starts_at[now] - told.falls_to[now]) * decay
+    earned = utilities(told, functions[:, np.newaxis], system.seconds[types])
     return np.where(system.can_run[types], earned, 0.0)
 
 

@@ -12,6 +12,7 @@ from lpsched.jit import compiled, compiled_inside, require_compiler
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import COMPLETED
 from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 STEPS: Final = 15
 NOBODY: Final = -1
 LEAST_GAIN: Final = 1e-9  # for which runs are exchanged
+utility_at = compiled_utility()
 
 
 class Market(NamedTuple):  # a tuple, because that is what compiled functions take apart
@@ -48,11 +50,7 @@ class Market(NamedTuple):  # a tuple, because that is what compiled functions ta
     column_type: Integers  # C
     first_machine: Integers  # M + 1
     shortest: Floats  # M: seconds of the shortest run
-    first_interval: Integers  # F + 1
-    after_seconds: Floats
-    starts_at: Floats
-    falls_to: Floats
-    rate_per_second: Floats
+    curves: Curves
     begins_at: float
     ends_at: float
     completed: bool
@@ -78,12 +76,7 @@ class Lines(NamedTuple):
 @compiled_inside
 def utility(market: Market, n: int, end: float) -> float:
     """Return what a task earns that ends then."""
-    f, elapsed = market.functions[n], end - market.arrivals[n]
-    p = market.first_interval[f]
-    while p + 1 < market.first_interval[f + 1] and market.after_seconds[p + 1] <= elapsed:
-        p += 1
-    decay = math.exp(-market.rate_per_second[p] * (elapsed - market.after_seconds[p]))
-    return float(market.falls_to[p] + (market.starts_at[p] - market.falls_to[p]) * decay)
+    return utility_at(market.curves, market.functions[n], end - market.arrivals[n])
 
 
 @compiled_inside
@@ -381,11 +374,7 @@ def _market(day: Day, prices: ArrivalPrices) -> Market:
         arrays.mode_type,
         np.concatenate(([0], np.cumsum(arrays.machine_counts))),
         shortest,
-        arrays.first_interval,
-        arrays.after_seconds,
-        arrays.starts_at,
-        arrays.falls_to,
-        arrays.rate_per_second,
+        arrays.curves,
         period.begins_at,
         period.ends_at,
         period.edge == COMPLETED,

@@ -11,8 +11,9 @@ import numpy as np
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
 from lpsched.model.risk import Risk, told
-from lpsched.online.arrays import day_arrays, utility
+from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import require_whole
+from lpsched.online.utility import falls_below, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
 # A task is dropped when it would earn less than a limit d. Whoever decides knows when the machine is free in
 # this sample, but not how long the task will take: the decision is by the table's mean seconds, start + e.
 # The thesis does not say how it decides. Utility never rises, so U(t) >= d exactly for all t below one
-# moment:
-#
-#     the first interval k whose values fall below d ends it: at once if its start s_k < d,
-#     at  t_k + log((s_k - f_k) / (d - f_k)) / r_k  if it falls below d before its end, else at its end
+# moment (`falls_below`).
 #
 # Source: Friese, thesis of 2015, section 7.3.3.
 def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
@@ -43,22 +41,7 @@ def too_late(arrays: DayArrays, drop_below: float | None) -> Floats:
     functions = len(arrays.first_interval) - 1
     if drop_below is None:
         return np.full(functions, math.inf)
-    return np.array([_end(arrays, f, drop_below) for f in range(functions)])
-
-
-def _end(arrays: DayArrays, f: int, limit: float) -> float:
-    first, last = int(arrays.first_interval[f]), int(arrays.first_interval[f + 1])
-    for p in range(first, last):
-        after, start = float(arrays.after_seconds[p]), float(arrays.starts_at[p])
-        floor, rate = float(arrays.falls_to[p]), float(arrays.rate_per_second[p])
-        end = float(arrays.after_seconds[p + 1]) if p + 1 < last else math.inf
-        if start < limit:
-            return after
-        if rate > 0.0 and floor < limit:
-            crossing = after + math.log((start - floor) / (limit - floor)) / rate
-            if crossing < end:
-                return math.nextafter(crossing, math.inf)  # at the crossing itself it still earns enough
-    return math.inf
+    return np.array([falls_below(arrays, f, drop_below) for f in range(functions)])
 
 
 # What a schedule of a day takes, drawn again and again: utility, energy, makespan and dropped tasks.
@@ -101,7 +84,7 @@ def sample_day(day: Day, schedule: DaySchedule, draws: TaskDraws, *, drop_below:
         runs = start - arrival + arrays.seconds[pair] < limits[arrays.function[n]]
         seconds = draws.seconds_of(n, pair)
         end = start + seconds
-        earned += np.where(runs, utility(arrays, np.array(n), end - arrival), 0.0)
+        earned += np.where(runs, utilities(arrays, arrays.function[np.array(n)], end - arrival), 0.0)
         joules += np.where(runs, seconds * draws.watts_of(n, pair), 0.0)
         free[machine] = np.where(runs, end, ready)
         dropped += ~runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
@@ -16,9 +17,10 @@ from lpsched.errors import Fault
 from lpsched.model.fields import LARGEST, Amount, FrozenDict, Seconds, describe, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lpsched.errors import Place
+    from lpsched.model.arrays import Floats, Integers
     from lpsched.online.tasks import Levels
 
 
@@ -61,8 +63,123 @@ class UtilityFunction:
             if interval.after_seconds > seconds:
                 break
             now = interval
-        decay = math.exp(-now.rate_per_second * (seconds - now.after_seconds))
-        return now.falls_to + (now.starts_at - now.falls_to) * decay
+        return decayed(now.starts_at, now.falls_to, now.rate_per_second, seconds - now.after_seconds)
+
+
+def decayed(starts_at: float, falls_to: float, rate_per_second: float, since: float) -> float:
+    """Return the utility `since` seconds after the begin of an interval."""
+    return falls_to + (starts_at - falls_to) * math.exp(-rate_per_second * since)
+
+
+# Many utility functions as arrays: for one task at a time, for NumPy, and for compiled loops.
+#
+# Days, clusters and what is made of them have the arrays of their functions as `UtilityArrays`; compiled loops take
+# them as `Curves`. This file loads neither NumPy nor a compiler, for checkers use it: who needs one has it loaded.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityArrays:
+    """F utility functions with P intervals in all."""
+
+    first_interval: Integers  # F + 1: function f has the intervals first_interval[f] to first_interval[f + 1]
+    after_seconds: Floats  # P, since arrival
+    starts_at: Floats  # P
+    falls_to: Floats  # P
+    rate_per_second: Floats  # P
+
+    @property
+    def curves(self) -> Curves:
+        """The same as a tuple."""
+        return Curves(self.first_interval, self.after_seconds, self.starts_at, self.falls_to, self.rate_per_second)
+
+
+class Curves(NamedTuple):  # a tuple, because that is what compiled functions take apart
+    """The arrays of `UtilityArrays`."""
+
+    first_interval: Integers
+    after_seconds: Floats
+    starts_at: Floats
+    falls_to: Floats
+    rate_per_second: Floats
+
+
+def utility_at(curves: UtilityArrays | Curves, function: int, elapsed: float) -> float:
+    """Return the utility of a task that completes `elapsed` seconds after its arrival."""
+    p, last = curves.first_interval[function], curves.first_interval[function + 1] - 1
+    while p < last and curves.after_seconds[p + 1] <= elapsed:
+        p += 1
+    # as `decayed`, which compiled functions cannot call: it is plain
+    decay = math.exp(-float(curves.rate_per_second[p]) * (elapsed - float(curves.after_seconds[p])))
+    return float(curves.falls_to[p]) + (float(curves.starts_at[p]) - float(curves.falls_to[p])) * decay
+
+
+@cache
+def compiled_utility() -> Callable[[Curves, int, float], float]:
+    """Return `utility_at` for compiled loops."""
+    from lpsched.jit import compiled_inside  # noqa: PLC0415 - see above
+
+    return compiled_inside(utility_at)
+
+
+@cache
+def compiled_decay() -> Callable[[float, float, float, float], float]:
+    """Return `decayed` for compiled loops that know the interval."""
+    from lpsched.jit import compiled_inside  # noqa: PLC0415 - see above
+
+    return compiled_inside(decayed)
+
+
+def utilities(curves: UtilityArrays, functions: int | Integers, elapsed: Floats) -> Floats:
+    """Return utilities at many times since arrival; the shapes of functions and times are broadcast.
+
+    One function at many times takes a quarter of the time that an array of one function would.
+    """
+    now = intervals_at(curves, functions, elapsed)
+    starts_at, falls_to, rates = curves.starts_at[now], curves.falls_to[now], curves.rate_per_second[now]
+    return decayed_arrays(starts_at, falls_to, rates, elapsed - curves.after_seconds[now])
+
+
+def decayed_arrays(starts_at: Floats, falls_to: Floats, rate_per_second: Floats, since: Floats) -> Floats:
+    """Return `decayed` of arrays; the exponentials are NumPy's, which may differ in the last bit."""
+    import numpy as np  # noqa: PLC0415 - see above
+
+    earned: Floats = falls_to + (starts_at - falls_to) * np.exp(-rate_per_second * since)
+    return earned
+
+
+def intervals_at(curves: UtilityArrays, functions: int | Integers, elapsed: Floats) -> Integers:
+    """Return the interval in which each time is; shapes are broadcast."""
+    import numpy as np  # noqa: PLC0415 - see above
+
+    if isinstance(functions, int):
+        first, end = curves.first_interval[functions : functions + 2].tolist()
+        found: Integers = first + np.searchsorted(curves.after_seconds[first:end], elapsed, side="right") - 1
+        return found
+    first, end = curves.first_interval[functions], curves.first_interval[functions + 1]
+    first, end, elapsed = np.broadcast_arrays(first, end, elapsed)
+    now = first.copy()
+    for k in range(1, int(np.diff(curves.first_interval).max(initial=0))):
+        reached = np.minimum(first + k, end - 1)
+        now = np.where(curves.after_seconds[reached] <= elapsed, reached, now)
+    return now
+
+
+def falls_below(curves: UtilityArrays, function: int, limit: float) -> float:
+    """Return the seconds since arrival from which on utility is below a limit; infinite if it never is.
+
+    Utility never rises. The first interval k whose values fall below the limit d has that moment: at once if its
+    start s_k < d, at  t_k + log((s_k - f_k) / (d - f_k)) / r_k  if it falls below d before its end, else at its end.
+    """
+    first, last = int(curves.first_interval[function]), int(curves.first_interval[function + 1])
+    for p in range(first, last):
+        after, start = float(curves.after_seconds[p]), float(curves.starts_at[p])
+        floor, rate = float(curves.falls_to[p]), float(curves.rate_per_second[p])
+        end = float(curves.after_seconds[p + 1]) if p + 1 < last else math.inf
+        if start < limit:
+            return after
+        if rate > 0.0 and floor < limit:
+            crossing = after + math.log((start - floor) / (limit - floor)) / rate
+            if crossing < end:
+                return math.nextafter(crossing, math.inf)  # at the crossing itself it still earns enough
+    return math.inf
 
 
 # Utility told by levels: priority, urgency and utility class make a utility function of equation 1.

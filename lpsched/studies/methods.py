@@ -26,9 +26,8 @@ from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.clusters import Clusters
 from lpsched.online.compare.cluster_backend import usual_options
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.state import PER_TASK, ClusterOptions
 from lpsched.online.policies import POLICIES, policy
-from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.options import PER_TASK, ClusterOptions, SimulationOptions
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag

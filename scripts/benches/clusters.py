@@ -26,8 +26,9 @@ from lpsched.generate.options import MachovecOptions
 from lpsched.online.cluster_policies import cluster_policy
 from lpsched.online.compare.cluster_backend import rehearse
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy
+from lpsched.online.simulate.options import ClusterOptions
 from lpsched.traces.swf import read_swf
 from lpsched.traces.swf_jobs import clusters_of_swf
 from models.cluster_policies import OBJECTIVES, highest_first

@@ -26,7 +26,7 @@ from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.compare.day_backend import offline_schedule, rehearse
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import policy
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import ADAPTIVE, POLLED, SimulationOptions
 from lpsched.online.simulate.state import Policy
 from lpsched.online.verify.day import examine

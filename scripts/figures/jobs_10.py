@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lpsched.online.nodes.state import PER_RESOURCE
+from lpsched.online.simulate.options import PER_RESOURCE
 from scripts.figures.shared.parallel_days import OWN, PRINTED
 from scripts.figures.shared.parallel_figures import draw_policies
 

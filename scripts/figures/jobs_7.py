@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lpsched.online.nodes.state import PER_TASK
+from lpsched.online.simulate.options import PER_TASK
 from scripts.figures.shared.parallel_figures import draw_leniencies
 
 LENIENCIES: Final = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)

@@ -10,7 +10,7 @@ import pytest
 
 from lpsched.online.parts import Period
 from lpsched.online.policies import BATCH, IMMEDIATE, KNOBS, POLICIES, policy
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.verify.day import examine
 from models.policies import DEFINITIONS

@@ -12,7 +12,7 @@ from lpsched.online.simulate import filters as permuting
 from lpsched.online.simulate import machines
 from lpsched.online.simulate import machines as charging
 from lpsched.online.simulate import state as answers
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.simulate.state import Assignment, Policy
 from tests.days import decaying, simple_day
@@ -22,8 +22,8 @@ COMPILED = {
     machines: ("_line_up", "_fix", "has_energy", "charge"),
     charging: ("share",),
     answers: ("_first_broken",),
-    dropping: ("earned_at", "earned"),
-    permuting: ("best_order", "earned"),
+    dropping: ("earned_at", "utility"),
+    permuting: ("best_order", "utility"),
 }
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from lpsched.io.pictures import picture_bytes
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.state import ClusterOptions
 from lpsched.online.parts import Cluster, Period
 from lpsched.online.result.policy import Judged, PolicyEntry, PolicyRun, headers_of
 from lpsched.online.result.simulation import TrialBounds
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
+from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.utility import WaitingCost
 from lpsched.report.figures import nodes as module
 from lpsched.report.figures.nodes import (

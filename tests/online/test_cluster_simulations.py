@@ -19,10 +19,10 @@ from lpsched.online.compare import cluster_backend as cluster_stage
 from lpsched.online.compare import simulations
 from lpsched.online.compare.cluster_backend import ClusterStage, rehearse_bound, usual_options
 from lpsched.online.compare.simulations import simulate
-from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Draft, Placement
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import measure
 from tests.simulated import two_tasks, untimed

@@ -16,7 +16,7 @@ from lpsched.online.compare.day_backend import find_policy, planned, policy_name
 from lpsched.online.day import ArrivingTasks
 from lpsched.online.parts import Period
 from lpsched.online.price_policy import prices_policy
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.verify.day import examine, measure
 from tests.days import decaying, simple_day

@@ -11,7 +11,7 @@ from lpsched import jit as compiled
 from lpsched.errors import InstanceError, MissingExtraError
 from lpsched.online import policies as registry
 from lpsched.online.policies import forget, names, policy, register
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.simulate.state import Assignment, Draft
 from tests.days import decaying, simple_day

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsched.online.arrays import day_arrays, utility
+from lpsched.online.arrays import day_arrays
 from lpsched.online.day_reading import day_from_dict
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import (
@@ -20,9 +21,14 @@ from lpsched.online.utility import (
     UtilityLevels,
     broken_class,
     broken_function,
+    compiled_utility,
+    utilities,
+    utility_at,
 )
 from tests.days import sound_day
 from tests.property.days import days, utility_functions
+
+COMPILED = compiled_utility()
 
 # 10 for a minute, then from 8 towards 2 by a tenth a second, and nothing after two minutes
 THREE = UtilityFunction((Interval(0.0, 10.0, 10.0, 0.0), Interval(60.0, 8.0, 2.0, 0.1), Interval(120.0, 0.0, 0.0, 0.0)))
@@ -59,7 +65,8 @@ def test_all_at_once_is_one_at_a_time(day, data):
     seconds = st.floats(0, 300) | st.sampled_from(breaks)
     tasks = data.draw(st.lists(st.integers(0, day.tasks - 1), min_size=1, max_size=9))
     ends = data.draw(st.lists(seconds, min_size=len(tasks), max_size=len(tasks)))
-    found = utility(day_arrays(day), np.array(tasks), np.array(ends))
+    arrays = day_arrays(day)
+    found = utilities(arrays, arrays.function[np.array(tasks)], np.array(ends))
     assert found == pytest.approx(
         [day.utility_of(task).at(end) for task, end in zip(tasks, ends, strict=True)], rel=1e-14, abs=1e-300
     )
@@ -68,9 +75,27 @@ def test_all_at_once_is_one_at_a_time(day, data):
 def test_all_at_once_takes_every_shape_that_fits():
     arrays = day_arrays(day_from_dict(sound_day()))
     ends = np.array([[0.0, 10.0], [59.0, 60.0], [1.0, 2.0]])
-    assert utility(arrays, np.array(1), ends).tolist() == [[8.0, 8.0], [8.0, 0.0], [8.0, 8.0]]
-    assert utility(arrays, 1, ends).tolist() == [[8.0, 8.0], [8.0, 0.0], [8.0, 8.0]]  # found by bisection
-    assert utility(arrays, np.arange(4), ends[:, :1]).shape == (3, 4)
+    function = arrays.function.item(1)
+    assert utilities(arrays, np.array(function), ends).tolist() == [[8.0, 8.0], [8.0, 0.0], [8.0, 8.0]]
+    assert utilities(arrays, function, ends).tolist() == [[8.0, 8.0], [8.0, 0.0], [8.0, 8.0]]  # found by bisection
+    assert utilities(arrays, arrays.function[:4], ends[:, :1]).shape == (3, 4)
+
+
+@numba.njit  # without a cache: a test's code is not kept
+def in_a_compiled_loop(curves, functions, ends):
+    return [COMPILED(curves, functions[n], ends[n]) for n in range(len(functions))]
+
+
+@settings(max_examples=20, deadline=None)
+@given(days(), st.lists(st.floats(0, 300), min_size=5, max_size=5))
+def test_arrays_of_functions_have_the_values_of_each(day, ends):
+    arrays = day_arrays(day)
+    functions = np.resize(arrays.function, 5)
+    expected = [day.functions[f].at(end) for f, end in zip(functions.tolist(), ends, strict=True)]
+    found = [utility_at(arrays, f, end) for f, end in zip(functions.tolist(), ends, strict=True)]
+    assert found == expected  # to the last bit
+    found = in_a_compiled_loop(arrays.curves, functions, np.array(ends))
+    assert found == pytest.approx(expected, rel=1e-14, abs=1e-300)
 
 
 LEVELS = UtilityLevels(

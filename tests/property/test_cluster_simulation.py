@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError, StalledError
 from lpsched.online.cluster_policies import cluster_policy
-from lpsched.online.nodes.engine import Fate, simulate_clusters
-from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Draft
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy, Draft
+from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.verify.clusters import examine
 from models.cluster_first_come import POLICIES
 from models.cluster_simulation import simulate

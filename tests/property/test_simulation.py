@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from lpsched.errors import InstanceError, StalledError
 from lpsched.online import policies as registry
 from lpsched.online.parts import Period
-from lpsched.online.simulate.engine import Fate, simulate_day
+from lpsched.online.simulate.days import simulate_day
+from lpsched.online.simulate.engine import Fate
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.simulate.state import Assignment, Policy
 from lpsched.online.verify.day import examine

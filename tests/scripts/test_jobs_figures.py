@@ -11,7 +11,7 @@ import pytest
 
 from lpsched.generate.options import MachovecOptions
 from lpsched.online.bound.solve import cluster_bound
-from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK
+from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 from lpsched.traces.swf import read_swf
 from scripts.benches import clusters as bench_clusters
 from scripts.figures.shared import arriving_days, parallel_days, parallel_figures

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
 from lpsched.online.bound.tables import LATE
+from lpsched.online.utility import compiled_decay
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 # What is a task worth that ends, or starts, so long after its arrival? Rounded up. Compiled.
 #
-#     utility        of the time t from arrival to end, in intervals:       f + (s - f) exp(-r (t - t_k))
+#     utility        of the time t from arrival to end, in intervals (`online/utility.py`)
 #     minus a cost   of the time t from arrival to start, straight pieces:  s - r (t - t_k)
 #
 # Both never rise. `tail` is what of a run lies between its start and the moment that matters: all of it, or
 # nothing. How much rounding can take away, and so what is added: see "Rounding" below.
 MARGIN: Final = 2.0**-40  # of the utility at which an interval starts, or of a cost
 LATE_SHARE: Final = 2.0**-49
+decayed = compiled_decay()
 
 
 @compiled_inside
@@ -47,8 +48,7 @@ def worth_up(tables: Tables, p: int, seconds: float) -> float:
     if tables.waits:
         rise = tables.rate[p] * since
         return float(tables.high[p] - rise + MARGIN * (abs(tables.high[p]) + rise))
-    fall = (tables.high[p] - tables.low[p]) * math.exp(-tables.rate[p] * since)
-    return float(tables.low[p] + fall + MARGIN * tables.high[p])
+    return decayed(tables.high[p], tables.low[p], tables.rate[p], since) + float(MARGIN * tables.high[p])
 
 
 @compiled_inside

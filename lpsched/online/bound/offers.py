@@ -10,12 +10,14 @@ import numpy as np
 
 from lpsched.online.arrays import cluster_arrays, day_arrays
 from lpsched.online.parts import COMPLETED
+from lpsched.online.utility import UtilityArrays, intervals_at, utilities
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.arrays import ClusterArrays
+    from lpsched.online.arrays import ClusterArrays, DayArrays
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+    from lpsched.online.parts import Period
     from lpsched.online.utility import WaitingCost
 
 
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 # A price policy plans with expected tasks, thinned: one of them may weigh as much as ten. A day's own tasks
 # weigh 1 each, and take one machine each; what the tasks of clusters take: `offers_of_clusters`.
 @dataclass(frozen=True, slots=True)
-class Offers:
-    """N offers, T task types, C columns of M machine types, utility functions as in `DayArrays`."""
+class Offers(UtilityArrays):
+    """N offers, T task types, C columns of M machine types."""
 
     arrivals: Floats  # N, seconds
     task_type: Integers  # N
@@ -37,11 +39,6 @@ class Offers:
     seconds: Floats  # T x C
     joules: Floats  # T x C
     width: Floats  # T x C: how many machines a task takes there
-    first_interval: Integers  # F + 1
-    after_seconds: Floats
-    starts_at: Floats
-    falls_to: Floats
-    rate_per_second: Floats
     begins_at: float  # of the period that counts
     ends_at: float  # infinite if it never ends
     completed: bool  # only tasks that end in the period count, and wholly; else runs are prorated
@@ -67,18 +64,11 @@ class Offers:
 
     def worths(self, seconds: Floats) -> Floats:
         """Return what each is worth so long after its arrival: at its end, or at its start if that costs."""
-        first, end = self.first_interval[self.function], self.first_interval[self.function + 1]
-        now = first.copy()
-        for k in range(1, int(np.diff(self.first_interval).max(initial=0))):
-            reached = np.minimum(first + k, end - 1)
-            now = np.where(self.after_seconds[reached] <= seconds, reached, now)
-        since, rates = seconds - self.after_seconds[now], self.rate_per_second[now]
-        if self.waits:
-            costs: Floats = self.starts_at[now] - rates * since
-            return costs
-        low = self.falls_to[now]
-        utility: Floats = low + (self.starts_at[now] - low) * np.exp(-rates * since)
-        return utility
+        if not self.waits:
+            return utilities(self, self.function, seconds)
+        now = intervals_at(self, self.function, seconds)
+        costs: Floats = self.starts_at[now] - self.rate_per_second[now] * (seconds - self.after_seconds[now])
+        return costs
 
     @property
     def stakes(self) -> Floats:
@@ -105,28 +95,9 @@ class Offers:
 
 def offers_of(day: Day) -> Offers:
     """Return the tasks of a day."""
-    arrays, period = day_arrays(day), day.period
-    return Offers(
-        arrivals=arrays.arrivals,
-        task_type=arrays.task_type,
-        function=arrays.function,
-        weights=np.ones(day.tasks),
-        machine_counts=arrays.machine_counts,
-        mode_type=arrays.mode_type,
-        can_run=arrays.can_run,
-        seconds=arrays.seconds,
-        joules=arrays.seconds * arrays.watts,
-        width=np.ones(arrays.seconds.shape),
-        first_interval=arrays.first_interval,
-        after_seconds=arrays.after_seconds,
-        starts_at=arrays.starts_at,
-        falls_to=arrays.falls_to,
-        rate_per_second=arrays.rate_per_second,
-        begins_at=period.begins_at,
-        ends_at=period.ends_at,
-        completed=period.edge == COMPLETED,
-        energy_joules=None if math.isinf(period.most_joules) else period.most_joules,
-    )
+    arrays = day_arrays(day)
+    joules, width = arrays.seconds * arrays.watts, np.ones(arrays.seconds.shape)
+    return _offers(day.period, arrays, arrays.task_type, (arrays.machine_counts, arrays.mode_type), joules, width)
 
 
 # The tasks of clusters as offers: each takes q nodes of one cluster for as long as it really runs.
@@ -138,29 +109,37 @@ def offers_of(day: Day) -> Offers:
 # intervals start at minus a cost, and the rate is what a second costs.
 def offers_of_clusters(clusters: Clusters) -> Offers:
     """Return the tasks of clusters."""
-    arrays, period = cluster_arrays(clusters), clusters.period
-    offers = Offers(
+    arrays = cluster_arrays(clusters)
+    machines = arrays.node_counts, arrays.column_cluster
+    offers = _offers(clusters.period, arrays, arrays.kind, machines, arrays.joules, arrays.nodes.astype(float))
+    return offers if clusters.waiting is None else _waiting(offers, arrays, clusters.waiting)
+
+
+def _offers(  # noqa: PLR0913, PLR0917 - what differs between days and clusters
+    period: Period,
+    arrays: DayArrays | ClusterArrays,
+    types: Integers,
+    machines: tuple[Integers, Integers],  # how many of each type, and the type of each column
+    joules: Floats,
+    width: Floats,
+) -> Offers:
+    return Offers(
         arrivals=arrays.arrivals,
-        task_type=arrays.kind,
+        task_type=types,
         function=arrays.function,
-        weights=np.ones(clusters.tasks),
-        machine_counts=arrays.node_counts,
-        mode_type=arrays.column_cluster,
+        weights=np.ones(len(arrays.arrivals)),
+        machine_counts=machines[0],
+        mode_type=machines[1],
         can_run=arrays.can_run,
         seconds=arrays.seconds,
-        joules=arrays.joules,
-        width=arrays.nodes.astype(float),
-        first_interval=arrays.first_interval,
-        after_seconds=arrays.after_seconds,
-        starts_at=arrays.starts_at,
-        falls_to=arrays.falls_to,
-        rate_per_second=arrays.rate_per_second,
+        joules=joules,
+        width=width,
+        **arrays.curves._asdict(),
         begins_at=period.begins_at,
         ends_at=period.ends_at,
         completed=period.edge == COMPLETED,
         energy_joules=None if math.isinf(period.most_joules) else period.most_joules,
     )
-    return offers if clusters.waiting is None else _waiting(offers, arrays, clusters.waiting)
 
 
 def _waiting(offers: Offers, arrays: ClusterArrays, waiting: WaitingCost) -> Offers:

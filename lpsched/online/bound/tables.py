@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from lpsched.online.utility import decayed_arrays
+
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.bound.offers import Offers
@@ -82,11 +84,12 @@ class Found(NamedTuple):
 def tables_of(offers: Offers) -> Tables:
     """Return offers as the loops take them."""
     lengths = np.maximum(np.diff(offers.after_seconds, append=0.0), 0.0)  # that of a last interval is not used
-    falls = np.exp(-offers.rate_per_second * lengths)
-    last = offers.falls_to + (offers.starts_at - offers.falls_to) * falls + MARGIN * offers.starts_at
     if offers.waits:
         rises = offers.rate_per_second * lengths
         last = offers.starts_at - rises + MARGIN * (np.abs(offers.starts_at) + rises)
+    else:
+        last = decayed_arrays(offers.starts_at, offers.falls_to, offers.rate_per_second, lengths)
+        last = last + MARGIN * offers.starts_at
     return Tables(
         arrivals=_floats(offers.arrivals),
         function=_integers(offers.function),

@@ -5,33 +5,38 @@ from __future__ import annotations
 import math
 import pickle
 import pkgutil
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
-from lpsched.errors import Fault, InstanceError
+from lpsched.errors import Fault, InstanceError, InvalidScheduleError
 from lpsched.online.result.policy import Earned, Traces
 from lpsched.online.result.simulation import kinds_by_worth, kinds_of
 from lpsched.pool import ProcessDiedError, each_ended
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Self
 
     import numpy as np
 
     from lpsched.cancellation import Watch
-    from lpsched.model.arrays import Floats, Integers
+    from lpsched.model.violation import Violation
     from lpsched.online.bound.tables import ArrivalPrices
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.nodes.state import ClusterOptions
+    from lpsched.online.nodes.state import ClusterPolicy
     from lpsched.online.parts import Period
     from lpsched.online.result.policy import Judged, PolicyRun
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
-    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.engine import Simulated
+    from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
+    from lpsched.online.simulate.state import Policy
     from lpsched.online.utility import WaitingCost
     from lpsched.online.verify.day import ToldUtility
+    from lpsched.plugins import Named
 
 
 # More of a simulated day than its sums: over time, by priority, by machine type. All by the verifier.
@@ -100,6 +105,10 @@ def naive_utility(found: Sequence[ToldUtility]) -> float:
 # here.
 DRAW: Final = "lpsched.generate.trials:another_day"  # by name: generators know instances, not the reverse
 Arriving = TypeVar("Arriving")
+Instance = TypeVar("Instance", bound="Day | Clusters")
+Options = TypeVar("Options", bound="SimulationOptions | ClusterOptions")
+SomePolicy = TypeVar("SomePolicy", bound="Policy | ClusterPolicy")
+Schedule = TypeVar("Schedule", bound="DaySchedule | ClustersSchedule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,82 +131,97 @@ class FoundBound:
     prices: ArrivalPrices
 
 
-class Happened(Protocol):
-    """What came of one run: as `online/simulate/machines.py` says."""
-
-    @property
-    def schedule(self) -> DaySchedule | ClustersSchedule:
-        """All tasks that began."""
-
-    @property
-    def fates(self) -> Integers:
-        """What became of each task."""
-
-    @property
-    def dropped_at(self) -> Floats:
-        """When each dropped task was."""
-
-    @property
-    def event_at(self) -> Floats:
-        """When the mapping events were."""
-
-    @property
-    def event_seconds(self) -> Floats:
-        """How long each took."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the day came to its end."""
-
-
-class Stage(Protocol):
+@dataclass(frozen=True, slots=True)
+class Stage(ABC, Generic[Instance, Options, SomePolicy, Schedule]):
     """An instance with the options of its simulation."""
 
-    @property
-    def instance(self) -> Day | Clusters:
-        """What is simulated."""
+    policy_class: ClassVar[type]
+    registry: ClassVar[Named[Any]]
+    instance: Instance
+    options: Options
 
     @property
-    def options(self) -> SimulationOptions | ClusterOptions:
-        """How."""
-
-    @property
+    @abstractmethod
     def judged(self) -> Judged:
         """By what its tasks are judged."""
 
     @property
     def waiting(self) -> WaitingCost | None:
-        """What waiting costs, where they are judged by it."""
+        """What waiting costs, where tasks are judged by it."""
+        return None
 
-    def another(self, trial: int) -> Stage:
-        """Return the stage of another trial; raises `InstanceError` where nobody can draw one."""
-
-    def all_names(self) -> tuple[str, ...]:
-        """Return the names that `all` stands for: every policy that can be run so."""
-
-    def find(self, policy: object) -> Given:
-        """Return a policy that can be run so; raises `InstanceError` of others."""
-
+    @abstractmethod
     def rehearse(self, name: str) -> None:
         """Let a policy run something tiny, so that its loops are compiled."""
 
+    @abstractmethod
     def rehearse_bound(self) -> None:
         """Find the bound of something tiny, likewise."""
 
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Happened:
+    @abstractmethod
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[Schedule]:
         """Run a policy."""
 
+    @abstractmethod
     def naive(self) -> float:
-        """Return what all tasks would earn if none waited."""
+        """Return what all tasks would earn, or minus what they would cost, if none waited."""
 
+    @abstractmethod
     def bound(self, *, time_limit: float | None, watch: Watch) -> FoundBound:
         """Prove what no schedule can pass."""
 
-    def offline(self, prices: ArrivalPrices, watch: Watch) -> DaySchedule | ClustersSchedule:
+    @abstractmethod
+    def offline(self, prices: ArrivalPrices, watch: Watch) -> Schedule:
         """Return a schedule that knows all tasks, at the prices of the bound."""
 
-    def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
+    @abstractmethod
+    def measured(self, trial: int, schedule: Any) -> PolicyRun:  # noqa: ANN401 - of the stage's kind
         """Check a schedule, and measure it; raises `InvalidScheduleError` if it breaks a rule."""
+
+    @abstractmethod
+    def _names(self) -> Sequence[str]:
+        """Return the names of all policies."""
+
+    @abstractmethod
+    def _policy(self, name: str) -> SomePolicy:
+        """Return the policy of a name."""
+
+    @abstractmethod
+    def _suits(self, policy: SomePolicy) -> bool:
+        """Tell whether a policy can be run so."""
+
+    @abstractmethod
+    def _unsuited(self, name: str) -> InstanceError:
+        """Return the refusal of a policy that cannot."""
+
+    def another(self, trial: int) -> Self:
+        """Return the stage of another trial; raises `InstanceError` where nobody can draw one."""
+        return replace(self, instance=drawn_again(self.instance, trial))
+
+    def all_names(self) -> tuple[str, ...]:
+        """Return the names that `all` stands for: every policy that can be run so."""
+        return tuple(name for name in self._names() if self._suits(self._policy(name)))
+
+    def find(self, policy: object) -> Given:
+        """Return a policy that can be run so; raises `InstanceError` of others."""
+        kind, brought = "function", policy
+        if isinstance(policy, str):
+            kind, brought = "policy", self._policy(policy)
+        elif not isinstance(policy, self.policy_class):
+            if not callable(policy):
+                needed = f"a name, a {self.policy_class.__name__} or a function"
+                raise refusal("policies", repr(policy), needed, "bring one of them")
+            brought = self.policy_class(getattr(policy, "__name__", type(policy).__name__), policy)
+        found = cast("SomePolicy", brought)
+        if not self._suits(found):
+            raise self._unsuited(found.name)
+        is_known = isinstance(policy, str) and policy.partition(":")[0] not in self.registry.registered
+        return Given(found.name, kind, None if is_known else found)  # what is known here only is brought along
+
+    def _require_valid(self, trial: int, violations: Sequence[Violation]) -> None:
+        """Refuse to measure a schedule that breaks a rule."""
+        for first in violations[:1]:
+            raise InvalidScheduleError(f"{self.instance.name}, trial {trial}: {first.code}: {first.sentence}")
 
 
 def refusal(name: str, found: str, needed: str, do: str) -> InstanceError:

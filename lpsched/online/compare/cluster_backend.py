@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import InvalidScheduleError, LpschedError
+from lpsched.errors import LpschedError
 from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.online.compare.backend import FoundBound, Given, drawn_again, earned_by_kind, length_of, refusal, traces_of
-from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy
+from lpsched.online.compare.backend import FoundBound, Stage, earned_by_kind, length_of, refusal, traces_of
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy
 from lpsched.online.parts import Cluster, NodeCurves, Period
 from lpsched.online.result.policy import Judged, PolicyRun
 from lpsched.online.schedule import ClustersSchedule
+from lpsched.online.simulate.options import ClusterOptions
 from lpsched.online.utility import Interval, UtilityFunction
 from lpsched.online.verify.clusters import ClustersAccount
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.cancellation import Watch
     from lpsched.errors import InstanceError
     from lpsched.online.bound.tables import ArrivalPrices
-    from lpsched.online.nodes.engine import SimulatedClusters
-    from lpsched.online.schedule import DaySchedule
+    from lpsched.online.compare.backend import Given
+    from lpsched.online.simulate.engine import Simulated
     from lpsched.online.utility import WaitingCost
 
 
@@ -80,12 +83,12 @@ def no_offline_schedule() -> InstanceError:
     return refusal("offline", "clusters", needed, "leave it out")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterStage:
+class ClusterStage(Stage[Clusters, ClusterOptions, ClusterPolicy, ClustersSchedule]):
     """Clusters, and how they are run."""
 
-    instance: Clusters
-    options: ClusterOptions
+    __slots__ = ()
+    policy_class = ClusterPolicy
+    registry = POLICIES
 
     @property
     def judged(self) -> Judged:
@@ -97,13 +100,8 @@ class ClusterStage:
         """What waiting costs, if it does."""
         return self.instance.waiting
 
-    def another(self, trial: int) -> ClusterStage:
-        """Return the stage of another trial."""
-        return ClusterStage(drawn_again(self.instance, trial), self.options)
-
-    def all_names(self) -> tuple[str, ...]:
-        """Return the names that `all` stands for."""
-        return tuple(name for name in cluster_policy_names() if self._suits(self._policy(name)))
+    def _names(self) -> Sequence[str]:
+        return cluster_policy_names()
 
     def _policy(self, name: str) -> ClusterPolicy:
         return cluster_policy(name, placeholders=self.options.placeholders)
@@ -111,28 +109,10 @@ class ClusterStage:
     def _suits(self, policy: ClusterPolicy) -> bool:
         return self.instance.waiting is None or not policy.needs_utility
 
-    def find(self, policy: object) -> Given:
-        """Return a policy that can be run so."""
-        given, found = self._given(policy)
-        if not self._suits(found):
-            shown = f"{given.name!r}, which looks at utility, for tasks that are judged by what they wait"
-            needed = f"one of {', '.join(self.all_names())}"
-            raise refusal("policies", shown, needed, "choose another, or give the tasks a utility")
-        return given
-
-    def _given(self, policy: object) -> tuple[Given, ClusterPolicy]:
-        if isinstance(policy, str):
-            found = self._policy(policy)
-            own = policy.partition(":")[0] in POLICIES.registered
-            return Given(found.name, "policy", found if own else None), found
-        if isinstance(policy, ClusterPolicy):
-            return Given(policy.name, "function", policy), policy
-        if not callable(policy):
-            needed = "a name, a ClusterPolicy or a function"
-            raise refusal("policies", repr(policy), needed, "bring one of them")
-        name = getattr(policy, "__name__", type(policy).__name__)
-        found = ClusterPolicy(name, policy)
-        return Given(name, "function", found), found
+    def _unsuited(self, name: str) -> InstanceError:
+        shown = f"{name!r}, which looks at utility, for tasks that are judged by what they wait"
+        needed = f"one of {', '.join(self.all_names())}"
+        return refusal("policies", shown, needed, "choose another, or give the tasks a utility")
 
     def rehearse(self, name: str) -> None:
         """Let a policy run two tasks on a cluster."""
@@ -142,7 +122,7 @@ class ClusterStage:
         """Find the bound of two tasks on a cluster."""
         rehearse_bound(self.instance.waiting)
 
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> SimulatedClusters:
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[ClustersSchedule]:
         """Run a policy on the clusters; its name says whether it uses place-holders."""
         policy = given.brought or cluster_policy(given.name)
         return simulate_clusters(self.instance, policy, rng, self.options, watch=watch)
@@ -170,16 +150,12 @@ class ClusterStage:
         """Refuse: nobody has a way to one yet."""
         raise no_offline_schedule()
 
-    def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
+    def measured(self, trial: int, schedule: ClustersSchedule) -> PolicyRun:
         """Check a schedule, and measure it."""
-        assert isinstance(schedule, ClustersSchedule), "of clusters"
-        clusters = self.instance
-        account = ClustersAccount(clusters, schedule)
-        measured = account.measured
-        if measured is None:
-            first = account.violations[0]
-            raise InvalidScheduleError(f"{clusters.name}, trial {trial}: {first.code}: {first.sentence}")
-        found = account.details()
+        clusters, account = self.instance, ClustersAccount(self.instance, schedule)
+        self._require_valid(trial, account.violations)
+        measured, found = account.measured, account.details()
+        assert measured is not None, "it breaks no rule"
         names = [cluster.name for cluster in clusters.clusters]
         length = length_of(clusters.period, measured.makespan_seconds)
         shares = measured.utilisation_by_cluster or (0.0,) * len(names)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, InvalidScheduleError, LpschedError, StalledError
+from lpsched.errors import Fault, InstanceError, LpschedError, StalledError
 from lpsched.model.table import Table
 from lpsched.online import policies as registry
 from lpsched.online.arrays import day_arrays
@@ -18,9 +17,8 @@ from lpsched.online.bound.solve import arrival_bound
 from lpsched.online.bound.tables import ArrivalPrices
 from lpsched.online.compare.backend import (
     FoundBound,
-    Given,
+    Stage,
     busy_shares,
-    drawn_again,
     earned_by_kind,
     length_of,
     naive_utility,
@@ -34,17 +32,19 @@ from lpsched.online.price_policy import NAME, prices_policy
 from lpsched.online.recovery import schedule_from_prices
 from lpsched.online.result.policy import Judged, PolicyRun
 from lpsched.online.schedule import DaySchedule
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import POLLED, SimulationOptions
 from lpsched.online.simulate.state import Policy
 from lpsched.online.utility import Interval, UtilityFunction
 from lpsched.online.verify.day import DayAccount, details, measure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lpsched.cancellation import Watch
+    from lpsched.online.compare.backend import Given
     from lpsched.online.price_policy import Forecast
-    from lpsched.online.schedule import ClustersSchedule
-    from lpsched.online.simulate.engine import SimulatedDay
+    from lpsched.online.simulate.engine import Simulated
 
 
 # The policies of a day by name: those of the registry, and the one that plans, which is given a planner.
@@ -142,52 +142,30 @@ def rehearse_bound() -> None:
 NOTHING: Final = DaySchedule(())
 
 
-@dataclass(frozen=True, slots=True)
-class DayStage:
+class DayStage(Stage[Day, SimulationOptions, Policy, DaySchedule]):
     """A day, and how it is run."""
 
-    instance: Day
-    options: SimulationOptions
+    __slots__ = ()
+    policy_class = Policy
+    registry = POLICIES
 
     @property
     def judged(self) -> Judged:
         """By utility."""
         return Judged.DAY
 
-    @property
-    def waiting(self) -> None:
-        """Tasks are not judged by it."""
-        return None
+    def _names(self) -> Sequence[str]:
+        return policy_names()
 
-    def another(self, trial: int) -> DayStage:
-        """Return the stage of another trial."""
-        return DayStage(drawn_again(self.instance, trial), self.options)
+    def _policy(self, name: str) -> Policy:
+        return find_policy(name, self.instance)
 
-    def all_names(self) -> tuple[str, ...]:
-        """Return the names that `all` stands for."""
-        names = policy_names()
-        polled = self.options.machines == POLLED
-        return tuple(name for name in names if not (polled and find_policy(name, self.instance).immediate))
+    def _suits(self, policy: Policy) -> bool:
+        return not (self.options.machines == POLLED and policy.immediate)
 
-    def find(self, policy: object) -> Given:
-        """Return a policy that can be run so."""
-        given = self._given(policy)
-        is_immediate = (given.brought or find_policy(given.name, self.instance)).immediate
-        if self.options.machines == POLLED and is_immediate:
-            shown = f"{given.name!r}, which maps each task as it comes, and polled machines"
-            raise refusal("policies", shown, "machines with queues for it", "choose queued machines")
-        return given
-
-    def _given(self, policy: object) -> Given:
-        if isinstance(policy, str):
-            found = find_policy(policy, self.instance)
-            return Given(policy, "policy", found if policy in POLICIES.registered else None)
-        if isinstance(policy, Policy):
-            return Given(policy.name, "function", policy)
-        if not callable(policy):
-            raise refusal("policies", repr(policy), "a name, a Policy or a function", "bring one of them")
-        name = getattr(policy, "__name__", type(policy).__name__)
-        return Given(name, "function", Policy(name, policy))
+    def _unsuited(self, name: str) -> InstanceError:
+        shown = f"{name!r}, which maps each task as it comes, and polled machines"
+        return refusal("policies", shown, "machines with queues for it", "choose queued machines")
 
     def rehearse(self, name: str) -> None:
         """Let a policy run a day of two tasks."""
@@ -197,7 +175,7 @@ class DayStage:
         """Find the bound of a day of two tasks."""
         rehearse_bound()
 
-    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> SimulatedDay:
+    def run(self, given: Given, rng: np.random.Generator, watch: Watch) -> Simulated[DaySchedule]:
         """Run a policy on the day."""
         policy = given.brought or find_policy(given.name, self.instance)
         return simulate_day(self.instance, policy, rng, self.options, watch=watch)
@@ -217,16 +195,12 @@ class DayStage:
         """Return a schedule that knows the whole day."""
         return offline_schedule(self.instance, prices, watch=watch)
 
-    def measured(self, trial: int, schedule: DaySchedule | ClustersSchedule) -> PolicyRun:
+    def measured(self, trial: int, schedule: DaySchedule) -> PolicyRun:
         """Check a schedule, and measure it."""
-        assert isinstance(schedule, DaySchedule), "of a day"
-        day = self.instance
-        account = DayAccount(day, schedule)
-        measured = account.measured
-        if measured is None:
-            first = account.violations[0]
-            raise InvalidScheduleError(f"{day.name}, trial {trial}: {first.code}: {first.sentence}")
-        found = account.details()
+        day, account = self.instance, DayAccount(self.instance, schedule)
+        self._require_valid(trial, account.violations)
+        measured, found = account.measured, account.details()
+        assert measured is not None, "it breaks no rule"
         length = length_of(day.period, measured.makespan_seconds)
         return PolicyRun(
             trial,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -18,19 +18,19 @@ from lpsched.online.compare.backend import Given, refusal, work_off
 from lpsched.online.compare.cluster_backend import ClusterStage, no_offline_schedule, usual_options
 from lpsched.online.compare.day_backend import DayStage
 from lpsched.online.day import Day
-from lpsched.online.nodes.state import ClusterOptions
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
-from lpsched.online.simulate.machines import Fate
-from lpsched.online.simulate.options import SimulationOptions
+from lpsched.online.simulate.engine import Fate
+from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from lpsched.online.clusters import Clusters
-    from lpsched.online.compare.backend import Happened, Stage
+    from lpsched.online.compare.backend import Stage
     from lpsched.online.nodes.state import ClusterPolicy, Place
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
+    from lpsched.online.simulate.engine import Simulated
     from lpsched.online.simulate.state import Choose, Policy
 
 
@@ -41,13 +41,14 @@ if TYPE_CHECKING:
 # neither on other policies nor on the order in which anything is run.
 STOPPED: Final = "stopped before its end"
 BOUND: Final = "bound"
+AnyStage: TypeAlias = "Stage[Any, Any, Any, Any]"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of all trials."""
 
-    stage: Stage
+    stage: AnyStage
     policies: tuple[Given, ...]
     seed: int
     bound: bool
@@ -78,7 +79,7 @@ class Simulating:
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self._drawn: tuple[int, Stage] = (0, question.stage)
+        self._drawn: tuple[int, AnyStage] = (0, question.stage)
         self._rehearsed: set[str] = set()
 
     def name_of(self, piece: Piece) -> str:
@@ -93,7 +94,7 @@ class Simulating:
             return self._bounded(piece, stage, watch)
         return self._ran(piece, stage, self.question.policies[piece.place], watch)
 
-    def stage_of(self, trial: int) -> Stage:
+    def stage_of(self, trial: int) -> AnyStage:
         """Return the stage of a trial."""
         given = self.question.stage
         if trial == 0:
@@ -102,7 +103,7 @@ class Simulating:
             self._drawn = trial, given.another(trial)
         return self._drawn[1]
 
-    def _bounded(self, piece: Piece, stage: Stage, watch: Watch) -> Done:
+    def _bounded(self, piece: Piece, stage: AnyStage, watch: Watch) -> Done:
         """Find what the tasks could earn at most, and what they would in a schedule from those prices."""
         naive = TrialBounds(piece.trial, stage.naive(), tasks=stage.instance.tasks)
         if not self.question.bound:
@@ -130,7 +131,7 @@ class Simulating:
             rehearsal()
             self._rehearsed.add(name)
 
-    def _ran(self, piece: Piece, stage: Stage, given: Given, watch: Watch) -> Done:
+    def _ran(self, piece: Piece, stage: AnyStage, given: Given, watch: Watch) -> Done:
         """Run a policy, one of ours once it has rehearsed; one that fails leaves its reason.
 
         A mistake of ours is raised.
@@ -159,7 +160,7 @@ def random_generator(seed: int, trial: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, trial, of_name])
 
 
-def _measured(stage: Stage, trial: int, happened: Happened) -> PolicyRun:
+def _measured(stage: AnyStage, trial: int, happened: Simulated[Any]) -> PolicyRun:
     """Measure a simulated day, and count what became of the tasks that did not run."""
     period = stage.instance.period
     arrivals = np.frombuffer(stage.instance.arriving.arrivals)
@@ -263,7 +264,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _stage(instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool) -> Stage:
+def _stage(instance: Day | Clusters, options: SimulationOptions | ClusterOptions | None, *, offline: bool) -> AnyStage:
     """Return the stage that fits the instance."""
     if isinstance(instance, Day):
         if not isinstance(options, SimulationOptions | None):
@@ -281,7 +282,7 @@ def _explicit(options: ClusterOptions) -> ClusterOptions:
     return replace(options, leniency=options.factor) if options.energy_filter is not None else options
 
 
-def _given(stage: Stage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]) -> tuple[Given, ...]:
+def _given(stage: AnyStage, policies: Sequence[str | Policy | Choose | ClusterPolicy | Place]) -> tuple[Given, ...]:
     """Find policies before anything is run, each name once."""
     found: dict[str, Given] = {}
     for each in policies:
@@ -312,7 +313,7 @@ def _bounds(done: Sequence[Done]) -> dict[int, TrialBounds]:
 
 
 def _entry(
-    stage: Stage, given: Given, place: int | None, done: Sequence[Done], bounds: Mapping[int, TrialBounds]
+    stage: AnyStage, given: Given, place: int | None, done: Sequence[Done], bounds: Mapping[int, TrialBounds]
 ) -> PolicyEntry:
     """Put the runs of a policy together."""
     own = [each for each in done if each.piece.place == place and each.run is not None]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
 from lpsched.online.nodes.openings import Openings, chosen, earliest, joined, orders_of, pile, sink, taken
+from lpsched.online.simulate.mapping.present import frozen
+from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 # The state as tuples of arrays, for the compiled loop that maps: what is, and what changes.
 #
 # Letters: B tasks that may be mapped, L kinds among them, M clusters, C columns.
-Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 
 class Tables(NamedTuple):  # tuples, because that is what compiled functions take apart
@@ -30,16 +31,6 @@ class Tables(NamedTuple):  # tuples, because that is what compiled functions tak
     seconds: Floats  # L x C
     joules: Floats  # L x C
     per: Floats  # L x C: what utility is divided by
-
-
-class Worths(NamedTuple):
-    """Utility functions, as in `ClusterArrays`."""
-
-    first_interval: Integers  # F + 1
-    after_seconds: Floats  # P
-    starts_at: Floats  # P
-    falls_to: Floats  # P
-    rate_per_second: Floats  # P
 
 
 class Waiting(NamedTuple):
@@ -63,7 +54,7 @@ class Present(NamedTuple):
     """What the loop needs to know of a `ClusterState`."""
 
     tables: Tables
-    worths: Worths
+    worths: Curves
     waiting: Waiting
     times: Times
     energy_left: float
@@ -108,8 +99,7 @@ def present_of(state: ClusterState, per: Floats) -> Present:
     tables = Tables(
         frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, arrays.watts[kinds] * seconds, per[kinds]
     )
-    first, *others = (getattr(arrays, name) for name in Worths._fields)
-    worths = Worths(frozen(first), *(frozen(each) for each in others))
+    worths = Curves._make(map(frozen, arrays.curves))
     return Present(
         tables,
         worths,
@@ -130,22 +120,8 @@ def free_of(state: ClusterState) -> Free:
     return Free(Openings(low, high, begin, end), first)
 
 
-def frozen(array: Array) -> Array:
-    """Return a read-only view: the loop is compiled for these, whoever made the state."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return cast("Array", view)
-
-
 # The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
-@compiled_inside
-def utility(worths: Worths, function: int, elapsed: float) -> float:
-    """Return what a task earns that ends so many seconds after its arrival."""
-    p, last = worths.first_interval[function], worths.first_interval[function + 1] - 1
-    while p < last and worths.after_seconds[p + 1] <= elapsed:
-        p += 1
-    decay = math.exp(-worths.rate_per_second[p] * (elapsed - worths.after_seconds[p]))
-    return float(worths.falls_to[p] + (worths.starts_at[p] - worths.falls_to[p]) * decay)
+utility = compiled_utility()
 
 
 @compiled_inside

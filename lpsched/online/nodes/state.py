@@ -1,94 +1,25 @@
-"""What a cluster policy sees and what it answers: options, states, partial schedules, checked answers."""
+"""What a cluster policy sees and what it answers: states, partial schedules, checked answers."""
 
 from __future__ import annotations
 
 import math
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lpsched.errors import Fault, InstanceError, PolicyError
-from lpsched.model.fields import describe
-from lpsched.online.simulate.options import faults_of_dropping, faults_of_seconds, is_number
+from lpsched.errors import PolicyError
 from lpsched.online.simulate.state import asked, shown
+from lpsched.online.utility import utility_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lpsched.model.arrays import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
     from lpsched.online.nodes.profile import Profile
-
-
-# How clusters are run: when tasks are mapped, which are dropped, which choices are filtered.
-#
-#     every_seconds   a mapping event comes so long after the last one; `None`: at every arrival and every end
-#     drop_below      a task that would earn less than this if it started now where it is fastest is dropped for
-#                     good, by policies that drop; 0 drops none
-#     energy_filter   `per-task` (equations 6 to 8) or `per-resource` (equation 9), for policies that are
-#                     filtered; `None`: none
-#     leniency        the factor of that filter
-#     placeholders    whether Max Util, UPT, UPR and UPE use place-holders instead of permanent reservations
-#
-# Source: Machovec et al. (2016), sections III.A to III.C, III.G and IV.C.
-PER_TASK: Final = "per-task"
-PER_RESOURCE: Final = "per-resource"
-LENIENCY: Final = {PER_TASK: 2.0, PER_RESOURCE: 4.0}
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """How to run clusters; the defaults are the paper's, without dropping and filter.
-
-    Raises
-    ------
-    InstanceError
-        If some of them cannot be; the error lists every fault.
-
-    Examples
-    --------
-    >>> ClusterOptions(energy_filter="per-resource").factor
-    4.0
-    """
-
-    every_seconds: float | None = 60.0
-    drop_below: float = 0.0
-    energy_filter: Literal["per-task", "per-resource"] | None = None
-    leniency: float | None = None  # 2 for `per-task`, 4 for `per-resource` where nothing is said
-    placeholders: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        faults = tuple(_faults(self))
-        if faults:
-            raise InstanceError("options of a simulation", faults)
-
-    @property
-    def factor(self) -> float:
-        """The leniency, or what it is where nothing is said."""
-        if self.leniency is not None:
-            return self.leniency
-        return math.inf if self.energy_filter is None else LENIENCY[self.energy_filter]
-
-
-def _faults(options: ClusterOptions) -> Iterator[Fault]:
-    """Find what is wrong with options."""
-    yield from faults_of_seconds(options.every_seconds)
-    yield from faults_of_dropping(options.drop_below)
-    if options.energy_filter not in (None, PER_TASK, PER_RESOURCE):
-        needed = f"{PER_TASK!r}, {PER_RESOURCE!r}, or nothing"
-        yield Fault(("energy_filter",), describe(options.energy_filter), needed, "choose one")
-    leniency = options.leniency
-    if leniency is not None and not (is_number(leniency) and 0.0 < leniency < math.inf):
-        yield Fault(("leniency",), describe(leniency), "a number above 0", "correct it")
-    elif leniency is not None and options.energy_filter is None:
-        needed = f"an energy filter, {PER_TASK!r} or {PER_RESOURCE!r}"
-        yield Fault(("leniency",), f"{leniency!r} of no filter", needed, "choose one, or leave it out")
-    if not isinstance(options.placeholders, bool):
-        yield Fault(("placeholders",), describe(options.placeholders), "true or false", "correct it")
 
 
 # What a policy for clusters sees at a mapping event. Never the future.
@@ -205,12 +136,7 @@ class Draft:
         end = self.earliest(place, column) + self.seconds(place, column)
         if math.isinf(end):
             return 0.0
-        f, elapsed = arrays.function[task], end - float(arrays.arrivals[task])
-        first, last = arrays.first_interval[f : f + 2].tolist()
-        p = first + int(np.searchsorted(arrays.after_seconds[first:last], elapsed, side="right")) - 1
-        decay = math.exp(-float(arrays.rate_per_second[p]) * (elapsed - float(arrays.after_seconds[p])))
-        falls_to = float(arrays.falls_to[p])
-        return falls_to + (float(arrays.starts_at[p]) - falls_to) * decay
+        return utility_at(arrays, arrays.function.item(task), end - arrays.arrivals.item(task))
 
     def joules(self, place: int, column: int) -> float:
         """Return the energy of a task there that counts today: of the part of its run before the day ends."""

@@ -1,4 +1,4 @@
-"""What comes before policies: scheduling events, filters of energy, dropped tasks, permuted queues."""
+"""What comes before and after policies: filters of energy, dropped tasks, permuted queues."""
 
 from __future__ import annotations
 
@@ -11,118 +11,24 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.errors import Fault, InstanceError
-from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.options import ADAPTIVE
+from lpsched.jit import compiled
+from lpsched.online.simulate.options import ADAPTIVE, PER_TASK
 from lpsched.online.simulate.state import Assignments
+from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
     from lpsched.model.arrays import Floats, Integers, Mask
-    from lpsched.online.arrays import DayArrays
+    from lpsched.online.arrays import ClusterArrays, DayArrays
+    from lpsched.online.nodes.reservations import Book
     from lpsched.online.parts import Period
     from lpsched.online.simulate.machines import Accounts, LinedUp
-    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
     from lpsched.online.simulate.state import System
 
-
-# When the next mapping event is: so long after the last one, after so many arrivals, or what is first.
-#
-#     by time      events lie on a grid: at s, 2 s, 3 s, ... with s = `every_seconds`; the day begins as if
-#                  there had been an event at 0
-#     by arrivals  an event comes with the n-th arrival since the last one, n = `every_arrivals`; those that
-#                  arrive in the same instant arrive before it. Without a grid, the last arrival of all brings
-#                  an event too, so that an incomplete batch is not left behind
-#     both         whichever is first; after an event by arrivals the grid begins anew at that time
-#
-# An event at which nothing could be mapped is left out, but stays on the grid: it costs nothing to wait long
-# for the next task. Nor does it to wait long for a machine: where more than a thousand events would pass in
-# which nothing arrives, and no machine can take another task, they are left out too.
-#
-# Source: Friese, thesis of 2015, 2.4.1 and 2.7.4; 3.3.1 and 4.3.1 for the minute.
-LONG: Final = 1000  # events
-
-
-class Triggers:
-    """The events to come. `anchor` is where the grid begins, `step` how many of its steps are over."""
-
-    def __init__(self, options: SimulationOptions, arrivals: Floats) -> None:
-        self.seconds, self.batch = options.every_seconds, options.every_arrivals
-        self.arrivals = arrivals
-        self.anchor, self.step = 0.0, 0
-
-    @property
-    def tick(self) -> float:
-        """The next point of the grid; infinite if there is none."""
-        return math.inf if self.seconds is None else self.anchor + (self.step + 1) * self.seconds
-
-    def next_event(self, now: float, arrived: int, *, something_waits: bool) -> float:
-        """Move on to the next event, and return its time; infinite if there is none.
-
-        Parameters
-        ----------
-        now
-            The time of the last event.
-        arrived
-            How many tasks have arrived by then.
-        something_waits
-            Whether there will be something to map at the next point of the grid even if nothing arrives.
-        """
-        by_arrivals, next_arrival = self._by_arrivals(arrived), self._next_arrival(arrived)
-        if not something_waits and self.tick < next_arrival < math.inf:
-            self._skip_to(next_arrival)
-        by_time = max(self.tick, math.nextafter(now, math.inf))
-        if by_arrivals < by_time:
-            self.anchor, self.step = by_arrivals, 0
-            return by_arrivals
-        self.step += 1
-        return by_time
-
-    def is_long_until_an_arrival(self, arrived: int) -> bool:
-        """Tell whether many points of the grid come before the next task does."""
-        return self.seconds is not None and self._next_arrival(arrived) > self.tick + LONG * self.seconds
-
-    def pass_over(self, opening: float, arrived: int) -> None:
-        """Leave out a long span in which nothing arrives and no machine can take another task.
-
-        Whatever a policy said there would be said anew before anything comes of it; a task that would have
-        been dropped there is dropped afterwards.
-        """
-        assert self.seconds is not None, "there is a grid"
-        end = min(opening, self._next_arrival(arrived))
-        if self.tick + LONG * self.seconds < end < math.inf:
-            self.step = max(self.step, math.floor((end - self.anchor) / self.seconds) - 2)
-
-    def _next_arrival(self, arrived: int) -> float:
-        return float(self.arrivals[arrived]) if arrived < len(self.arrivals) else math.inf
-
-    def _by_arrivals(self, arrived: int) -> float:
-        if self.batch is None or arrived >= len(self.arrivals):
-            return math.inf
-        last = arrived + self.batch - 1
-        if last < len(self.arrivals):
-            return float(self.arrivals[last])
-        return float(self.arrivals[-1]) if self.seconds is None else math.inf
-
-    def _skip_to(self, arrival: float) -> None:
-        """Leave out the points of the grid before an arrival."""
-        assert self.seconds is not None, "there is a grid"
-        self.step = max(self.step, steps_to(arrival, self.anchor, self.seconds) - 1)
-
-
-def steps_to(time: float, anchor: float, seconds: float) -> int:
-    """Return how many steps from its anchor a grid reaches a time with.
-
-    >>> steps_to(120.0, 0.0, 60.0), steps_to(121.0, 0.0, 60.0)
-    (2, 3)
-    """
-    steps = math.ceil((time - anchor) / seconds)
-    if anchor + steps * seconds < time:  # the quotient was rounded
-        steps += 1
-    elif anchor + (steps - 1) * seconds >= time:
-        steps -= 1
-    return steps
+utility = compiled_utility()
 
 
 # The energy filter: choices that take more than a fair share of the day's energy are not offered.
@@ -199,24 +105,121 @@ def require_an_end(period: Period) -> None:
         raise InstanceError("the energy filter", (fault,))
 
 
-# What a task earns, for compiled loops: the same formula as in `online/utility.py`.
-@compiled_inside
-def earned(  # noqa: PLR0913, PLR0917 - compiled functions take no options by name
-    function: int,
-    seconds: float,
-    first_interval: Integers,
-    after_seconds: Floats,
-    starts_at: Floats,
-    falls_to: Floats,
-    rate_per_second: Floats,
-) -> float:
-    """Return the utility of a task that ends so many seconds after its arrival."""
-    now = first_interval[function]
-    while now + 1 < first_interval[function + 1] and after_seconds[now + 1] <= seconds:
-        now += 1
-    decay = math.exp(-rate_per_second[now] * (seconds - after_seconds[now]))
-    utility: float = falls_to[now] + (starts_at[now] - falls_to[now]) * decay
-    return utility
+# The energy filters of clusters, by equations 6 to 9 of their source.
+#
+# At the beginning of a mapping event, when place-holders are gone, in a piece of time with an energy constraint
+# (see `machines.py`):
+#
+#     e_rem   joules that neither running nor reserved tasks take of the constraint
+#     r_rem   core-seconds that neither running nor reserved tasks take from now to the end (6)
+#     r, e    means of core-seconds (planned seconds times cores allocated, equation 1) and of joules
+#
+# The source does not say over what the means are taken: here over all kinds of tasks and all columns, that is
+# clusters and P-states, in which they can run. A choice of just the budget is offered. Where no core-seconds
+# are left, everything is.
+#
+# Source: Machovec et al. (2016), section III.G, equations 6 to 9.
+def resources(arrays: ClusterArrays) -> Floats:
+    """Return planned seconds times cores allocated (equation 1), K x C; 0 where a kind cannot run.
+
+    Cores allocated are all those of its nodes.
+    """
+    cores = arrays.nodes * arrays.cores_per_node[arrays.column_cluster]
+    return arrays.requested_seconds * cores
+
+
+def resources_left(all_cores: int, begin: float, end: float, planned: float) -> float:
+    """Return the core-seconds that are not allocated (equation 6).
+
+        sum over nodes i of (unallocated time remaining on i) (cores of i)  =  cores (end - begin) - planned
+
+    >>> resources_left(10, 100.0, 160.0, 200.0)
+    400.0
+    """
+    return max(0.0, all_cores * (end - begin) - planned)
+
+
+def tasks_left(r_rem: float, mean_resources: float, e_rem: float, mean_joules: float) -> float:
+    """Return how many tasks may still be run (equation 7).
+
+        min(r_rem / r, e_rem / e)
+
+    >>> tasks_left(400.0, 20.0, 600.0, 60.0)
+    10.0
+    """
+    return min(r_rem / mean_resources, e_rem / mean_joules if mean_joules > 0.0 else math.inf)
+
+
+def per_task_budget(leniency: float, e_rem: float, tasks: float, mean_joules: float) -> float:
+    """Return the joules that a choice may take (equation 8).
+
+        leniency e_rem / tasks left
+
+    Where no energy is left, e_rem / tasks left is the mean of joules, as it is just before that.
+
+    >>> per_task_budget(2.0, 600.0, 10.0, 60.0), per_task_budget(2.0, 0.0, 0.0, 60.0)
+    (120.0, 120.0)
+    """
+    return leniency * (e_rem / tasks if tasks > 0.0 else mean_joules)
+
+
+def per_resource_budget(leniency: float, e_rem: float, r_rem: float) -> float:
+    """Return the joules per core-second that a choice may take (equation 9).
+
+        leniency e_rem / r_rem
+
+    >>> per_resource_budget(4.0, 600.0, 400.0)
+    6.0
+    """
+    return leniency * e_rem / r_rem
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFilter:
+    """A filter of one day."""
+
+    per_task: bool
+    leniency: float
+    joules: Floats  # K x C
+    resources: Floats  # K x C
+    mean_joules: float
+    mean_resources: float
+    all_cores: int
+
+    def allowed(self, can_run: Mask, book: Book, now: float) -> Mask:
+        """Return which kinds and columns can run and pass the filter."""
+        accounts, piece = book.accounts, book.accounts.piece(now)
+        if math.isinf(accounts.limits[piece]):
+            return can_run
+        end, e_rem = float(accounts.edges[piece + 1]), max(0.0, accounts.left(piece))
+        r_rem = resources_left(self.all_cores, now, end, book.planned_resources(now, end))
+        if r_rem <= 0.0:
+            return can_run
+        if self.per_task:
+            tasks = tasks_left(r_rem, self.mean_resources, e_rem, self.mean_joules)
+            passes = self.joules <= per_task_budget(self.leniency, e_rem, tasks, self.mean_joules)
+        else:
+            passes = self.joules <= per_resource_budget(self.leniency, e_rem, r_rem) * self.resources
+        passed: Mask = can_run & passes
+        passed.flags.writeable = False
+        return passed
+
+
+def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterArrays) -> ClusterFilter | None:
+    """Return the filter that the options ask for; none where there is no energy constraint."""
+    if options.energy_filter is None or period.energy_constraint_joules is None or not len(arrays.can_run):
+        return None
+    require_an_end(period)
+    used = resources(arrays)
+    return ClusterFilter(
+        per_task=options.energy_filter == PER_TASK,
+        leniency=options.factor,
+        joules=arrays.joules,
+        resources=used,
+        mean_joules=float(arrays.joules[arrays.can_run].mean()),
+        mean_resources=float(used[arrays.can_run].mean()),
+        all_cores=int(np.dot(arrays.node_counts, arrays.cores_per_node)),
+    )
 
 
 # Dropping: tasks that can no longer earn enough are given up for good.
@@ -228,14 +231,14 @@ def earned(  # noqa: PLR0913, PLR0917 - compiled functions take no options by na
 #
 # Immediate mode, after the policy has answered: what the task would earn where the policy puts it.
 #
-# Source: Friese, thesis of 2015, 2.4.4, 3.3.3 and 4.3.2.
+# Of clusters: its utility if it started now where it is planned to run the fewest seconds, in any cluster and
+# P-state that can run it.
+#
+# Source: Friese, thesis of 2015, 2.4.4, 3.3.3 and 4.3.2. Machovec et al. (2016), sections III.C and IV.C.
 def most_utility(arrays: DayArrays, system: System, tasks: Integers, ready: Floats) -> Floats:
     """Return the most that each task could earn if it were the next on some machine."""
-    return earned_at(
-        tasks, earliest_completion(system, ready), arrays.arrivals, arrays.task_type, arrays.function,
-        arrays.first_interval, arrays.after_seconds, arrays.starts_at, arrays.falls_to,
-        arrays.rate_per_second,
-    )  # fmt: skip
+    completion = earliest_completion(system, ready)
+    return earned_at(tasks, completion, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
 
 
 def earliest_completion(system: System, ready: Floats) -> Floats:
@@ -249,26 +252,14 @@ def earliest_completion(system: System, ready: Floats) -> Floats:
 
 @compiled
 def earned_at(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
-    tasks: Integers,
-    completion: Floats,
-    arrivals: Floats,
-    types: Integers,
-    functions: Integers,
-    first_interval: Integers,
-    after_seconds: Floats,
-    starts_at: Floats,
-    falls_to: Floats,
-    rate_per_second: Floats,
+    tasks: Integers, completion: Floats, arrivals: Floats, types: Integers, functions: Integers, curves: Curves
 ) -> Floats:
     """Return what each task earns if it completes when its type (or kind) can at the earliest."""
-    utility = np.zeros(len(tasks))
+    earned = np.zeros(len(tasks))
     for n in range(len(tasks)):
         task = tasks[n]
-        seconds = completion[types[task]] - arrivals[task]
-        utility[n] = earned(
-            functions[task], seconds, first_interval, after_seconds, starts_at, falls_to, rate_per_second
-        )
-    return utility
+        earned[n] = utility(curves, functions[task], completion[types[task]] - arrivals[task])
+    return earned
 
 
 # Permuting: the head of each virtual queue is put into the order that earns most.
@@ -293,8 +284,7 @@ def permuted(made: LinedUp, arrays: DayArrays, *, now: float, ends_at: float, mo
         orders = orders_of(len(head))
         best = best_order(
             orders, float(made.starts[head[0]]), ends_at, seconds, arrays.function[tasks[head]],
-            arrays.arrivals[tasks[head]], arrays.first_interval, arrays.after_seconds, arrays.starts_at,
-            arrays.falls_to, arrays.rate_per_second,
+            arrays.arrivals[tasks[head]], arrays.curves,
         )  # fmt: skip
         tasks[head], columns[head] = tasks[head][orders[best]], columns[head][orders[best]]
     return Assignments(tasks, made.machines, columns)
@@ -324,11 +314,7 @@ def best_order(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions t
     seconds: Floats,
     functions: Integers,
     arrivals: Floats,
-    first_interval: Integers,
-    after_seconds: Floats,
-    starts_at: Floats,
-    falls_to: Floats,
-    rate_per_second: Floats,
+    curves: Curves,
 ) -> int:
     """Return the number of the order that earns most."""
     best, most = 0, -1.0
@@ -337,10 +323,7 @@ def best_order(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions t
         for k in orders[n]:
             starts_in_time = starts_in_time and time < ends_at
             time += seconds[k]
-            total += earned(
-                functions[k], time - arrivals[k], first_interval, after_seconds, starts_at, falls_to,
-                rate_per_second,
-            )  # fmt: skip
+            total += utility(curves, functions[k], time - arrivals[k])
         if starts_in_time and total > most * (1.0 + ROUNDING):
             best, most = n, total
     return best

@@ -10,6 +10,7 @@ import numpy as np
 
 from lpsched.errors import LpschedError, PolicyError
 from lpsched.jit import compiled
+from lpsched.online.utility import UtilityArrays, utility_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ class Assignments:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class System(UtilityArrays):
     """What does not change while a day runs. T task types, C columns, M machine types, m machines in all."""
 
     machine_counts: Integers  # M
@@ -50,11 +51,6 @@ class System:
     can_run: Mask  # T x C
     seconds: Floats  # T x C, 0 where it cannot run
     joules: Floats  # T x C, likewise
-    first_interval: Integers  # utility functions, as in DayArrays
-    after_seconds: Floats
-    starts_at: Floats
-    falls_to: Floats
-    rate_per_second: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +143,8 @@ class Draft:
 
     def utility(self, place: int, machine: int, column: int) -> float:
         """Return what a task would earn there."""
-        system, f = self.system, self.state.functions[place]
         elapsed = self.end(place, machine, column) - float(self.state.arrivals[place])
-        first, last = system.first_interval[f : f + 2].tolist()
-        p = first + int(np.searchsorted(system.after_seconds[first:last], elapsed, side="right")) - 1
-        decay = math.exp(-float(system.rate_per_second[p]) * (elapsed - float(system.after_seconds[p])))
-        falls_to = float(system.falls_to[p])
-        return falls_to + (float(system.starts_at[p]) - falls_to) * decay
+        return utility_at(self.system, self.state.functions.item(place), elapsed)
 
     def joules(self, place: int, machine: int, column: int) -> float:
         """Return the energy of a task there that counts today: the part of its run before the day ends."""

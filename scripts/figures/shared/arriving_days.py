@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.state import ClusterOptions
+    from lpsched.online.simulate.options import ClusterOptions
 
 FIGURES: Final = Path(__file__).parents[3] / "docs" / "figures"
 NAIVE: Final = "naive"

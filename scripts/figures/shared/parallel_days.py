@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lpsched.generate.options import MachovecOptions
 from lpsched.model.provenance import estimate_of
-from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK, ClusterOptions
+from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK, ClusterOptions
 from lpsched.units import GIGA
 from scripts.figures.shared.arriving_days import BOUND, OF_ENERGY, Case, of, scaled, tell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lpsched.io.pictures import write_picture
-from lpsched.online.nodes.state import PER_RESOURCE, PER_TASK
+from lpsched.online.simulate.options import PER_RESOURCE, PER_TASK
 from scripts.figures.shared.arriving_days import BOUND, Runs, arguments, best_place, of, share, tell, trials_in_words
 from scripts.figures.shared.case_curves import Curve, CurvePanel, curves_picture
 from scripts.figures.shared.parallel_days import (

@@ -19,7 +19,7 @@ from lpsched.online.compare.day_backend import DayStage, policy_names
 from lpsched.online.compare.simulations import simulate
 from lpsched.online.policies import forget, register
 from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.simulate.engine import simulate_day
+from lpsched.online.simulate.days import simulate_day
 from lpsched.online.simulate.options import SimulationOptions
 from lpsched.online.simulate.state import Assignment, Policy
 from lpsched.online.verify.day import examine

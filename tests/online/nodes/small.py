@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsched.online.nodes.engine import simulate_clusters
-from lpsched.online.nodes.state import ClusterOptions, ClusterPolicy, Draft
+from lpsched.online.nodes.clusters import simulate_clusters
+from lpsched.online.nodes.state import ClusterPolicy, Draft
 from lpsched.online.parts import WHOLE
+from lpsched.online.simulate.options import ClusterOptions
 from tests.days import decaying
 from tests.parallel import Task, simple_clusters
 

@@ -9,10 +9,10 @@ import pytest
 
 from lpsched.cancellation import Progress, Watch
 from lpsched.errors import InstanceError, PolicyError, StalledError
-from lpsched.online.nodes import engine as running
-from lpsched.online.nodes.engine import Fate
 from lpsched.online.nodes.state import ClusterPolicy, Draft, Placement
 from lpsched.online.parts import Period
+from lpsched.online.simulate import engine as running
+from lpsched.online.simulate.engine import Fate
 from lpsched.online.utility import WaitingCost
 from lpsched.online.verify.clusters import examine
 from tests.days import decaying

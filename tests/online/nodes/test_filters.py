@@ -6,9 +6,9 @@ import pytest
 
 from lpsched.errors import InstanceError, PolicyError
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.nodes.filters import per_resource_budget, per_task_budget, resources, resources_left, tasks_left
 from lpsched.online.nodes.state import Placement
 from lpsched.online.parts import Period
+from lpsched.online.simulate.filters import per_resource_budget, per_task_budget, resources, resources_left, tasks_left
 from tests.days import decaying
 from tests.online.nodes.small import Seen, first_come, flat, run
 from tests.parallel import Task, simple_clusters

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online.nodes.state import ClusterOptions
+from lpsched.online.simulate.options import ClusterOptions
 
 
 def test_the_leniency_is_the_papers_where_nothing_is_said():

@@ -220,10 +220,7 @@ def test_the_best_order_is_the_best_of_all_that_are_tried_one_by_one(seed):
 
     arrays = day_arrays(day)
     orders = orders_of(5)
-    numbers = (
-        orders, 10.0, math.inf, seconds, arrays.function, arrays.arrivals, arrays.first_interval,
-        arrays.after_seconds, arrays.starts_at, arrays.falls_to, arrays.rate_per_second,
-    )  # fmt: skip
+    numbers = (orders, 10.0, math.inf, seconds, arrays.function, arrays.arrivals, arrays.curves)
     best = best_order(*numbers)
     assert plain(best_order)(*numbers) == best
     assert earned(tuple(orders[best])) == pytest.approx(max(map(earned, permutations(range(5)))), rel=1e-9)

@@ -11,8 +11,8 @@ import pytest
 from lpsched.errors import InstanceError
 from lpsched.online.parts import Period
 from lpsched.online.simulate import engine as running_module
-from lpsched.online.simulate import filters as triggers_module
-from lpsched.online.simulate.filters import Triggers
+from lpsched.online.simulate import events as triggers_module
+from lpsched.online.simulate.events import Triggers
 from lpsched.online.simulate.options import SimulationOptions
 from tests.online.small_days import Seen, first_come, flat_day, run, starts
 

@@ -9,20 +9,14 @@ import numpy as np
 
 from lpsched.jit import compiled_inside
 from lpsched.online.simulate.mapping.present import Board
+from lpsched.online.utility import compiled_utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.online.simulate.mapping.present import Pairs, Present, Worths
+    from lpsched.online.simulate.mapping.present import Pairs, Present
 
 
-@compiled_inside
-def utility(worths: Worths, function: int, elapsed: float) -> float:
-    """Return what a task earns that ends so many seconds after its arrival."""
-    p, last = worths.first_interval[function], worths.first_interval[function + 1] - 1
-    while p < last and worths.after_seconds[p + 1] <= elapsed:
-        p += 1
-    decay = math.exp(-worths.rate_per_second[p] * (elapsed - worths.after_seconds[p]))
-    return float(worths.falls_to[p] + (worths.starts_at[p] - worths.falls_to[p]) * decay)
+utility = compiled_utility()
 
 
 @compiled_inside

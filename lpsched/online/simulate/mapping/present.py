@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from lpsched.jit import compiled
+from lpsched.online.utility import Curves
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
@@ -29,21 +30,11 @@ class Pairs(NamedTuple):  # tuples, because that is what compiled functions take
     column_type: Integers  # C
 
 
-class Worths(NamedTuple):
-    """Utility functions, as in `System`."""
-
-    first_interval: Integers  # F + 1
-    after_seconds: Floats  # P
-    starts_at: Floats  # P
-    falls_to: Floats  # P
-    rate_per_second: Floats  # P
-
-
 class Present(NamedTuple):
     """What the loops need to know of a `State`, whose letters these are."""
 
     pairs: Pairs
-    worths: Worths
+    worths: Curves
     until: float
     energy_left: float
     polled: bool
@@ -97,13 +88,7 @@ def present_of(state: State, usable: Mask | None = None) -> Present:
         frozen(system.first_column),
         frozen(system.column_type),
     )
-    worths = Worths(
-        frozen(system.first_interval),
-        frozen(system.after_seconds),
-        frozen(system.starts_at),
-        frozen(system.falls_to),
-        frozen(system.rate_per_second),
-    )
+    worths = Curves._make(map(frozen, system.curves))
     return Present(
         pairs,
         worths,

@@ -1,0 +1,286 @@
+"""Days of machines as a backend of the engine: queues or polling, in batches or one by one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from lpsched.errors import Fault, InstanceError
+from lpsched.online.arrays import day_arrays
+from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate
+from lpsched.online.simulate.events import Triggers
+from lpsched.online.simulate.filters import filter_of, most_utility, permuted
+from lpsched.online.simulate.machines import NOTHING, Machines, accounts_of
+from lpsched.online.simulate.options import POLLED
+from lpsched.online.simulate.state import Assignments, State, System, answer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lpsched.cancellation import Watch
+    from lpsched.model.arrays import Floats, Integers, Mask
+    from lpsched.online.arrays import DayArrays
+    from lpsched.online.day import Day
+    from lpsched.online.simulate.engine import Simulated
+    from lpsched.online.simulate.machines import LinedUp
+    from lpsched.online.simulate.options import SimulationOptions
+    from lpsched.online.simulate.state import Policy
+
+
+def simulate_day(
+    day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, *, watch: Watch | None = None
+) -> Simulated[DaySchedule]:
+    """Run a day under a policy."""
+    return (OneByOne if policy.immediate else Batches)(day, policy, rng, options, watch).run()
+
+
+# What does not change while a day runs, made once of the day's arrays.
+MOST_MACHINES: Final = 10_000_000  # each has its own queue
+
+
+def system_of(arrays: DayArrays) -> System:
+    """Return the system of a day."""
+    counts = arrays.machine_counts
+    if int(counts.sum()) > MOST_MACHINES:
+        found, needed = f"{int(counts.sum()):,} machines", f"at most {MOST_MACHINES:,} in all"
+        fault = Fault(("machine_types",), found, needed, "take fewer machines, and as many fewer tasks")
+        raise InstanceError("simulating the day", (fault,))
+    types = np.arange(len(counts))
+    system = System(
+        machine_counts=counts,
+        machine_type=np.repeat(types, counts),
+        first_column=np.searchsorted(arrays.mode_type, np.arange(len(counts) + 1)),
+        column_type=arrays.mode_type,
+        can_run=arrays.can_run,
+        seconds=arrays.seconds,
+        joules=arrays.seconds * arrays.watts,
+        **arrays.curves._asdict(),
+    )
+    for name in System.__dataclass_fields__:
+        getattr(system, name).flags.writeable = False
+    return system
+
+
+class _DayEngine(Engine[State, Assignments, DaySchedule]):
+    """What both modes share: machines, their energy, and what a policy sees of them."""
+
+    subject: ClassVar[str] = "the day"
+    done: ClassVar[str] = "mapped"
+    answers: ClassVar[str] = "assignments"
+    options: SimulationOptions
+    policy: Policy
+
+    def __init__(
+        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
+    ) -> None:
+        self.day, self.arrays = day, day_arrays(day)
+        super().__init__(day, self.arrays, policy, rng, options, watch, _misfits(day, policy, options))
+        self.drops = self.drops and not policy.immediate
+        self.system = system_of(self.arrays)
+        self.accounts = accounts_of(day.period)
+        self.is_polled = options.machines == POLLED
+        self.filter = filter_of(options, day.period, self.system)
+        self.machines = Machines(len(self.system.machine_type))
+        self.all_machines = np.arange(len(self.system.machine_type))
+        self.machine_of = np.zeros(day.tasks, np.int64)
+        self.ready: Floats = np.zeros(0)  # when each machine has done its unmovable tasks
+
+    def _look(self, now: float) -> None:
+        self.ready = self.machines.ready(now)
+
+    def _most_utility(self, tasks: Integers, now: float) -> Floats:  # noqa: ARG002 - machines are not ready before now
+        return most_utility(self.arrays, self.system, tasks, self.ready)
+
+    def _seen(self, now: float, *, until: float, available: Integers, pending_at: Floats) -> State:
+        """Return the present as a policy sees it."""
+        piece, tasks, arrays = self.accounts.piece(now), self.waiting, self.arrays
+        allowed = self.system.can_run
+        if self.filter is not None:
+            allowed = self.filter.allowed(self.system, self.accounts, self.ready, piece)
+        state = State(
+            system=self.system,
+            now=now,
+            begins_at=float(self.accounts.edges[piece]),
+            ends_at=self.accounts.ends_at(piece),
+            until=until,
+            energy_left=self.accounts.left(piece),
+            allowed=allowed,
+            tasks=tasks,
+            arrivals=arrays.arrivals[tasks],
+            types=arrays.task_type[tasks],
+            functions=arrays.function[tasks],
+            polled=self.is_polled,
+            available=available,
+            ready=self.ready,
+            pending_at=pending_at,
+            memory=self.memory,
+        )
+        for array in (tasks, state.arrivals, state.types, state.functions, available, state.ready, pending_at):
+            array.flags.writeable = False
+        return state
+
+    def _ask(self, state: State) -> Assignments:
+        return answer_of(self.policy, state, self.rng)
+
+    def _line_up(self, decided: Assignments, state: State) -> LinedUp:
+        """Return what of the decisions can be done, and note how much that is."""
+        types = self.arrays.task_type[decided.tasks]
+        made = self.machines.line_up(decided, types, self.system, self.accounts, now=state.now)
+        self.refused += len(decided.tasks) - len(made.tasks)
+        self.has_mapped = self.has_mapped or len(made.tasks) > 0
+        return made
+
+    def _fix(self, made: LinedUp) -> None:
+        """Let tasks stay where they are, and charge their energy: they will run."""
+        self.machines.fix(made, self.arrays.task_type[made.tasks], self.system, self.accounts)
+        self.fates[made.tasks] = Fate.RAN
+        self.starts[made.tasks] = made.starts
+        self.machine_of[made.tasks], self.columns[made.tasks] = made.machines, made.columns
+
+    def _fits_now(self, state: State) -> Mask:
+        free = state.available[state.ready[state.available] < state.ends_at]
+        types = np.zeros(len(self.system.machine_counts), dtype=bool)
+        types[self.system.machine_type[free]] = True
+        fits = state.allowed & types[self.system.column_type] & (self.system.joules <= state.energy_left)
+        return fits[state.types]
+
+    def _schedule(self, ran: Integers) -> DaySchedule:
+        day, system = self.day, self.system
+        machines, columns = self.machine_of[ran], self.columns[ran]
+        first = np.cumsum(system.machine_counts) - system.machine_counts
+        numbers = machines - first[system.machine_type[machines]] + 1 if len(ran) else machines
+        names = [day.machine_types[j].name for j, _ in day.modes]
+        states = [day.p_state(column) for column in range(len(names))]
+        rows = zip(ran.tolist(), columns.tolist(), numbers.tolist(), self.starts[ran].tolist(), strict=True)
+        return DaySchedule(
+            tuple(
+                PlacedTask(task, names[column], number, start, states[column]) for task, column, number, start in rows
+            )
+        )
+
+
+# Immediate mode: every task is mapped as it comes, and stays where it is.
+#
+# Each arrival is a mapping event about that one task; tasks of one instant come by their numbers, each when
+# the one before has its place. A task that would earn too little where the policy puts it is dropped. One
+# that the policy does not map, or that does not fit there, is never asked about again: it waits for ever.
+#
+# Source: Friese, thesis of 2015, 2.4.1, 2.4.2 and 2.4.4.
+class OneByOne(_DayEngine):
+    """A day arrival by arrival."""
+
+    one_by_one = True
+
+    def _next_event(self, now: float) -> float:  # noqa: ARG002 - every arrival brings one
+        return self._next_arrival()
+
+    def _count_arrived(self, now: float) -> int:  # noqa: ARG002 - even if they arrive at once
+        return self.arrived + 1
+
+    def _settle(self, now: float) -> bool:  # noqa: ARG002 - what is mapped stays mapped
+        return False
+
+    def _see(self, now: float) -> State:
+        pending_at = np.full(len(self.ready), now)
+        return self._seen(now, until=math.inf, available=self.all_machines, pending_at=pending_at)
+
+    def _carry_out(self, answer: Assignments, state: State) -> Integers:
+        """Let the task stay where it was put, unless it would earn too little there."""
+        made = self._line_up(answer, state)
+        if len(made.tasks):
+            if self.options.drop_below > 0.0 and self._earns_too_little(made):
+                self._drop(made.tasks, state.now)
+            else:
+                self._fix(made)
+        return NO_TASKS
+
+    def _earns_too_little(self, made: LinedUp) -> bool:
+        task = made.tasks.item(0)
+        function = self.day.functions[self.arrays.function[task]]
+        earned: float = function.at(float(made.ends[0]) - float(self.arrays.arrivals[task]))
+        return earned < self.options.drop_below
+
+
+# Batch mode: at a mapping event, all tasks that wait are mapped, those in virtual queues anew.
+#
+# What has got unmovable since the last event stays. What the policy maps is lined up on the machines; what breaks the
+# energy constraint, or would start too late, is not done, and waits (`machines.py`). Then the heads of the virtual
+# queues are put into their best order (`filters.py`). Where machines are polled, only idle ones get tasks, one each,
+# which start at once.
+#
+# Source: Friese, thesis of 2015, 2.4.1, 3.3.1 and 4.3.1.
+class Batches(_DayEngine):
+    """A day event by event; tasks that wait may be queued for now."""
+
+    def __init__(
+        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
+    ) -> None:
+        super().__init__(day, policy, rng, options, watch)
+        self.triggers = Triggers(options, self.arrivals)
+        self.queued = NOTHING
+        self.stands_still = False  # idle machines, and a policy that maps nothing
+        self.permute = options.permute > 1 and not self.is_polled
+
+    def _next_event(self, now: float) -> float:
+        triggers, waits = self.triggers, self._something_waits(self.triggers.tick)
+        if self.arrived == len(self.arrivals) and (not waits or (self.stands_still and math.isinf(self.ends_at))):
+            return math.inf
+        if triggers.is_long_until_an_arrival(self.arrived):
+            triggers.pass_over(self._first_opening(triggers.tick), self.arrived)
+        return triggers.next_event(now, self.arrived, something_waits=waits)
+
+    def _something_waits(self, at: float) -> bool:
+        """Tell whether there will be something to map at a time, even if nothing arrives before."""
+        if len(self.waiting) > len(self.queued.tasks):
+            return True
+        return float(self.queued.stays_from.max(initial=0.0)) > at
+
+    def _first_opening(self, tick: float) -> float:
+        """Return when a machine may first take a task that is not mapped for sure by the next event."""
+        if self.is_polled:
+            return float(self.machines.last_end.min())
+        last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= tick
+        np.maximum.at(last_start, self.queued.machines[soon], self.queued.starts[soon])
+        return float(last_start.min())
+
+    def _settle(self, now: float) -> bool:
+        if not len(self.queued.tasks):
+            return False
+        stays = self.queued.stays_from <= now
+        self._fix(self.queued if stays.all() else self.queued.keep(stays))
+        self.queued = NOTHING
+        return True
+
+    def _see(self, now: float) -> State:
+        available, pending_at = self.all_machines, self.machines.pending_at(now)
+        if self.is_polled:
+            available, pending_at = np.flatnonzero(self.ready <= now), self.ready
+        until = math.inf if self.permute else self.triggers.tick  # what comes behind the head may be put into it
+        return self._seen(now, until=until, available=available, pending_at=pending_at)
+
+    def _carry_out(self, answer: Assignments, state: State) -> Integers:
+        """Queue what was mapped; where machines are polled, it starts."""
+        self.queued = self._line_up(answer, state)
+        if self.permute:
+            most = self.options.permute
+            best = permuted(self.queued, self.arrays, now=state.now, ends_at=state.ends_at, most=most)
+            self.queued = self._line_up(best, state)
+        self.stands_still = not len(self.queued.tasks) and bool((state.ready <= state.now).all())
+        if self.is_polled and self._settle(state.now):
+            left: Integers = state.tasks[self.fates[state.tasks] == Fate.WAITING]
+            return left
+        return state.tasks
+
+
+def _misfits(day: Day, policy: Policy, options: SimulationOptions) -> Iterator[Fault]:
+    """Find options that do not fit the policy or the day."""
+    if policy.immediate:
+        if options.machines == POLLED:
+            found, needed = (f"policy {policy.name!r}, which maps each task as it comes", "machines with queues")
+            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
+    elif options.every_arrivals is None and (options.every_seconds or 0.0) >= day.period.ends_at:
+        found, needed = f"{options.every_seconds!r} s", f"less than the day has, {day.period.ends_at!r} s"
+        yield Fault(("every_seconds",), found, needed, "shorten it: there would be no mapping event")
