@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from lpsched.facility.certificate.files import read_proof, write_proof
     from lpsched.facility.compare import allocate, validate_facility
     from lpsched.facility.files import read_allocation, write_allocation
-    from lpsched.facility.model import Facility
-    from lpsched.facility.reading import facility_from_dict
+    from lpsched.facility.model import Facility, facility_from_dict
     from lpsched.facility.result import FacilityResult, FacilityValidation, FacilityWorth, MethodResult
     from lpsched.facility.schedule import CoreAllocation, GangAllocation
     from lpsched.facility.solve import facility
@@ -129,8 +128,7 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "facility.certificate.files": "read_proof write_proof",
     "facility.compare": "allocate validate_facility",
     "facility.files": "read_allocation write_allocation",
-    "facility.model": "Facility",
-    "facility.reading": "facility_from_dict",
+    "facility.model": "Facility facility_from_dict",
     "facility.result": "FacilityResult FacilityValidation FacilityWorth MethodResult",
     "facility.schedule": "CoreAllocation GangAllocation",
     "facility.solve": "facility",

@@ -79,7 +79,7 @@ def worst(facility: Facility, i: int) -> float:
     table = facility.degradation
     if table is None:
         return 0.0
-    return max(table[facility.class_of[i], b] or 0.0 for b in range(len(facility.classes)))
+    return max(table[facility.class_of[i], b] or 0.0 for b in range(len(facility.memory_classes)))
 
 
 def runs(facility: Facility, known: Sequence[float], i: int) -> bool:

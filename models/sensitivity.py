@@ -9,7 +9,6 @@ No breakpoint is worked out: whoever wants one looks where R changes.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from models.front import cells
@@ -21,14 +20,14 @@ if TYPE_CHECKING:
 
 def rate_at_electricity(bag: Bag, per_kwh: float) -> float:
     """Return R(c)."""
-    return best_rate(replace(bag, prices=bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})))
+    return best_rate(bag.model_copy(update={"prices": bag.prices.model_copy(update={"electricity_per_kwh": per_kwh})}))
 
 
 def rate_with(bag: Bag, j: int, more: int) -> float:
     """Return R(m_j) with more machines of type j than there are."""
     machines = list(bag.machine_types)
     machines[j] = machines[j].model_copy(update={"count": machines[j].count + more})
-    return best_rate(replace(bag, machine_types=tuple(machines)), soonest_seconds=longest_task(bag))
+    return best_rate(bag.model_copy(update={"machine_types": tuple(machines)}), soonest_seconds=longest_task(bag))
 
 
 def longest_task(bag: Bag) -> float:

@@ -116,7 +116,7 @@ def facilities(draw, *, names=NAMES | AWKWARD) -> Facility:
         Table.of(np.where(there, rng.uniform(0.0, 50.0, there.shape), np.nan).tolist()),
         mixing,
         power_cap_watts=1e6,
-        classes=classes,
+        memory_classes=classes,
         degradation=Table.of(rng.random((len(classes), len(classes))).tolist()) if classes else None,
         air=draw(st.sampled_from([Air(), Air(1.1, 1000.0)])),
         description=draw(TEXTS | LONG_TEXTS),

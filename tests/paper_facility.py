@@ -38,7 +38,7 @@ def paper_facility(*, cap: float = 280.0, redline: float = 25.5, arrivals: float
         watts=Table.of([[50.0]]),
         mixing=Mixing(form="inlet_mix", matrix=SparseMatrix.of(rows, nodes + 1)),
         power_cap_watts=cap,
-        classes=("any",),
+        memory_classes=("any",),
         degradation=Table.of([[0.5]]),
         air=Air(density_kg_per_m3=1.0, joules_per_kg_kelvin=1000.0),
     )

@@ -38,7 +38,7 @@ MAY_IMPORT = {
 ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics", "simulation"}
 MODELS = {
     "bag": {"model", "schedule", "terms", "arrays", "parts"},
-    "facility": {"model", "parts", "rules", "schedule", "reading"},
+    "facility": {"model", "parts", "rules", "schedule"},
     "online": {"day", "clusters", "parts", "tasks", "utility", "day_rules", "schedule"},
 }
 RESULTS = {

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError
 from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.facility.parts import MIXING_KEYS
-from lpsched.facility.reading import facility_from_dict
 from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
 from lpsched.io.content import write_files
 from lpsched.io.documents import items, mapping, name, number, read_document, whole
@@ -24,7 +23,7 @@ from lpsched.io.instance_files import (
     require_suffix,
     table_files,
 )
-from lpsched.io.matrices import dense_rows, write_csv, write_npz
+from lpsched.io.matrices import write_csv, write_npz
 from lpsched.model.fields import describe
 from lpsched.model.table import Axes
 
@@ -51,11 +50,7 @@ def read_facility(path: Path | str) -> Facility:
 def facility_of(document: Document, path: Path) -> Facility:
     """Make a facility of what the file at `path` says; see `read_facility`."""
     beside = Beside(path, "facility")
-
-    def make(raw: object) -> Facility:
-        return facility_from_dict(raw, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix)
-
-    return made_of(document, path, make)
+    return made_of(document, path, lambda raw: Facility.read(raw, str(path), context=beside))
 
 
 def write_facility(facility: Facility, path: Path | str, *, form: TableForm | None = None) -> tuple[Path, ...]:
@@ -117,11 +112,11 @@ def as_dict(
         )
     if facility.degradation is not None:
         rows = [[x for x in row if x is not None] for row in facility.degradation]
-        raw["degradation"] = _named(facility.classes, rows) if by_name else rows
+        raw["degradation"] = _named(facility.memory_classes, rows) if by_name else rows
         if not by_name:
-            raw["memory_classes"] = list(facility.classes)
-    matrix: object = {"file": files["mixing"]} if "mixing" in files else dense_rows(facility.mixing.matrix)
-    raw["mixing"] = {MIXING_KEYS[facility.mixing.form]: matrix}
+            raw["memory_classes"] = list(facility.memory_classes)
+    mixing = facility.mixing
+    raw["mixing"] = {MIXING_KEYS[mixing.form]: {"file": files["mixing"]}} if "mixing" in files else mixing.as_dict()
     raw["power_cap_watts"] = facility.power_cap_watts
     if facility.air != PLAIN_AIR:
         raw["air"] = said(facility.air)

@@ -1,23 +1,23 @@
-"""Parts of a facility: node types, CRAC units, arriving task types, and how air gets around."""
+"""Parts of a facility: node types, CRAC units, arriving task types, and how air gets around.
+
+Units are in the names. Numbers stay within a dozen orders of magnitude of 1: no building is outside, and a linear
+program with wider ones would be solved to noise.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from pydantic import BeforeValidator, ConfigDict, PlainValidator, WithJsonSchema
-from pydantic.dataclasses import dataclass as checked
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import CoreSchema, core_schema
 
-from lpsched.model.fields import Amount, Name, Seconds, WithPStates, check_p_states, describe, refusal
+from lpsched.model.base import Part
+from lpsched.model.fields import Amount, Message, Name, PStates, Seconds, Whole, WithPStates, describe, refusal
 
 if TYPE_CHECKING:
-    from lpsched.model.table import SparseMatrix, Table
+    from lpsched.model.table import SparseMatrix
 
-
-# The parts of a facility as users write them: node types, CRAC units, task types and the air.
-#
-# Units are in the names. Numbers stay within a dozen orders of magnitude of 1: no building is outside, and a
-# linear program with wider ones would be solved to noise.
 COLDEST: Final = -50.0  # celsius
 HOTTEST: Final = 150.0
 LEAST: Final = 1e-12
@@ -25,26 +25,28 @@ MOST: Final = 1e12
 MOST_CORES: Final = 1024
 MOST_COEFFICIENTS: Final = 3
 MOORE_COP: Final = (0.458, 0.0008, 0.0068)  # of a chilled-water unit, by Moore and others 2005
+MOST_NODES: Final = 20_000  # the heat map is a dense matrix
+MOST_UNITS: Final = 1_000
+MOST_NODE_TYPES: Final = 1_000
+MOST_TASK_TYPES: Final = 10_000
+MOST_CLASSES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Cap(Amount):
+    """A limit that must be given, even where it never binds."""
+
+    def message(self, value: object) -> Message:
+        """Return what was found, what is needed, and what to do."""
+        if value is None:
+            return "nothing", "the most watts, cooling included", "add it; a large number where there is none"
+        return Amount.message(self, value)
+
 
 check_celsius: Final = Amount("degrees celsius", least=COLDEST, most=HOTTEST)
-check_flow: Final = Amount("cubic metres per second", least=LEAST, most=MOST)
 check_facility_watts: Final = Amount("watts", most=MOST)
-check_cap: Final = Amount("watts", least=LEAST, most=MOST)
 check_speed: Final = Amount("tasks per second", least=LEAST, most=MOST)
-check_arrivals: Final = Amount("tasks per second", most=MOST)
-check_reward: Final = Amount("a reward", most=MOST)
 check_degradation: Final = Amount("a share of the time", most=1e6)
-_check_density: Final = Amount("kilograms per cubic metre", least=1e-3, most=1e3)
-_check_capacity: Final = Amount("joules per kilogram and kelvin", least=1.0, most=1e6)
-
-
-def _check_cores(value: object) -> int:
-    needed = f"a whole number from 1 to {MOST_CORES}"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise refusal(describe(value), needed, "write it as a number")
-    if not 1 <= value <= MOST_CORES or value != int(value):
-        raise refusal(describe(value), needed, "correct it, or split the node")
-    return int(value)
 
 
 def _check_range(value: object) -> tuple[float, float]:
@@ -68,46 +70,28 @@ def _check_cop(value: object) -> tuple[float, ...]:
 
 
 Celsius = Annotated[float, check_celsius]
-Flow = Annotated[float, check_flow]
-FacilityWatts = Annotated[float, check_facility_watts]
-Arrivals = Annotated[float, check_arrivals]
-Reward = Annotated[float, check_reward]
-Cores = Annotated[
-    int, PlainValidator(_check_cores), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_CORES})
-]
-OutletRange = Annotated[
-    tuple[float, float],
-    PlainValidator(_check_range),
-    WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}),
-]
+Flow = Annotated[float, Amount("cubic metres per second", least=LEAST, most=MOST)]
+PowerCap = Annotated[float, _Cap("watts", least=LEAST, most=MOST)]
+OutletRange = Annotated[tuple[Celsius, Celsius], BeforeValidator(_check_range)]
 Polynomial = Annotated[
     tuple[float, ...],
-    PlainValidator(_check_cop),
+    BeforeValidator(_check_cop),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MOST_COEFFICIENTS}),
 ]
-PStates = Annotated[tuple[Name, ...], BeforeValidator(check_p_states)]
-
-CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
 
 
-@checked(frozen=True, slots=True, config=CONFIG)
-class NodeType(WithPStates):
-    """Nodes that are alike: their cores, their air and what they draw when idle.
-
-    >>> NodeType("blade", 4, 30.0, 0.02, 27.0, ("P0", "P1")).columns
-    ('blade:P0', 'blade:P1')
-    """
+class NodeType(WithPStates, Part):
+    """Nodes that are alike: their cores, their air and what they draw when idle."""
 
     name: Name
-    cores: Cores
-    overhead_watts: FacilityWatts
+    cores: Annotated[int, Whole(1, MOST_CORES, do="correct it, or split the node")]
+    overhead_watts: Annotated[float, check_facility_watts]
     airflow_m3_per_second: Flow
     redline_celsius: Celsius
     p_states: PStates | None = None
 
 
-@checked(frozen=True, slots=True, config=CONFIG)
-class CracUnit:
+class CracUnit(Part):
     """A computer room air conditioner: how much air it moves, how cold, and how well (its CoP)."""
 
     name: Name
@@ -121,23 +105,28 @@ class CracUnit:
         return sum(each * celsius**power for power, each in enumerate(self.cop))
 
 
-@checked(frozen=True, slots=True, config=CONFIG)
-class ArrivingType:
+class ArrivingType(Part):
     """Tasks that are alike: how many arrive, what each brings, and by when it must be done."""
 
     name: Name
-    arrivals_per_second: Arrivals
-    reward: Reward
+    arrivals_per_second: Annotated[float, Amount("tasks per second", most=MOST)]
+    reward: Annotated[float, Amount("a reward", most=MOST)]
     deadline_seconds: Seconds | None = None
     memory_class: Name | None = None
 
 
-@checked(frozen=True, slots=True, config=CONFIG)
-class Air:
+class Air(Part):
     """The air that carries the heat."""
 
-    density_kg_per_m3: Annotated[float, _check_density] = 1.205
-    joules_per_kg_kelvin: Annotated[float, _check_capacity] = 1005.0
+    density_kg_per_m3: Annotated[float, Amount("kilograms per cubic metre", least=1e-3, most=1e3)] = 1.205
+    joules_per_kg_kelvin: Annotated[float, Amount("joules per kilogram and kelvin", least=1.0, most=1e6)] = 1005.0
+
+
+class NodeRun(Part):
+    """As many nodes of one type in a row."""
+
+    type: Name
+    count: Annotated[int, Whole(1, MOST_NODES, do="correct it, or drop the entry")] = 1
 
 
 # How air gets around in a facility: the matrix that a user brings, in one of three forms.
@@ -151,6 +140,11 @@ MIXING_KEYS: Final[dict[MixingForm, str]] = {
     "inlet_mix": "inlet_mix",
     "alpha": "alpha",
     "recirculation": "recirculation_kelvin_per_watt",
+}
+MIXING_CHECKS: Final[dict[MixingForm, Amount]] = {
+    "inlet_mix": Amount("a share", most=1.0),
+    "alpha": Amount("a share", most=1.0),
+    "recirculation": Amount("kelvin per watt", most=1e6),
 }
 
 
@@ -166,34 +160,12 @@ class Mixing:
     form: MixingForm
     matrix: SparseMatrix
 
+    def as_dict(self) -> dict[str, list[list[float]]]:
+        """Return the matrix with its zeros, by the key that a file has for its form."""
+        return {MIXING_KEYS[self.form]: self.matrix.dense()}
 
-class Room(Protocol):
-    """A facility as the rules of air and cooling see it: nodes, CRAC units and the air between them."""
-
-    @property
-    def node_types(self) -> tuple[NodeType, ...]:
-        """The kinds of nodes."""
-
-    @property
-    def nodes(self) -> tuple[int, ...]:
-        """The type of each node."""
-
-    @property
-    def crac_units(self) -> tuple[CracUnit, ...]:
-        """The CRAC units."""
-
-    @property
-    def watts(self) -> Table:
-        """Watts of a core: a row per task type, a column per node type and P-state."""
-
-    @property
-    def mixing(self) -> Mixing:
-        """Which share of the air goes from where to where."""
-
-    @property
-    def air(self) -> Air:
-        """What the air takes and carries."""
-
-    @property
-    def power_cap_watts(self) -> float:
-        """What nodes and cooling may draw together."""
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let Pydantic know the type; `MixingMatrix` reads one from a file."""
+        written = core_schema.plain_serializer_function_ser_schema(cls.as_dict)
+        return core_schema.is_instance_schema(cls, serialization=written)

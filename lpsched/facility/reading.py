@@ -1,242 +1,257 @@
-"""From a mapping, as files hold it, to a facility; and the JSON Schema of that."""
+"""Fields of a facility that need other fields or files to be read: nodes, CRAC units, mixing, degradation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from operator import index
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, cast
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
-from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility
 from lpsched.facility.parts import (
-    LEAST,
+    MIXING_CHECKS,
     MIXING_KEYS,
-    MOST,
-    Air,
+    MOST_NODES,
+    MOST_UNITS,
     ArrivingType,
     CracUnit,
     Mixing,
-    MixingForm,
+    NodeRun,
     NodeType,
-    check_cap,
     check_degradation,
-    check_facility_watts,
-    check_speed,
 )
-from lpsched.facility.parts import MIXING_KEYS as FORMS
-from lpsched.facility.rules import (
-    LONGEST_DESCRIPTION,
-    MOST_CLASSES,
-    MOST_NODE_TYPES,
-    MOST_NODES,
-    MOST_TASK_TYPES,
-    MOST_UNITS,
-    FacilityParts,
-    broken_rules,
-)
-from lpsched.model.base import too_many
-from lpsched.model.fields import Amount, check_count, check_name, describe, numbered
-from lpsched.model.reading import Reading
-from lpsched.model.table import Axes, SparseMatrix, in_a_file, table_file, table_schema
+from lpsched.model.base import INVALID, MOST_ADVISED, Entries, FieldReader, adapter_of, part_from, problems_of, too_many
+from lpsched.model.fields import Amount, Name, Whole, check_name, describe, numbered
+from lpsched.model.table import Axes, Cells, SparseMatrix, Table, in_a_file, name_in, table_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from lpsched.model.reading import TableFileReader
-    from lpsched.model.table import Table
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
-
-# Lists whose entries may stand for several things: the nodes and the CRAC units of a facility file.
-
-# what stands in for a faulty value, so that the rest can be looked at; nothing is refused because of it
-UNIT: Final = {"airflow_m3_per_second": 1.0, "outlet_celsius": (20.0, 20.0), "cop": (1.0,)}
+    from lpsched.model.base import Reader
 
 
-def read_nodes(reading: Reading, kinds: tuple[NodeType, ...] | None) -> tuple[int, ...] | None:
-    """Read the type of each node: names, or ``{type: NAME, count: N}`` for N in a row."""
-    value = reading.raw.get("nodes")
-    if not isinstance(value, list | tuple):
-        found = "nothing" if value is None else describe(value)
-        needed = "a list of node types' names, in the order of the mixing matrix"
-        reading.faults.append(Fault(("nodes",), found, needed, reading.hint))
-        return None
-    number = {kind.name: j for j, kind in enumerate(kinds or ())}
-    nodes: list[int] = []
-    faults: list[Fault] = []
-    for index, entry in enumerate(value):
-        name, count = entry, 1
-        if isinstance(entry, Mapping) and set(entry) <= {"type", "count"} and "type" in entry:
-            name = entry["type"]
-            try:
-                count = check_count(entry.get("count", 1))
-            except PydanticCustomError as refused:
-                faults.append(Fault(("nodes", index, "count"), **(refused.context or {})))
-        if not isinstance(name, str):
-            needed = "the name of a node type, or {type: NAME, count: NUMBER}"
-            faults.append(Fault(("nodes", index), describe(entry), needed, reading.hint))
-        elif kinds is not None and name not in number:
-            advice = nearest(name, number) or "correct it, or add the type"
-            faults.append(Fault(("nodes", index), quote(name), "a node type of the file's list", advice))
-        elif len(nodes) + count > MOST_NODES:
-            faults.append(too_many(("nodes",), len(nodes) + count, MOST_NODES))
-            break
-        else:
-            nodes += [number.get(name, 0)] * count
-        if len(faults) >= MOST_FAULTS:
-            break
-    reading.faults += faults
-    return None if faults or kinds is None else tuple(nodes)
+class Nodes(FieldReader):
+    """Metadata of the nodes: names of their types, or ``{type: NAME, count: N}`` for N in a row.
 
-
-def read_units(reading: Reading) -> tuple[tuple[CracUnit, ...] | None, list[int]]:
-    """Read the CRAC units, and which entry each one is of.
-
-    An entry with ``count: N`` is N units, named NAME-1 to NAME-N.
+    A tuple of numbers, as a facility has it, stays what it is.
     """
-    value = reading.raw.get("crac_units")
-    if not isinstance(value, list | tuple):
-        return reading.entries("crac_units", CracUnit, UNIT), []
-    before = len(reading.faults)
-    counts = _unit_counts(reading, value)
-    total = sum(1 if count is None else count for count in counts)
-    if total > MOST_UNITS:
-        reading.faults.append(too_many(("crac_units",), total, MOST_UNITS))
-        return None, []
-    miscounted = len(reading.faults) > before
-    plain = [
-        {key: entry[key] for key in entry if key != "count"} if isinstance(entry, Mapping) else entry for entry in value
-    ]
-    sub = replace(reading, raw={"crac_units": plain})  # its list of faults is the same one
-    units = sub.entries("crac_units", CracUnit, UNIT)
-    if units is None or miscounted:
-        return None, []
-    expanded: list[CracUnit] = []
-    entry_of: list[int] = []
-    for index, (unit, count) in enumerate(zip(units, counts, strict=True)):
-        names = [unit.name] if count is None else numbered(unit.name, count)
-        expanded += [replace(unit, name=name) for name in names]
-        entry_of += [index] * len(names)
-    return tuple(expanded), entry_of
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the number of each node's type."""
+        if not isinstance(raw, list | tuple):
+            reader.add((key,), describe(raw), reader.model.model_fields[key].description or "")
+            return INVALID
+        if not raw:
+            reader.add((key,), "an empty list", "at least one node", "add a node")
+        types: tuple[NodeType, ...] | None = reader.valid.get("node_types")
+        numbers = _by_number(raw)
+        nodes, problems = _by_name(raw, key, types, reader.hint) if numbers is None else (numbers, [])
+        if len(nodes) > MOST_NODES:
+            problems.append(too_many((key,), len(nodes), MOST_NODES))
+        reader.problems += problems
+        return INVALID if problems or types is None else tuple(nodes)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of names and runs."""
+        return handler(TypeAdapter(list[Name | NodeRun]).core_schema) | {"minItems": 1}
 
 
-def _unit_counts(reading: Reading, entries: Sequence[object]) -> list[int | None]:
-    """Return how many units each entry is, `None` where it does not say."""
-    counts: list[int | None] = []
-    for index, entry in enumerate(entries):
-        counts.append(None)
-        if not isinstance(entry, Mapping) or "count" not in entry:
+def _by_number(raw: Sequence[Any]) -> list[int] | None:
+    """Return nodes that are given by number, which no file does."""
+    try:
+        return list(map(index, raw)) if isinstance(raw, tuple) else None
+    except TypeError:
+        return None
+
+
+def _by_name(
+    raw: Sequence[object], key: str, types: tuple[NodeType, ...] | None, hint: str
+) -> tuple[list[int], list[Fault]]:
+    numbers = {kind.name: j for j, kind in enumerate(types or ())}
+    nodes: list[int] = []
+    problems: list[Fault] = []
+    for place, entry in enumerate(raw):
+        if len(problems) >= MOST_FAULTS or len(nodes) > MOST_NODES:
+            break
+        if not isinstance(entry, str | Mapping):
+            needed = "the name of a node type, or {type: NAME, count: NUMBER}"
+            problems.append(Fault((key, place), describe(entry), needed, hint))
             continue
         try:
-            count = check_count(entry["count"])
+            run = NodeRun.model_construct(type=entry, count=1) if isinstance(entry, str) else part_from(NodeRun, entry)
         except PydanticCustomError as refused:
-            reading.faults.append(Fault(("crac_units", index, "count"), **(refused.context or {})))
+            inner = (refused.context or {})["inner"]
+            problems += [Fault((key, place, *path), found, needed, do or hint) for path, found, needed, do in inner]
             continue
-        if count > MOST_UNITS:
-            reading.faults.append(too_many(("crac_units", index, "count"), count, MOST_UNITS))
+        if types is not None and run.type not in numbers:
+            advice = nearest(run.type, numbers) if len(problems) < MOST_ADVISED else ""
+            do = advice or "correct it, or add the type"
+            problems.append(Fault((key, place), quote(run.type), "a node type of the file's list", do))
         else:
-            counts[-1] = count
-    return counts
+            nodes += [numbers.get(run.type, 0)] * run.count
+    return nodes, problems
 
 
-# The door of mixing matrices: one of three forms, as a list of rows or in a file of its own.
-MatrixFileReader = Callable[[str, Place, Amount, int], SparseMatrix]  # file, place, check of an entry, rows
-
-CHECKS: Final[dict[MixingForm, Amount]] = {
-    "inlet_mix": Amount("a share", most=1.0),
-    "alpha": Amount("a share", most=1.0),
-    "recirculation": Amount("kelvin per watt", most=1e6),
-}
+COUNT: Final = Whole(1, MOST_UNITS, do="correct it, or drop the entry")
 
 
-def read_mixing(
-    reading: Reading,
-    nodes: tuple[int, ...] | None,
-    units: tuple[CracUnit, ...] | None,
-    read_file: MatrixFileReader | None,
-) -> Mixing | None:
-    """Read the matrix: exactly one of the three forms, inside or in a file."""
-    value = reading.raw.get("mixing")
-    forms = ", ".join(MIXING_KEYS.values())
-    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in MIXING_KEYS.values():
-        found = "nothing" if value is None else describe(value)
-        if isinstance(value, Mapping) and value:
-            found = "the keys " + ", ".join(quote(str(key)) for key in list(value)[:9])
-        reading.faults.append(Fault(("mixing",), found, f"exactly one of {forms}", reading.hint))
-        return None
-    if not nodes or not units:
-        return None  # their own faults are told
-    form = next(each for each, key in MIXING_KEYS.items() if key in value)
-    path, given = ("mixing", MIXING_KEYS[form]), value[MIXING_KEYS[form]]
-    size = len(nodes) + (len(units) if form != "recirculation" else 0)
-    file = table_file(given)
-    if file is not None and read_file is None:
-        do = "read the facility from a file"
-        reading.faults.append(Fault((*path, "file"), describe(file), "the matrix itself", do))
-        return None
-    try:
-        if file is None or read_file is None:
-            matrix = _matrix(given, path, CHECKS[form], size)
-        else:
-            matrix = read_file(file, path, CHECKS[form], size)
-    except InstanceError as error:
-        reading.faults += error.faults
-        return None
-    return Mixing(form, matrix)
+class Units(Entries):
+    """Metadata of the CRAC units; an entry with ``count: N`` is N of them, named NAME-1 to NAME-N."""
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return each unit."""
+        if not isinstance(raw, list | tuple):
+            return super().read_field(reader, key, raw)
+        total = sum(map(_count, raw))
+        if total > MOST_UNITS:
+            reader.problems.append(too_many((key,), total, MOST_UNITS))
+            return INVALID
+        miscounted = [*_miscounted(raw, key)]
+        reader.problems += miscounted
+        units = super().read_field(reader, key, [_without_count(entry) for entry in raw])
+        if units is INVALID or miscounted:
+            return INVALID
+        found: list[CracUnit] = []
+        for place, (unit, entry) in enumerate(zip(cast("tuple[CracUnit, ...]", units), raw, strict=True)):
+            if not _is_counted(entry):
+                found.append(unit)
+                continue
+            names = numbered(unit.name, _count(entry))
+            found += [unit.model_copy(update={"name": name}) for name in names]
+            if len(names[0]) > LONGEST_NAME:
+                reader.problems.append(Fault((key, place, "name"), *check_name.message(names[0])))
+        return tuple(found)
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+        """Return a problem of a unit as one of its entry."""
+        if len(problem.path) == 1:
+            return problem
+        key, unit, *rest = problem.path
+        entries = [place for place, entry in enumerate(raw[str(key)]) for _ in range(_count(entry))]
+        return replace(problem, path=(key, entries[int(unit)], *rest))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of units that may be counted."""
+        schema = super().__get_pydantic_json_schema__(core, handler)
+        unit = handler.resolve_ref_schema(schema["items"])
+        unit["properties"]["count"] = TypeAdapter(Annotated[int, COUNT]).json_schema()
+        return schema
 
 
-def _matrix(raw: object, path: Place, check: Amount, size: int) -> SparseMatrix:
-    """Read a matrix given as a list of rows."""
+def _is_counted(entry: Any) -> bool:  # noqa: ANN401 - whatever stands there
+    return isinstance(entry, Mapping) and "count" in entry
+
+
+def _without_count(entry: Any) -> Any:  # noqa: ANN401 - likewise
+    return {key: entry[key] for key in entry if key != "count"} if _is_counted(entry) else entry
+
+
+def _count(entry: Any) -> int:  # noqa: ANN401 - likewise
+    """Return how many units an entry is; 1 where it does not say so, or wrongly."""
+    count = entry["count"] if _is_counted(entry) else 1
+    is_valid = isinstance(count, int | float) and 1 <= count <= MOST_UNITS and count == int(count)
+    return int(count) if is_valid else 1
+
+
+def _miscounted(raw: Sequence[Any], key: str) -> Iterator[Fault]:
+    for place, entry in enumerate(raw):
+        if _is_counted(entry):
+            try:
+                COUNT(entry["count"])
+            except PydanticCustomError as refused:
+                yield Fault((key, place, "count"), **(refused.context or {}))
+
+
+class MatrixFiles(Protocol):
+    """Reads matrices in files of their own."""
+
+    def matrix(self, file: str, path: Place, check: Amount, size: int) -> SparseMatrix:
+        """Return the square matrix in a file."""
+
+
+class MixingMatrix(FieldReader):
+    """Metadata of the mixing: exactly one form, as a list of rows, as ``{file: NAME}`` or as a `SparseMatrix`."""
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the mixing; `INVALID` if it, the nodes or the CRAC units have problems."""
+        if isinstance(raw, Mixing):
+            return raw
+        forms = {written: form for form, written in MIXING_KEYS.items()}
+        if not isinstance(raw, Mapping) or len(raw) != 1 or next(iter(raw)) not in forms:
+            found = describe(raw)
+            if isinstance(raw, Mapping) and raw:
+                found = "the keys " + ", ".join(quote(str(each)) for each in islice(raw, 9))
+            reader.add((key,), found, reader.model.model_fields[key].description or "")
+            return INVALID
+        nodes, units = reader.valid.get("nodes"), reader.valid.get("crac_units")
+        if not nodes or not units:
+            return INVALID  # their own problems are told
+        ((written, given),) = raw.items()
+        form, path = forms[written], (key, written)
+        size = len(nodes) + (len(units) if form != "recirculation" else 0)
+        try:
+            return Mixing(form, _matrix(reader, given, path, MIXING_CHECKS[form], size))
+        except InstanceError as error:
+            reader.problems += error.faults
+            return INVALID
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of the three forms."""
+        rows = {"type": "array", "items": {"type": "array", "items": {"type": "number", "minimum": 0}}}
+        matrix = {"anyOf": [rows, in_a_file("in a file of its own: .npz or .csv")]}
+        return {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+            "properties": dict.fromkeys(MIXING_KEYS.values(), matrix),
+        }
+
+
+def _matrix(reader: Reader, raw: object, path: Place, check: Amount, size: int) -> SparseMatrix:
+    file = table_file(raw)
+    if isinstance(raw, SparseMatrix):
+        return raw
+    if file is not None and reader.context is not None:
+        return cast("MatrixFiles", reader.context).matrix(file, path, check, size)
+    if file is not None:
+        problem = Fault((*path, "file"), describe(file), "the matrix itself", "read the facility from a file")
+        raise InstanceError("mixing", (problem,))
     if not isinstance(raw, list | tuple) or len(raw) != size:
         needed = f"a matrix of {size} rows, one for each place, or {{file: NAME}}"
-        raise InstanceError("mixing", (Fault(path, describe(raw), needed, "see 'lpsched schema facility'"),))
-    faults: list[Fault] = []
+        raise InstanceError("mixing", (Fault(path, describe(raw), needed, reader.hint),))
     rows: list[list[tuple[int, float]]] = []
+    problems: list[Fault] = []
     for v, row in enumerate(raw):
-        if len(faults) >= MOST_FAULTS:
-            break
-        if not isinstance(row, list | tuple) or len(row) != size:
-            faults.append(Fault((*path, v), describe(row), f"a list of {size}", "write 0 for none"))
-            continue
-        rows.append([])
-        for u, cell in enumerate(row):
-            try:
-                rows[-1].append((u, check(cell)))
-            except PydanticCustomError as refused:
-                faults.append(Fault((*path, v, u), **(refused.context or {})))
-    if faults:
-        raise InstanceError("mixing", tuple(faults[:MOST_FAULTS]))
+        cells = check.cells([row]) if isinstance(row, list | tuple) and len(row) == size else None
+        if cells is None or math.isnan(sum(cells)):
+            problems += islice(_unsound_row(row, (*path, v), check, size), MOST_FAULTS - len(problems))
+            if len(problems) >= MOST_FAULTS:
+                break
+        elif not problems:
+            rows.append([(u, cell) for u, cell in enumerate(cells) if cell])
+    if problems:
+        raise InstanceError("mixing", tuple(problems))
     return SparseMatrix.of(rows, size)
 
 
-# The door of facilities: data as it stands in a file becomes a facility, or a list of all its faults.
-#
-# Every part is checked by itself first; then the rules between parts, as far as their parts are sound; the
-# air and the heat last, when everything else is sound. Faults come in file order.
-KEYS: Final = (
-    "format",
-    "name",
-    "description",
-    "node_types",
-    "nodes",
-    "crac_units",
-    "task_types",
-    "speeds",
-    "watts",
-    "memory_classes",
-    "degradation",
-    "mixing",
-    "power_cap_watts",
-    "air",
-)
-KIND: Final = "facility"
-# what stands in for a faulty value, so that the rest can be looked at; nothing is refused because of it
-NODE_TYPE: Final = {
-    "cores": 1, "overhead_watts": 0.0, "airflow_m3_per_second": 1.0, "redline_celsius": 25.0
-}  # fmt: skip
-TASK_TYPE: Final = {"arrivals_per_second": 1.0, "reward": 1.0}
+def _unsound_row(row: object, path: Place, check: Amount, size: int) -> Iterator[Fault]:
+    if not isinstance(row, list | tuple) or len(row) != size:
+        yield Fault(path, describe(row), f"a list of {size}", "write 0 for none")
+        return
+    for u, cell in enumerate(row):
+        try:
+            check(cell)
+        except PydanticCustomError as refused:
+            yield Fault((*path, u), **(refused.context or {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,225 +267,83 @@ class _Class:
         return (self.name,)
 
 
-def facility_from_dict(
-    raw: object,
-    *,
-    source: str = KIND,
-    read_table_file: TableFileReader | None = None,
-    read_matrix_file: MatrixFileReader | None = None,
-) -> Facility:
-    """Make a facility of a mapping with the keys of a facility file.
-
-    Parameters
-    ----------
-    raw
-        The mapping.
-    source
-        What the error's headline calls it.
-    read_table_file, read_matrix_file
-        Read a table or a matrix given as ``{file: NAME}``. Without them such a one is refused.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every fault in the order of `raw`.
-    """
-    reading = Reading.begin(raw, FORMAT, KEYS, source)
-    kinds = reading.entries("node_types", NodeType, NODE_TYPE, MOST_NODE_TYPES)
-    tasks = reading.entries("task_types", ArrivingType, TASK_TYPE, MOST_TASK_TYPES)
-    nodes = read_nodes(reading, kinds)
-    units, entry_of = read_units(reading)
-    axes = Axes(tasks, kinds, KIND, column_kind="node type") if tasks is not None and kinds is not None else None
-    classes, degradation = _degradation(reading, tasks, read_table_file)
-    parts = FacilityParts(
-        name=reading.raw.get("name"),
-        node_types=kinds,
-        nodes=nodes,
-        crac_units=units,
-        task_types=tasks,
-        speeds=reading.table("speeds", check_speed, axes, read_table_file),
-        watts=reading.table("watts", check_facility_watts, axes, read_table_file),
-        mixing=read_mixing(reading, nodes, units, read_matrix_file),
-        power_cap_watts=_cap(reading),
-        classes=classes,
-        degradation=degradation,
-        air=reading.section("air", Air),
-        description=reading.raw.get("description", ""),
+def _class_axes(rows: Sequence[str], columns: Sequence[str]) -> Axes:
+    none, kind = "write 0 for none", "class"
+    return Axes(
+        [_Class(name) for name in rows],
+        [_Class(name) for name in columns],
+        "facility",
+        kind,
+        kind,
+        absent_cell=none,
+        absent_in_row=none,
+        shape="classes x classes",
     )
-    if reading.faults or parts.mixing is None:  # an empty list is for the rules to tell
-        told = broken_rules(parts)
-    else:
-        try:
-            return facility_of(parts)
-        except InstanceError as error:
-            told = error.faults
-    reading.faults += [_as_given(fault, reading.raw, entry_of, parts.classes) for fault in told]
-    raise reading.error(source, ("task_types", "node_types"))
 
 
-def facility_of(parts: FacilityParts) -> Facility:
-    """Make a facility of parts that are all there."""
-    given = {each: getattr(parts, each) for each in FacilityParts.__dataclass_fields__}
-    assert all(given[key] is not None for key in given if key not in {"name", "degradation", "air"})
-    return Facility(**given | {"air": parts.air or PLAIN_AIR})
+class Degradation(Cells):
+    """Metadata of the table between memory classes.
 
-
-def _cap(reading: Reading) -> float | None:
-    value = reading.raw.get("power_cap_watts")
-    if value is None:
-        do = "add it; a large number where there is none"
-        reading.faults.append(Fault(("power_cap_watts",), "nothing", "the most watts, cooling included", do))
-        return None
-    try:
-        return check_cap(value)
-    except PydanticCustomError as refused:
-        reading.faults.append(Fault(("power_cap_watts",), **(refused.context or {})))
-        return None
-
-
-def _classes(reading: Reading, tasks: tuple[ArrivingType, ...] | None) -> tuple[str, ...] | None:
-    """Return the classes of the degradation table: as listed, else its own names, else the task types."""
-    names, table = reading.raw.get("memory_classes"), reading.raw.get("degradation")
-    key = "memory_classes"
-    if names is None and table is None:
-        return ()
-    if names is None and isinstance(table, Mapping) and table_file(table) is None:
-        names, key = list(table), "degradation"
-    if names is None and tasks is not None and any(task.memory_class is not None for task in tasks):
-        needed, do = "the classes in the order of degradation", "add it, or name the rows and columns"
-        reading.faults.append(Fault((key,), "nothing", needed, do))
-        return None
-    if names is None and tasks is None:
-        return None
-    names = [task.name for task in tasks or ()] if names is None else names
-    if not isinstance(names, list | tuple):
-        needed = "a list of names, in the order of degradation"
-        reading.faults.append(Fault((key,), describe(names), needed, reading.hint))
-        return None
-    if len(names) > MOST_CLASSES:
-        reading.faults.append(too_many((key,), len(names), MOST_CLASSES))
-        return None
-    faults = []
-    for index, name in enumerate(names):
-        try:
-            check_name(name)
-        except PydanticCustomError as refused:
-            faults.append(Fault((key, index) if key == "memory_classes" else (key,), **(refused.context or {})))
-    reading.faults += faults
-    return None if faults else tuple(names)
-
-
-def _degradation(
-    reading: Reading, tasks: tuple[ArrivingType, ...] | None, read_file: TableFileReader | None
-) -> tuple[tuple[str, ...] | None, Table | None]:
-    """Read the classes and the table between them; no classes where either has faults."""
-    raw = reading.raw.get("degradation")
-    if raw is not None and not isinstance(raw, list | tuple | Mapping):
-        needed = "a table: by name, as a list of rows, or as {file: NAME}"
-        reading.faults.append(Fault(("degradation",), describe(raw), needed, reading.hint))
-        return None, None
-    classes = _classes(reading, tasks)
-    if raw is None or classes is None:
-        return classes, None
-    own = [_Class(name) for name in classes]
-    advice = "write 0 for none"
-    axes = Axes(own, own, KIND, "class", "class", absent_cell=advice, absent_in_row=advice)
-    table = reading.table("degradation", check_degradation, axes, read_file)
-    return (classes, table) if table is not None else (None, None)
-
-
-def _as_given(fault: Fault, raw: Mapping[str, Any], entry_of: list[int], classes: tuple[str, ...] | None) -> Fault:
-    """Give a fault that a rule found the path that the file uses: entries before repetition, and names."""
-    key, *rest = fault.path or ("",)
-    if key == "crac_units" and rest and isinstance(rest[0], int):
-        return replace(fault, path=(key, entry_of[rest[0]], *rest[1:]))
-    if key == "degradation" and isinstance(raw.get(key), Mapping) and classes:
-        names = [classes[step] if isinstance(step, int) else step for step in rest]
-        return replace(fault, path=(key, *names), file=fault.file or table_file(raw[key]))
-    return fault
-
-
-# The JSON Schema of a facility file, put together from the parts that check one.
-NAME: Final = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
-MODELS: Final = {"node_types": NodeType, "crac_units": CracUnit, "task_types": ArrivingType, "air": Air}
-
-
-def facility_schema() -> dict[str, Any]:
-    """Return the schema (draft 2020-12) that every facility file satisfies.
-
-    What ties the parts together (names that match, shapes, conserved air) is beyond JSON Schema; reading the
-    file checks that too.
+    Where these are not listed, they are the names in the table, or else the task types.
     """
-    parts = {key: TypeAdapter(model).json_schema() for key, model in MODELS.items()}
-    parts["crac_units"]["properties"]["count"] = {"type": "integer", "minimum": 1, "maximum": MOST_UNITS}
-    properties = {
-        "format": {"const": FORMAT},
-        "name": NAME,
-        "description": {"type": "string", "maxLength": LONGEST_DESCRIPTION},
-        "node_types": _list_of("node_types"),
-        "nodes": _nodes(),
-        "crac_units": _list_of("crac_units"),
-        "task_types": _list_of("task_types"),
-        "speeds": table_schema({"type": "number", "minimum": LEAST, "maximum": MOST}, "node type"),
-        "watts": table_schema({"type": "number", "minimum": 0, "maximum": MOST}, "node type"),
-        "memory_classes": {"anyOf": [{"type": "array", "items": NAME}, {"type": "null"}]},
-        "degradation": {"anyOf": [_degradation_schema(), {"type": "null"}]},
-        "mixing": _mixing(),
-        "power_cap_watts": {"type": "number", "minimum": LEAST, "maximum": MOST},
-        "air": {"anyOf": [{"$ref": "#/$defs/air"}, {"type": "null"}]},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "lpsched facility",
-        "type": "object",
-        "additionalProperties": False,
-        "required": [key for key in KEYS if key not in {"description", "memory_classes", "degradation", "air"}],
-        "properties": {key: properties[key] for key in KEYS},
-        "$defs": parts,
-    }
 
+    def __init__(self) -> None:
+        super().__init__(check_degradation, "memory_classes", "memory_classes", _class_axes)
 
-def _list_of(key: str) -> dict[str, Any]:
-    return {"type": "array", "minItems": 1, "items": {"$ref": f"#/$defs/{key}"}}
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the table; `INVALID` if it or the classes have problems."""
+        if isinstance(raw, Table) and not reader.valid.get(self.rows):
+            return raw  # a rule tells that it needs classes
+        if isinstance(raw, list | tuple | Mapping) and reader.raw.get(self.rows) is None:
+            names = self._classes(reader, key, raw)
+            if names is None:
+                return INVALID
+            reader.valid[self.rows] = names
+            table = super().read_field(reader, key, raw)
+            if table is INVALID:
+                del reader.valid[self.rows]  # of a table with problems neither classes nor their number is known
+            return table
+        return super().read_field(reader, key, raw)
 
+    def _classes(self, reader: Reader, key: str, raw: object) -> tuple[str, ...] | None:
+        """Return the classes of a table, where they are not listed."""
+        tasks: tuple[ArrivingType, ...] | None = reader.valid.get("task_types")
+        if isinstance(raw, Mapping) and table_file(raw) is None:
+            names = list(raw)
+        elif tasks is None:
+            return None
+        elif any(task.memory_class is not None for task in tasks):
+            needed, do = "the classes in the order of degradation", "add it, or name the rows and columns"
+            reader.add((self.rows,), "nothing", needed, do)
+            return None
+        else:
+            names = [task.name for task in tasks]
+        try:
+            checked: tuple[str, ...] = adapter_of(reader.model, self.rows).validate_python(names)
+        except ValidationError as error:
+            found = problems_of(error, reader.model, (self.rows,), reader.hint)
+            reader.problems += [replace(each, path=(key,)) for each in found]
+            return None
+        return checked
 
-def _nodes() -> dict[str, Any]:
-    run = {
-        "description": "as many of one type in a row",
-        "type": "object",
-        "required": ["type"],
-        "additionalProperties": False,
-        "properties": {"type": NAME, "count": {"type": "integer", "minimum": 1, "maximum": MOST_NODES}},
-    }
-    return {
-        "description": "the node types' names, in the order of the mixing matrix",
-        "type": "array",
-        "minItems": 1,
-        "items": {"anyOf": [NAME, run]},
-    }
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+        """Return a problem that a rule found with the names that the file uses, instead of numbers."""
+        table = raw.get(str(problem.path[0]))
+        if not isinstance(table, Mapping):
+            return problem
+        file = table_file(table)
+        names = raw.get(self.rows) or (list(table) if file is None else [*map(name_in, raw["task_types"])])
+        path = (names[step] if isinstance(step, int) else step for step in problem.path)
+        return replace(problem, path=tuple(path), file=file)
 
-
-def _degradation_schema() -> dict[str, Any]:
-    cell = {"type": "number", "minimum": 0}
-    row = {"type": "object", "additionalProperties": cell}
-    return {
-        "description": "how much longer a task of one class takes for each other core that runs another",
-        "anyOf": [
-            {"type": "object", "additionalProperties": row},
-            {"type": "array", "items": {"type": "array", "items": cell}},
-            in_a_file("in a file of its own: .csv, .npz or .parquet"),
-        ],
-    }
-
-
-def _mixing() -> dict[str, Any]:
-    rows = {"type": "array", "items": {"type": "array", "items": {"type": "number", "minimum": 0}}}
-    matrix = {"anyOf": [rows, in_a_file("in a file of its own: .npz or .csv")]}
-    return {
-        "description": "how air gets around: exactly one form",
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": False,
-        "properties": dict.fromkeys(FORMS.values(), matrix),
-    }
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of a table in its three forms; every pair of classes has a number."""
+        cell = {"type": "number", "minimum": 0}
+        row = {"type": "object", "additionalProperties": cell}
+        return {
+            "anyOf": [
+                {"type": "object", "additionalProperties": row},
+                {"type": "array", "items": {"type": "array", "items": cell}},
+                in_a_file("in a file of its own: .csv, .npz or .parquet"),
+            ]
+        }

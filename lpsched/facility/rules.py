@@ -1,59 +1,46 @@
-"""What makes a facility valid: rules between its parts, its air, and its cooling."""
+"""What the air and the cooling of a facility must satisfy, once everything else is valid.
+
+The mixing matrix fits, air is conserved, and all of it is cooled; then, redlines and cap can be kept at least while
+all nodes are idle. This module is plain Python: the verifier reads facilities without NumPy.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import lt
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from pydantic_core import PydanticCustomError
-
-from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
-from lpsched.facility.parts import (
-    MIXING_KEYS,
-    Air,
-    ArrivingType,
-    CracUnit,
-    NodeType,
-    check_cap,
-    check_degradation,
-    check_facility_watts,
-    check_speed,
-)
-from lpsched.model.base import repeats, too_many
-from lpsched.model.fields import SMALLEST, describe
-from lpsched.model.reading import unnamed, unsound
+from lpsched.errors import Fault, quote
+from lpsched.facility.parts import MIXING_KEYS, Air, CracUnit, Mixing, NodeType
+from lpsched.model.fields import SMALLEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lpsched.errors import Place
-    from lpsched.facility.parts import Mixing, Room
     from lpsched.model.table import SparseMatrix, Table
 
-
-# What the air of a facility must satisfy: the matrix fits, air is conserved, and all of it is cooled.
-#
-# This module and `cooling_rules.py` are plain Python: the verifier reads facilities without NumPy.
 OFF_BALANCE: Final = 1e-6  # of the air of a place; printed matrices have six digits or so
 WORD: Final = 8  # bytes
 
 Shares = list[tuple[list[int], list[float]]]  # of each place: from where, and how much of its inlet air
 
 
-def broken_air_rules(facility: Room) -> tuple[Fault, ...]:
-    """Return the faults of a mixing matrix, in a facility whose other parts are sound."""
-    faults = list(islice(_the_matrix_fits_and_is_sound(facility), MOST_FAULTS))
-    if not faults and facility.mixing.form != "recirculation":
-        faults += islice(_air_is_conserved(facility), MOST_FAULTS)
-        faults += _every_node_gets_air_from_a_unit(facility)
-    return tuple(faults)
+class Room(Protocol):
+    """A facility as these rules see it: nodes, CRAC units and the air between them."""
+
+    node_types: tuple[NodeType, ...]
+    nodes: tuple[int, ...]
+    crac_units: tuple[CracUnit, ...]
+    watts: Table
+    mixing: Mixing
+    air: Air
+    power_cap_watts: float
 
 
-def _the_matrix_fits_and_is_sound(facility: Room) -> Iterator[Fault]:
+def the_matrix_fits(facility: Room) -> Iterator[Fault]:
+    """Check form, size, packing and entries of the mixing matrix."""
     form, matrix = facility.mixing.form, facility.mixing.matrix
     if form not in MIXING_KEYS:
         yield Fault(("mixing",), repr(form), "one of " + ", ".join(MIXING_KEYS), "choose one")
@@ -111,6 +98,13 @@ def _place(facility: Room, place: int) -> str:
     if place < len(facility.nodes):
         return f"node {place} ({quote(facility.node_types[facility.nodes[place]].name)})"
     return f"CRAC unit {quote(facility.crac_units[place - len(facility.nodes)].name)}"
+
+
+def air_is_conserved_and_cooled(facility: Room) -> Iterator[Fault]:
+    """Check the shares of all places, and that cooled air comes to every node."""
+    if facility.mixing.form != "recirculation":
+        yield from _air_is_conserved(facility)
+        yield from _every_node_gets_air_from_a_unit(facility)
 
 
 def _air_is_conserved(facility: Room) -> Iterator[Fault]:
@@ -175,246 +169,150 @@ def _every_node_gets_air_from_a_unit(facility: Room) -> Iterator[Fault]:
         yield Fault(("mixing", MIXING_KEYS[facility.mixing.form]), found, needed, "mend the matrix")
 
 
-# What the parts of a facility must satisfy together: one small function per rule, named for the rule.
+# What cooling must be able to do: keep the redlines and the cap at least while all nodes are idle.
 #
-# Each rule returns every fault of its kind, as soon as the parts that it speaks of are sound. The rules about
-# air and heat are above and in `cooling_rules.py`; they are asked last, when everything else is sound.
-MOST_NODES: Final = 20_000  # the heat map is a dense matrix
-MOST_UNITS: Final = 1_000
-MOST_NODE_TYPES: Final = 1_000
-MOST_TASK_TYPES: Final = 10_000
-MOST_CLASSES: Final = 1_000
-MOST_PATTERNS: Final = 200_000  # ways to divide a node's cores among memory classes
-LONGEST_DESCRIPTION: Final = 10_000
+# Only what the file alone proves is refused here. With t the inlets, P the node powers, T the outlets of the
+# CRAC units, k = (joules per m3 K) airflow and M the shares of inlet air,
+#
+#     t_v  =  sum_w M_vw (t_w + P_w / k_w)  +  sum_u M_vu T_u
+#
+# rises with every P and T. So the coldest air that a node can ever draw in is the one with idle nodes and all
+# units at their coldest; starting below and repeating the equation approaches it from below, and every step of
+# that is a proof. Whether the redlines and the cap can be kept together is for the solver to say.
+SETTLED: Final = 1e-6  # kelvin
+FORGIVEN: Final = 1e-9  # kelvin, or as a share of the cap, for the rounding of doubles
+MOST_SWEEPS: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class FacilityParts:
-    """The parts of a facility that are sound by themselves; `None` where one is not, or is not given."""
-
-    name: object
-    node_types: tuple[NodeType, ...] | None
-    nodes: tuple[int, ...] | None
-    crac_units: tuple[CracUnit, ...] | None
-    task_types: tuple[ArrivingType, ...] | None
-    speeds: Table | None
-    watts: Table | None
-    mixing: Mixing | None
-    power_cap_watts: float | None
-    classes: tuple[str, ...] | None = ()
-    degradation: Table | None = None
-    air: Air | None = None
-    description: object = ""
+def cooling_can_be_set(facility: Room) -> Iterator[Fault]:
+    """Return what no setting of the CRAC units could mend, in a facility whose air is sound."""
+    yield from _redlines_can_be_kept(facility, coldest_inlets(facility))
+    yield from _the_cap_covers_idle_nodes_and_their_cooling(facility)
+    yield from _no_unit_always_heats(facility)
 
 
-def broken_rules(parts: FacilityParts) -> tuple[Fault, ...]:
-    """Return the faults of every rule, at most MOST_FAULTS of each."""
-    faults = list(islice(_tables_fit_and_are_sound(parts), MOST_FAULTS))
-    if faults:  # a table that is not sound itself says nothing about the rest
-        parts = replace(parts, speeds=None, watts=None, degradation=None)
-    for rule in RULES:
-        faults += islice(rule(parts), MOST_FAULTS)
-    return tuple(faults)
+def _joules_per_kelvin(facility: Room) -> float:
+    return facility.air.density_kg_per_m3 * facility.air.joules_per_kg_kelvin
 
 
-def _it_has_a_name(parts: FacilityParts) -> Iterator[Fault]:
-    return unnamed(parts.name)
+def _idle_watts(facility: Room) -> list[float]:
+    return [facility.node_types[j].overhead_watts for j in facility.nodes]
 
 
-def _the_description_is_text(parts: FacilityParts) -> Iterator[Fault]:
-    text = parts.description
-    if not isinstance(text, str):
-        yield Fault(("description",), describe(text), "text", "put it in quotes")
-    elif len(text) > LONGEST_DESCRIPTION:
-        found, needed = f"{len(text):,} characters", f"at most {LONGEST_DESCRIPTION:,}"
-        yield Fault(("description",), found, needed, "shorten it")
-    elif not all(line.isprintable() for line in text.split("\n")):
-        yield Fault(("description",), "control or invisible characters", "plain text", "remove them")
+def coldest_inlets(facility: Room) -> list[float]:
+    """Return a lower bound of the air that each place draws in, whatever runs and however units are set."""
+    low = [unit.outlet_celsius[0] for unit in facility.crac_units]
+    idle = _idle_watts(facility)
+    nodes = len(idle)
+    if facility.mixing.form == "recirculation":
+        rows = matrix_rows(facility.mixing.matrix)
+        inlets = [low[0] + sum(d * idle[w] for w, d in zip(*row, strict=True)) for row in rows]
+        flow = facility.crac_units[0].airflow_m3_per_second
+        return [*inlets, low[0] + sum(idle) / (_joules_per_kelvin(facility) * flow)]
+    per_kelvin = [_joules_per_kelvin(facility) * flow for flow in airflows(facility)[:nodes]]
+    warming = [watts / k for watts, k in zip(idle, per_kelvin, strict=True)]
+    shares = inlet_shares(facility)
+    outlets = [min(low) + warm for warm in warming] + low
+    for _ in range(MOST_SWEEPS):
+        most = 0.0
+        for v in range(nodes):  # with the newest values: still from below, and sooner there
+            warmer = _mixed(shares[v], outlets) + warming[v]
+            most = max(most, warmer - outlets[v])
+            outlets[v] = warmer
+        if most < SETTLED:
+            break
+    return [_mixed(row, outlets) for row in shares]
 
 
-def _the_cap_is_an_amount(parts: FacilityParts) -> Iterator[Fault]:
-    try:
-        if parts.power_cap_watts is not None:
-            check_cap(parts.power_cap_watts)
-    except PydanticCustomError as refused:
-        yield Fault(("power_cap_watts",), **(refused.context or {}))
+def _mixed(row: tuple[list[int], list[float]], outlets: list[float]) -> float:
+    places, shares = row
+    return sum(map(float.__mul__, shares, map(outlets.__getitem__, places)))
 
 
-def _there_is_something_of_each(parts: FacilityParts) -> Iterator[Fault]:
-    for key, word in (
-        ("node_types", "node type"),
-        ("nodes", "node"),
-        ("crac_units", "CRAC unit"),
-        ("task_types", "task type"),
-    ):
-        if getattr(parts, key) == ():
-            yield Fault((key,), "an empty list", f"at least one {word}", f"add a {word}")
-    for key, most in (
-        ("node_types", MOST_NODE_TYPES),
-        ("nodes", MOST_NODES),
-        ("crac_units", MOST_UNITS),
-        ("task_types", MOST_TASK_TYPES),
-        ("classes", MOST_CLASSES),
-    ):
-        if len(getattr(parts, key) or ()) > most:
-            yield too_many((key.replace("classes", "memory_classes"),), len(getattr(parts, key)), most)
+def _redlines_can_be_kept(facility: Room, coldest: list[float]) -> Iterator[Fault]:
+    when = "with idle nodes and all CRAC units at their coldest"
+    do = "raise it, lower outlet_celsius, or mend the mixing"
+    for j, kind in enumerate(facility.node_types):
+        own = [v for v, each in enumerate(facility.nodes) if each == j]
+        worst = max(own, key=coldest.__getitem__, default=None)
+        if worst is not None and coldest[worst] > kind.redline_celsius + FORGIVEN:
+            air = f"node {worst} draws in air of {_up(coldest[worst], 4)} C {when}"
+            needed = f"at least {_up(coldest[worst], 4)} C"
+            path = ("node_types", j, "redline_celsius")
+            yield Fault(path, f"{kind.redline_celsius:g} C, but {air}", needed, do)
+    for u, unit in enumerate(facility.crac_units):
+        inlet = coldest[len(facility.nodes) + u]
+        if unit.redline_celsius is not None and inlet > unit.redline_celsius + FORGIVEN:
+            found = f"{unit.redline_celsius:g} C, but it draws in air of {_up(inlet, 4)} C {when}"
+            yield Fault(("crac_units", u, "redline_celsius"), found, f"at least {_up(inlet, 4)} C", do)
 
 
-def _names_are_unique(parts: FacilityParts) -> Iterator[Fault]:
-    for j, kind in enumerate(parts.node_types or ()):
-        yield from repeats(kind.p_states or (), ("node_types", j, "p_states"), ())
-    for key in ("node_types", "crac_units", "task_types"):
-        yield from repeats([each.name for each in getattr(parts, key) or ()], (key,), ("name",))
-    yield from repeats(parts.classes or (), ("memory_classes",), ())
-    labels = Counter(label for kind in parts.node_types or () for label in set(kind.columns))
-    for j, kind in enumerate(parts.node_types or ()):
-        for label in kind.columns:
-            if kind.p_states is not None and labels[label] > 1:
-                found = f"{quote(label)}, which names a P-state here and another node type"
-                yield Fault(("node_types", j), found, "labels that differ", "rename one")
+def _up(value: float, digits: int) -> str:
+    """Write a number rounded up, so that what a message asks for is enough."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}"
 
 
-def _nodes_are_of_known_types(parts: FacilityParts) -> Iterator[Fault]:
-    if parts.nodes is None or parts.node_types is None:
-        return
-    for place, j in enumerate(parts.nodes):
-        if not 0 <= j < len(parts.node_types):
-            needed = f"a number from 0 to {len(parts.node_types) - 1}, of a node type"
-            yield Fault(("nodes", place), str(j), needed, "correct it")
+def _the_cap_covers_idle_nodes_and_their_cooling(facility: Room) -> Iterator[Fault]:
+    """Check the cap against what is always drawn: the units take out all heat, none better than the best."""
+    overhead = sum(_idle_watts(facility))
+    best = max(unit.performance(celsius) for unit in facility.crac_units for celsius in unit.outlet_celsius)
+    least = overhead * (1.0 + 1.0 / best)
+    if facility.power_cap_watts < least * (1.0 - FORGIVEN):
+        cooling = f"{overhead / best:,.1f} W to cool them, at a CoP of {best:.4g}"
+        found = f"{facility.power_cap_watts:,.1f} W, but idle nodes draw {overhead:,.1f} W and it takes {cooling}"
+        yield Fault(("power_cap_watts",), found, f"at least {_up(least, 1)} W", "raise it, or drop nodes")
 
 
-def _tables_fit_and_are_sound(parts: FacilityParts) -> Iterator[Fault]:
-    """Check the shape of every table, and the cells of those that no reader has checked."""
-    if parts.node_types is not None and parts.task_types is not None:
-        shape = (len(parts.task_types), sum(kind.modes for kind in parts.node_types))
-        names = "task types x columns"
-        yield from unsound("speeds", parts.speeds, shape, names, check_speed)
-        yield from unsound("watts", parts.watts, shape, names, check_facility_watts)
-    if parts.classes is None:
-        return
-    if bool(parts.classes) != (parts.degradation is not None) and parts.task_types is not None:
-        found = "classes but no table" if parts.classes else "a table but no classes"
-        yield Fault(("degradation",), found, "both or neither", "add the one, or drop the other")
-        return
-    shape = (len(parts.classes), len(parts.classes))
-    yield from unsound("degradation", parts.degradation, shape, "classes x classes", check_degradation)
-    for flat in parts.degradation.absent() if parts.degradation is not None else ():
-        place = divmod(flat, len(parts.classes))
-        yield Fault(("degradation", *place), "nothing", "a number", "write 0 where one does not slow the other")
+def _no_unit_always_heats(facility: Room) -> Iterator[Fault]:
+    """Check that each unit's inlet can be as warm as its coldest outlet.
 
-
-def _speeds_and_powers_go_together(parts: FacilityParts) -> Iterator[Fault]:
-    if parts.speeds is None or parts.watts is None or parts.node_types is None or parts.task_types is None:
-        return
-    columns = [(j, k) for j, kind in enumerate(parts.node_types) for k in range(kind.modes)]
-    for flat in sorted(set(parts.speeds.absent()) ^ set(parts.watts.absent())):
-        i, column = divmod(flat, len(columns))
-        j, k = columns[column]
-        kind, task = parts.node_types[j], parts.task_types[i]
-        has, lacks, word = ("speed", "power", "watts")
-        if parts.speeds[i, column] is None:
-            has, lacks, word = ("power", "speed", "speeds")
-        path: Place = (word, i, j) if kind.p_states is None else (word, i, j, k)
-        found = f"a {has} but no {lacks} for {quote(task.name)} on {_mode(kind, k)}"
-        yield Fault(path, found, "both or neither", f"give it {word}, or remove its {has}")
-
-
-def _every_task_type_can_be_done_in_time(parts: FacilityParts) -> Iterator[Fault]:
-    """Check that some P-state is quick enough; equation 3 forbids 1 / speed >= deadline."""
-    if parts.speeds is None or parts.node_types is None or parts.task_types is None:
-        return
-    columns = [(kind, k) for kind in parts.node_types for k in range(kind.modes)]
-    for i, task in enumerate(parts.task_types):
-        speed, column = max(((x or 0.0, -c) for c, x in enumerate(parts.speeds.row(i))), default=(0.0, 0))
-        if speed == 0.0:
-            found = f"no node type that can run task type {quote(task.name)}"
-            yield Fault(("speeds", i), found, "at least one speed", "give one a speed, or drop the task type")
-        elif task.deadline_seconds is not None and 1.0 / speed >= task.deadline_seconds:
-            quickest = f"{1.0 / speed:.6g} s where it is quickest, on {_mode(*columns[-column])}"
-            found = f"{task.deadline_seconds:.6g} s, but {quote(task.name)} takes {quickest}"
-            yield Fault(
-                ("task_types", i, "deadline_seconds"),
-                found,
-                f"a deadline later than {1.0 / speed:.6g} s",
-                "extend it, speed it up, or drop the task type",
-            )
-
-
-def _mode(kind: NodeType, k: int) -> str:
-    return quote(kind.name) + (f" at {quote(kind.p_states[k])}" if kind.p_states is not None else "")
-
-
-def _every_class_has_its_degradation(parts: FacilityParts) -> Iterator[Fault]:
-    if not parts.classes or parts.task_types is None:
-        return
-    for i, task in enumerate(parts.task_types):
-        if (task.memory_class or task.name) in parts.classes:
-            continue
-        if task.memory_class is None:
-            path: Place = ("task_types", i)
-            found = f"no memory class, and no degradation of {quote(task.name)} itself"
-            yield Fault(path, found, "one of " + ", ".join(parts.classes[:20]), "give it a memory_class")
-        else:
-            path = ("task_types", i, "memory_class")
-            advice = nearest(task.memory_class, parts.classes) or "correct it, or add it to degradation"
-            yield Fault(path, quote(task.memory_class), "a class that degradation knows", advice)
-
-
-def _patterns_can_be_counted(parts: FacilityParts) -> Iterator[Fault]:
-    """Check that a node's cores can be divided among the classes in not too many ways."""
-    if not parts.classes or parts.task_types is None:
-        return
-    used = len({task.memory_class or task.name for task in parts.task_types})
-    for j, kind in enumerate(parts.node_types or ()):
-        patterns = math.comb(kind.cores + used, used)
-        if patterns > MOST_PATTERNS:
-            ways = f"about 10^{len(str(patterns)) - 1}" if patterns > 10**12 else f"{patterns:,}"
-            found = f"{kind.cores} cores and {used} classes: {ways} ways to divide the one among the other"
-            yield Fault(
-                ("node_types", j, "cores"),
-                found,
-                f"at most {MOST_PATTERNS:,}",
-                "join memory classes, or split the node into sockets",
-            )
-
-
-def _the_inverse_of_cop_falls_and_is_convex(parts: FacilityParts) -> Iterator[Fault]:
-    """Check that 1 / CoP is positive, falling and convex over the outlet range: the bound rests on that.
-
-    With c = a + b T + q T^2 and c' = b + 2 q T: 1 / c falls where c' >= 0, and is convex where c'^2 >= q c,
-    that is 3 q^2 T^2 + 3 b q T + b^2 - q a >= 0. For q > 0 that rises with T where c' >= 0, and
-    for q <= 0 it holds wherever c > 0; so the ends of the range tell all.
+    The warmest case for unit u is itself at its coldest, the others at their warmest, all cores busy. Its
+    inlet is then not below the coldest of these outlets, so only units that begin above others' ends matter.
     """
-    for u, unit in enumerate(parts.crac_units or ()):
-        low, high = unit.outlet_celsius
-        a, b, q = (*unit.cop, 0.0, 0.0)[:3]
-        path, do = ("crac_units", u, "cop"), "correct the coefficients, or outlet_celsius"
-        worst = min((low, high), key=unit.performance)
-        if unit.performance(worst) <= 0:
-            found = f"a CoP of {unit.performance(worst):.6g} at {worst:g} C"
-            yield Fault(path, found, "more than 0 over outlet_celsius", do)
-        elif low == high:
+    if facility.mixing.form == "recirculation":
+        return
+    high = [unit.outlet_celsius[1] for unit in facility.crac_units]
+    for u, unit in enumerate(facility.crac_units):
+        low = unit.outlet_celsius[0]
+        if low <= min(high):
             continue
-        elif min(b + 2 * q * low, b + 2 * q * high) < 0:
-            found = f"a CoP that falls with warmer outlets between {low:g} and {high:g} C"
-            yield Fault(path, found, "one that rises: warm air is cheaper to make", do)
-        elif q > 0 and 3 * q * q * low * low + 3 * b * q * low + b * b - q * a < 0:
-            convex_from = (-3 * b * q + math.sqrt(12 * a * q**3 - 3 * b * b * q * q)) / (6 * q * q)
-            found = f"1 / CoP that is not convex at {low:g} C, where outlet_celsius begins"
-            needed = f"a range from {convex_from:.4g} C up, where it is"
-            yield Fault(path, found, needed, "raise the lower end of outlet_celsius")
+        warmest = warmest_inlet(facility, u)
+        if warmest is not None and warmest < low - SETTLED:
+            found = f"from {low:g} C up, but the air that it draws in never has more than {warmest:.4f} C"
+            needed = "an outlet no warmer than its inlet: a CRAC unit cools, and never heats"
+            yield Fault(("crac_units", u, "outlet_celsius"), found, needed, "lower it, or raise the others'")
 
 
-RULES: Final[tuple[Callable[[FacilityParts], Iterator[Fault]], ...]] = (
-    _it_has_a_name,
-    _the_description_is_text,
-    _the_cap_is_an_amount,
-    _there_is_something_of_each,
-    _names_are_unique,
-    _nodes_are_of_known_types,
-    _speeds_and_powers_go_together,
-    _every_task_type_can_be_done_in_time,
-    _every_class_has_its_degradation,
-    _patterns_can_be_counted,
-    _the_inverse_of_cop_falls_and_is_convex,
-)
+def warmest_inlet(facility: Room, u: int) -> float | None:
+    """Return an upper bound of what unit u draws in when it is at its coldest; `None` if none is found.
+
+    Repeating the equation from below, the steps d shrink: once d_new <= r d_old at every node with r < 1, all
+    further steps together are at most d_new r / (1 - r).
+    """
+    outlets = [unit.outlet_celsius[1] for unit in facility.crac_units]
+    outlets[u] = facility.crac_units[u].outlet_celsius[0]
+    nodes, shares = len(facility.nodes), inlet_shares(facility)
+    per_kelvin = [_joules_per_kelvin(facility) * flow for flow in airflows(facility)[:nodes]]
+    warming = [watts / k for watts, k in zip(_busy_watts(facility), per_kelvin, strict=True)]
+    leaving = [min(outlets) + warm for warm in warming]
+    steps = [0.0] * nodes
+    for _ in range(MOST_SWEEPS):
+        newer = [_mixed(shares[v], leaving + outlets) + warming[v] for v in range(nodes)]
+        taken = [b - a for a, b in zip(leaving, newer, strict=True)]
+        ratio = max((b / a if a > 0 else 2.0 for a, b in zip(steps, taken, strict=True) if b > 0), default=0.0)
+        steps, leaving = taken, newer
+        if ratio < 1.0 and max(steps) * ratio / (1.0 - ratio) < SETTLED:
+            rest = [step * ratio / (1.0 - ratio) for step in steps]
+            ends = [leaves + more for leaves, more in zip(leaving, rest, strict=True)]
+            return _mixed(shares[nodes + u], ends + outlets)
+    return None
+
+
+def _busy_watts(facility: Room) -> list[float]:
+    """Return the most that each node can draw."""
+    columns = [j for j, kind in enumerate(facility.node_types) for _ in range(kind.modes)]
+    most = [0.0] * len(facility.node_types)
+    for row in facility.watts:
+        for j, watts in zip(columns, row, strict=True):
+            most[j] = max(most[j], watts or 0.0)
+    return [facility.node_types[j].overhead_watts + facility.node_types[j].cores * most[j] for j in facility.nodes]

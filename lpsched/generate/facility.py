@@ -330,7 +330,7 @@ def facility_of(name: str, rng: np.random.Generator, options: FacilityOptions) -
         watts=Table.of([[_core_watts(*each) for each in _modes(task, servers)] for task in tasks]),
         mixing=Mixing("inlet_mix", matrix),
         power_cap_watts=six_digits(options.cap_share * full),
-        classes=tuple(CLASSES[a] for a in used),
+        memory_classes=tuple(CLASSES[a] for a in used),
         degradation=Table.of([[DEGRADATION[a][b] for b in used] for a in used]),
         description=DESCRIPTION.format(cap_share=options.cap_share, recirculation=options.recirculation),
     )

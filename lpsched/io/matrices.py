@@ -200,15 +200,4 @@ def write_npz(matrix: SparseMatrix) -> bytes:
 
 def write_csv(matrix: SparseMatrix) -> bytes:
     """Return a matrix with its zeros as CSV; a number has all its digits."""
-    return "".join(f"{','.join(map(repr, row))}\n" for row in dense_rows(matrix)).encode()
-
-
-def dense_rows(matrix: SparseMatrix) -> list[list[float]]:
-    """Return a matrix with its zeros."""
-    rows = []
-    for v in range(matrix.rows):
-        row = [0.0] * matrix.columns
-        for u, value in matrix.row(v):
-            row[u] = value
-        rows.append(row)
-    return rows
+    return "".join(f"{','.join(map(repr, row))}\n" for row in matrix.dense()).encode()

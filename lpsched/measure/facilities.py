@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lpsched.bag.parts import TaskType
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.facility.model import ArrivingType, Facility, NodeType
-from lpsched.facility.parts import MOST_CORES
-from lpsched.facility.reading import facility_from_dict
-from lpsched.facility.rules import LONGEST_DESCRIPTION, MOST_NODES
+from lpsched.facility.model import LONGEST_DESCRIPTION, ArrivingType, Facility, NodeType
+from lpsched.facility.parts import MOST_CORES, MOST_NODES
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import Beside, inline_table, made_of
 from lpsched.measure import default_room as plain_room
@@ -73,7 +71,7 @@ def facility_in(  # noqa: PLR0913 - as `facility_of`, and the room
             raw, remarks[len(told.remarks) :] = _filled(value, told, nodes or {}, degradation)
             asked = {"name": name, "power_cap_watts": power_cap_watts}
             value = raw | {key: each for key, each in asked.items() if each is not None}
-        return facility_from_dict(value, source=str(path), read_table_file=beside.table, read_matrix_file=beside.matrix)
+        return Facility.read(value, str(path), context=beside)
 
     return Joined(made_of(read_document(path), path, make), tuple(remarks))
 
@@ -289,13 +287,15 @@ def facility_of(
             name,
             "node_types",
             partial(
-                NodeType,
-                each.machine_type,
-                places_of(each),
-                each.idle_watts or 0.0,
-                plain_room.airflow_for(full[each.machine_type]),
-                plain_room.REDLINE_CELSIUS,
-                each.p_states,
+                NodeType.model_validate,
+                {
+                    "name": each.machine_type,
+                    "cores": places_of(each),
+                    "overhead_watts": each.idle_watts or 0.0,
+                    "airflow_m3_per_second": plain_room.airflow_for(full[each.machine_type]),
+                    "redline_celsius": plain_room.REDLINE_CELSIUS,
+                    "p_states": each.p_states,
+                },
             ),
         )
         for each in measurements

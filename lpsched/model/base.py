@@ -125,6 +125,7 @@ class Instance(Part):
 
     FORMAT: ClassVar[str]
     RULES: ClassVar[tuple[Rule, ...]] = ()
+    LAST_RULES: ClassVar[tuple[Rule, ...]] = ()  # of the whole instance, each asked only if nothing is wrong before
 
     if not TYPE_CHECKING:
 
@@ -265,8 +266,9 @@ class FieldReader(Protocol):
     def read_field(self, reader: Reader, key: str, raw: object) -> object:
         """Return the value, or `INVALID` after adding the problems to those of the reader."""
 
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - others translate places
         """Return a problem that a rule found with the place that the file uses."""
+        return problem
 
 
 class Invalid:
@@ -306,6 +308,10 @@ class Reader:
             if value is not INVALID:
                 self.valid[key] = value
         self._apply_rules()
+        for rule in self.model.LAST_RULES:
+            if not self.problems:
+                found = islice(rule(self.model.model_construct(**self.valid)), MOST_FAULTS)
+                self.problems += [self._as_written(each) for each in found]
         if self.problems:
             raise InstanceError(self.source, in_file_order(self.problems, self.raw))
         return self.valid
@@ -379,7 +385,7 @@ def in_file_order(problems: Iterable[Fault], raw: object) -> tuple[Fault, ...]:
 
 
 @dataclass(frozen=True)
-class Entries:
+class Entries(FieldReader):
     """Metadata of a list of parts, which is read entry by entry once one of them is not valid.
 
     A list of junk then costs no more than its first problems. Where an entry is not valid but its name can be
@@ -446,10 +452,6 @@ class Entries:
         """Return the schema with the limits."""
         limits = {"minItems": self.least, "maxItems": self.most}
         return dict(handler(core)) | {key: limit for key, limit in limits.items() if limit}
-
-    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - a list has one form
-        """Return the problem as it is."""
-        return problem
 
 
 def too_many(path: Place, count: int, most: int) -> Fault:
@@ -548,7 +550,7 @@ def _translated(
             own = part.NEEDED if isinstance(part, type) and issubclass(part, Part) else SHAPES.get(kind)
             found, needed, do = (
                 describe(detail["input"]),
-                _described(model, path) or own or "a value of another kind",
+                _described(model, path) or _limits(model, path) or own or "a value of another kind",
                 "",
             )
     return [Fault(path, found, needed, do or hint)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, NoReturn, Protocol, TypeVar, get_args
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import FailFast, Field, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from lpsched.errors import LONGEST_NAME, MOST_FAULTS, quote
@@ -151,7 +151,8 @@ class Amount(Checked[float]):
 @cache
 def _rows_adapter(check: Amount) -> TypeAdapter[Any]:
     cell = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=check.least, le=check.most)]
-    return TypeAdapter(list[list[cell | None]])
+    row = Annotated[list[cell | None], FailFast()]
+    return TypeAdapter(Annotated[list[row], FailFast()])
 
 
 def _tidy(value: float) -> float:
@@ -171,6 +172,7 @@ class Whole(Checked[int]):
 
     least: int
     most: int
+    do: str = "correct it"
 
     @property
     def needed(self) -> str:
@@ -188,7 +190,7 @@ class Whole(Checked[int]):
         """Return what was found, what is needed, and what to do."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             return describe(value), self.needed, "write it as a number"
-        return shown_number(value), self.needed, "correct it"
+        return shown_number(value), self.needed, self.do
 
 
 def _whole(value: object) -> object:

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, takewhile
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -202,7 +202,9 @@ class Cells:
         table = raw.get(str(problem.path[0]))
         if not isinstance(table, Mapping) or not any(isinstance(step, int) for step in problem.path[1:2]):
             return problem
-        names = [raw[key][step]["name"] for key, step in zip((self.rows, self.columns), problem.path[1:], strict=False)]
+        names = [
+            name_in(raw[key][step]) for key, step in zip((self.rows, self.columns), problem.path[1:], strict=False)
+        ]
         path = (problem.path[0], *names, *problem.path[1 + len(names) :])
         return replace(problem, path=path, file=table_file(table))
 
@@ -210,6 +212,11 @@ class Cells:
         """Return the schema of a table in its three forms."""
         number = {"type": "number", "minimum": self.check.least, "maximum": self.check.most}
         return table_schema(number, self.axes((), ()).column_kind)
+
+
+def name_in(entry: Any) -> str:  # noqa: ANN401 - of a file, or a part
+    """Return the name of an entry of a list."""
+    return str(entry["name"] if isinstance(entry, Mapping) else entry.name)
 
 
 class TableFiles(Protocol):
@@ -304,7 +311,8 @@ def read_table(raw: object, key: str, check: Amount, axes: Axes) -> tuple[Table 
         if cells is not None:
             return Table(len(rows), len(axes.columns), cells.tobytes(), key), []
     by_name = isinstance(raw, Mapping)
-    read = [reader.row(entries, path, by_name=by_name) for path, entries in rows]
+    left = takewhile(lambda _: len(reader.faults) < MOST_FAULTS, rows)
+    read = [reader.row(entries, path, by_name=by_name) for path, entries in left]
     return (None, reader.faults) if reader.faults else (replace(Table.of(read), checked_as=key), [])
 
 
@@ -342,7 +350,7 @@ class _Reader:
         if len(raw) != len(tasks):
             self._fault((key,), f"{len(raw)} rows", f"{len(tasks)} rows, one per {self.row_kind}", "add or drop rows")
         rows: Rows = []
-        for i, entries in enumerate(raw):
+        for i, entries in enumerate(islice(raw, max(len(tasks), MOST_FAULTS))):
             if len(self.faults) >= MOST_FAULTS:
                 break  # enough to mend
             if not isinstance(entries, list | tuple) or len(entries) != len(self.machines):
@@ -435,3 +443,13 @@ class SparseMatrix:
         span = slice(starts[index], starts[index + 1])
         columns, values = memoryview(self.places).cast("q")[span], memoryview(self.packed).cast("d")[span]
         return list(zip(columns.tolist(), values.tolist(), strict=True))
+
+    def dense(self) -> list[list[float]]:
+        """Return all rows with their zeros."""
+        rows = []
+        for v in range(self.rows):
+            row = [0.0] * self.columns
+            for u, value in self.row(v):
+                row[u] = value
+            rows.append(row)
+        return rows

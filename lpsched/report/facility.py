@@ -82,7 +82,7 @@ def facility_facts(facility: Facility) -> FacilityFacts:
         mixing=facility.mixing.form,
         mixing_entries=facility.mixing.matrix.entries,
         recirculation=_recirculation(facility),
-        memory_classes=list(facility.classes),
+        memory_classes=list(facility.memory_classes),
     )
 
 
@@ -117,7 +117,7 @@ def facility_file_tables(facility: Facility, facts: FacilityFacts) -> list[Table
         ("pairs", f"{facts.pairs:,} can run, {facts.pairs_in_time:,} of them in time"),
         ("power cap", f"{number(facts.power_cap_watts)} W; idle nodes draw {number(facts.idle_watts)} W"),
         ("mixing", mixing),
-        ("degradation", ", ".join(facility.classes) or "none"),
+        ("degradation", ", ".join(facility.memory_classes) or "none"),
     ]
     nodes = [
         (

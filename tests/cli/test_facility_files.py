@@ -10,7 +10,7 @@ import pytest
 from lpsched.cli.generate import Platform
 from lpsched.cli.options import Kind, Tables
 from lpsched.facility.files import read_facility
-from lpsched.facility.reading import facility_from_dict, facility_schema
+from lpsched.facility.model import Facility, facility_from_dict
 from lpsched.generate.options import PLATFORMS
 from lpsched.io import templates
 from lpsched.io.templates import template
@@ -113,7 +113,7 @@ def test_new_facility_prints_a_file_that_show_reads(lpsched, tmp_path):
 def test_schema_facility_prints_the_schema(lpsched):
     code, out, _ = lpsched("schema", "facility")
     assert code == 0
-    assert json.loads(out) == facility_schema()
+    assert json.loads(out) == Facility.model_json_schema()
 
 
 def test_generate_makes_the_same_platform_of_the_same_seed(lpsched, tmp_path):

@@ -69,7 +69,7 @@ def test_a_room_brings_its_own_market_and_the_options_come_first(lpsched, files)
     code, _, err = lpsched("import", "measurements", "old.yaml", "-o", "f.yaml", *asked)
     assert (code, err) == (0, "")
     found = read_instance(files / "f.yaml")
-    assert (found.name, found.power_cap_watts, found.classes) == ("hall", 300.0, ("calm", "wild"))
+    assert (found.name, found.power_cap_watts, found.memory_classes) == ("hall", 300.0, ("calm", "wild"))
 
 
 def test_a_machine_type_can_be_renamed_where_there_is_one(lpsched, files):

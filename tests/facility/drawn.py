@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -24,10 +23,10 @@ def uneven_facility(rng):
     facility = tiny_facility(rng, form="inlet_mix")
     lows = rng.uniform(10.0, 22.0, len(facility.crac_units))
     units = tuple(
-        replace(unit, outlet_celsius=(float(low), float(low + rng.choice([0.0, 3.0]))))
+        unit.model_copy(update={"outlet_celsius": (float(low), float(low + rng.choice([0.0, 3.0])))})
         for unit, low in zip(facility.crac_units, lows, strict=True)
     )
-    return replace(facility, crac_units=units)
+    return facility.model_copy(update={"crac_units": units})
 
 
 KINDS = {"tiny": tiny_facility, "odd": odd_facility, "uneven": uneven_facility}

@@ -11,8 +11,6 @@ CoP(20) = 2 + 0.1 * 20 = 4: cooling takes P / 4.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lpsched.facility.model import Air, ArrivingType, CracUnit, Facility, Mixing, NodeType, SparseMatrix
 from lpsched.model.table import Table
 
@@ -28,11 +26,11 @@ SMALL = Facility(
     watts=Table.of([[40.0, 10.0, 5.0], [30.0, None, 20.0]]),
     mixing=INLET_MIX,
     power_cap_watts=250.0,
-    classes=("heavy", "light"),
+    memory_classes=("heavy", "light"),
     degradation=Table.of([[1.0, 0.5], [0.25, 0.0]]),
     air=Air(1.0, 1000.0),
 )
 
 
 def small(**changes) -> Facility:
-    return replace(SMALL, **changes)
+    return SMALL.model_copy(update=changes)

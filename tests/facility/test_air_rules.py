@@ -12,15 +12,14 @@ from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
 from lpsched.facility.air import heat_map
-from lpsched.facility.model import Mixing
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import Mixing, facility_from_dict
 from lpsched.facility.rules import inlet_shares
 from tests.facilities import ALPHA, INLET_MIX, SOUND, facilities, sound_facility, sparse
 
 
 def faults_of(facility, mixing) -> list[str]:
     with pytest.raises(InstanceError) as caught:
-        replace(facility, mixing=mixing)
+        facility.model_copy(update={"mixing": mixing})
     return [str(fault) for fault in caught.value.faults]
 
 
@@ -39,8 +38,8 @@ def changed(matrix, *cells):
 def test_a_row_that_does_not_sum_to_one_is_told_with_its_sum(sound):
     # The blade draws a tenth more of its own air: 1.1 in all, and 0.11 m3/s leave what blows 0.1.
     assert faults_of(sound, Mixing("inlet_mix", sparse(changed(INLET_MIX, (0, 0, 0.2))))) == [
-        "mixing.inlet_mix[0]: found shares of the air that enters node 0 ('blade') that sum to 1.1, needs 1; mend the row by -0.1",
         "mixing.inlet_mix: found 0.11 m3/s that others draw in from node 0 ('blade'), needs its airflow, 0.1 m3/s; mend column 0, or the airflows",
+        "mixing.inlet_mix[0]: found shares of the air that enters node 0 ('blade') that sum to 1.1, needs 1; mend the row by -0.1",
     ]
 
 
@@ -54,10 +53,10 @@ def test_air_that_is_made_or_lost_is_told_with_the_flows(sound):
 
 def test_alpha_is_checked_in_its_own_terms(sound):
     assert faults_of(sound, Mixing("alpha", sparse(changed(ALPHA, (1, 2, 0.35), (1, 3, 0.5), (0, 0, 0.0))))) == [
-        "mixing.alpha[0]: found shares of the air that leaves node 0 ('blade') that sum to 0.9, needs 1; mend the row by +0.1",
         "mixing.alpha: found 0.09 m3/s that others send to node 0 ('blade'), needs its airflow, 0.1 m3/s; mend column 0, or the airflows",
         "mixing.alpha: found 0.12 m3/s that others send to CRAC unit 'left', needs its airflow, 0.1 m3/s; mend column 2, or the airflows",
         "mixing.alpha: found 0.18 m3/s that others send to CRAC unit 'right', needs its airflow, 0.2 m3/s; mend column 3, or the airflows",
+        "mixing.alpha[0]: found shares of the air that leaves node 0 ('blade') that sum to 0.9, needs 1; mend the row by +0.1",
     ]
 
 
@@ -66,13 +65,13 @@ def test_a_millionth_of_the_air_is_forgiven_and_no_more(sound, off, sound_enough
     # The blade draws that much more of its own air, and the left unit that much less of it: rows are off, columns not.
     mixing = Mixing("inlet_mix", sparse(changed(INLET_MIX, (0, 0, 0.1 + off), (2, 0, 0.3 - off))))
     if sound_enough:
-        replace(sound, mixing=mixing)
+        sound.model_copy(update={"mixing": mixing})
     else:
         assert len(faults_of(sound, mixing)) == 2
 
 
 def test_alpha_gives_the_same_inlets_as_the_mix_it_stands_for(sound):
-    alpha = replace(sound, mixing=Mixing("alpha", sparse(ALPHA)))
+    alpha = sound.model_copy(update={"mixing": Mixing("alpha", sparse(ALPHA))})
     for (places, shares), (same, given_shares) in zip(inlet_shares(alpha), inlet_shares(sound), strict=True):
         assert places == same
         assert shares == pytest.approx(given_shares, abs=1e-15)
@@ -96,7 +95,7 @@ def test_nodes_that_only_breathe_each_others_air_are_refused(sound):
 def test_cooled_air_may_come_by_way_of_other_nodes(sound):
     # The blade draws only what leaves the tower; the tower draws 0.1 from the blade and 0.1 from the right unit.
     flows = np.array([[0.0, 0.1, 0, 0], [0.1, 0, 0, 0.1], [0, 0.1, 0.0, 0.0], [0, 0, 0.1, 0.1]])
-    facility = replace(sound, mixing=Mixing("inlet_mix", sparse(flows / FLOWS[:, None])))
+    facility = sound.model_copy(update={"mixing": Mixing("inlet_mix", sparse(flows / FLOWS[:, None]))})
     assert np.isfinite(heat_map(facility).from_power).all()
 
 

@@ -14,7 +14,7 @@ from lpsched.errors import InstanceError, InvalidScheduleError, NotFoundError
 from lpsched.facility import compare as allocations
 from lpsched.facility.compare import METHODS, NAMES
 from lpsched.facility.files import read_facility, write_allocation
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 

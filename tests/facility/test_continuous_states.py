@@ -46,7 +46,9 @@ def test_without_colocation_they_earn_as_if_they_were_alone():
 def test_the_unit_s_redline_holds():
     # The unit draws in T + P / 100 <= 26.5; P (1 + 10 / T) = 200 x 34.5 / 24.5 has the solution P = 200, T = 24.5.
     paper = paper_facility(cap=200.0 * 34.5 / 24.5)
-    facility = replace(paper, crac_units=(replace(paper.crac_units[0], redline_celsius=26.5),))
+    facility = paper.model_copy(
+        update={"crac_units": (paper.crac_units[0].model_copy(update={"redline_celsius": 26.5}),)}
+    )
     _, _, _, _, point = solved(facility, colocation=False)
     assert point.outlets == pytest.approx([24.5], abs=1e-4)
     assert point.times.sum() == pytest.approx(1.6, abs=1e-4)
@@ -67,14 +69,15 @@ def test_a_point_is_read_within_ranges_and_with_no_core_over_full():
 def test_a_core_between_two_p_states_divides_its_time():
     # One core, 0.4 a second for 10 W or 1 for 40 W, and 25 W left at 20 C: half the time in each is 0.7 a second.
     # 250 W x 4/5 = 200 W under the cap; overhead 175 W.
-    blade = replace(SMALL.node_types[0], cores=1, overhead_watts=175.0)
-    unit = replace(SMALL.crac_units[0], outlet_celsius=(20.0, 20.0))
-    facility = replace(
-        SMALL,
-        node_types=(blade,),
-        crac_units=(unit,),
-        task_types=(replace(SMALL.task_types[0], arrivals_per_second=2.0), SMALL.task_types[1]),
-        watts=Table.of([[40.0, 10.0, 5.0], [3000.0, None, 2000.0]]),
+    blade = SMALL.node_types[0].model_copy(update={"cores": 1, "overhead_watts": 175.0})
+    unit = SMALL.crac_units[0].model_copy(update={"outlet_celsius": (20.0, 20.0)})
+    facility = SMALL.model_copy(
+        update={
+            "node_types": (blade,),
+            "crac_units": (unit,),
+            "task_types": (SMALL.task_types[0].model_copy(update={"arrivals_per_second": 2.0}), SMALL.task_types[1]),
+            "watts": Table.of([[40.0, 10.0, 5.0], [3000.0, None, 2000.0]]),
+        }
     )
     arrays, _, states, _, point = solved(facility)
     assert point.times == pytest.approx([0.5, 0.5, 0.0], abs=1e-3)
@@ -108,8 +111,8 @@ def test_the_count_of_variables_is_that_of_the_program(seed):
 def test_times_earn_what_the_verifier_measures(seed):
     rng = np.random.default_rng(seed)
     drawn = tiny_facility(rng)
-    kinds = tuple(replace(kind, redline_celsius=150.0) for kind in drawn.node_types)
-    facility = replace(drawn, node_types=kinds, power_cap_watts=1e6)
+    kinds = tuple(kind.model_copy(update={"redline_celsius": 150.0}) for kind in drawn.node_types)
+    facility = drawn.model_copy(update={"node_types": kinds, "power_cap_watts": 1e6})
     arrays = facility_arrays(facility)
     states = core_states(arrays)
     # One state of each pair, or the verifier would not let it pass.

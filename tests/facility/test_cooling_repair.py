@@ -79,7 +79,9 @@ def two_nodes(speeds, watts, *, cap):
     """Return two nodes with P-states; at 24.5 C, the hottest step, all of it takes 34.5 / 24.5 of their power."""
     two = paper_facility(nodes=2, cap=cap)
     facility = with_states(speeds, watts)
-    return replace(facility, nodes=two.nodes, crac_units=two.crac_units, mixing=two.mixing, power_cap_watts=cap)
+    return facility.model_copy(
+        update={"nodes": two.nodes, "crac_units": two.crac_units, "mixing": two.mixing, "power_cap_watts": cap}
+    )
 
 
 def test_the_hottest_node_is_slowed_down_until_another_one_is_the_hottest(mend):
@@ -98,13 +100,14 @@ def test_the_hottest_node_is_slowed_down_until_another_one_is_the_hottest(mend):
 def test_a_node_with_nothing_left_to_slow_down_is_passed_over(mend):
     # Node 0 draws 120 + 100 W at its thriftiest, node 1 120 + 50 + 20 W; the cap of 570 W allows 404.8 W of 410 W.
     facility = two_nodes([1.0, 0.6], [50.0, 20.0], cap=570.0)
-    slow = replace(facility.node_types[0], name="fixed", p_states=None)
-    facility = replace(
-        facility,
-        node_types=(slow, facility.node_types[0]),
-        nodes=(0, 1),
-        speeds=Table.of([[1.0, 1.0, 0.6]]),
-        watts=Table.of([[50.0, 50.0, 20.0]]),
+    slow = facility.node_types[0].model_copy(update={"name": "fixed", "p_states": None})
+    facility = facility.model_copy(
+        update={
+            "node_types": (slow, facility.node_types[0]),
+            "nodes": (0, 1),
+            "speeds": Table.of([[1.0, 1.0, 0.6]]),
+            "watts": Table.of([[50.0, 50.0, 20.0]]),
+        }
     )
     _, states, _ = mended(mend, breeder_of(facility), [[1.0]] * 4, [[0], [0], [1], [0]])
     assert states.ravel().tolist() == [0, 0, 1, 1]
@@ -122,9 +125,9 @@ def test_a_redline_is_kept_by_slowing_down_as_well(mend):
     # Only 25 C: the node's inlet is 25 + P / 400, so a redline of 25.45 C asks for at most 180 W; 120 + 50 + 20 = 190 W
     # are too many, 120 + 20 + 20 = 160 W are not. The cap of 400 W is far.
     facility = with_states([1.0, 0.6], [50.0, 20.0])
-    units = (replace(facility.crac_units[0], outlet_celsius=(25.0, 25.0)),)
-    kinds = (replace(facility.node_types[0], redline_celsius=25.45),)
-    facility = replace(facility, crac_units=units, node_types=kinds, power_cap_watts=400.0)
+    units = (facility.crac_units[0].model_copy(update={"outlet_celsius": (25.0, 25.0)}),)
+    kinds = (facility.node_types[0].model_copy(update={"redline_celsius": 25.45}),)
+    facility = facility.model_copy(update={"crac_units": units, "node_types": kinds, "power_cap_watts": 400.0})
     fractions, states, outlets = mended(mend, breeder_of(facility), [[1.0], [1.0]], [[0], [0]])
     assert fractions.tolist() == [[1.0], [1.0]]
     assert states.tolist() == [[1], [1]]
@@ -134,9 +137,9 @@ def test_a_redline_is_kept_by_slowing_down_as_well(mend):
 def test_all_fractions_shrink_to_a_redline_when_all_states_are_the_thriftiest(mend):
     # As above with a redline of 25.35 C: 140 W, 20 W above the overhead; two cores at 20 W want 40 W.
     facility = with_states([1.0, 0.6], [50.0, 20.0])
-    units = (replace(facility.crac_units[0], outlet_celsius=(25.0, 25.0)),)
-    kinds = (replace(facility.node_types[0], redline_celsius=25.35),)
-    facility = replace(facility, crac_units=units, node_types=kinds, power_cap_watts=400.0)
+    units = (facility.crac_units[0].model_copy(update={"outlet_celsius": (25.0, 25.0)}),)
+    kinds = (facility.node_types[0].model_copy(update={"redline_celsius": 25.35}),)
+    facility = facility.model_copy(update={"crac_units": units, "node_types": kinds, "power_cap_watts": 400.0})
     fractions, states, _ = mended(mend, breeder_of(facility), [[1.0], [1.0]], [[0], [0]])
     assert fractions.ravel().tolist() == pytest.approx([0.5, 0.5], rel=1e-6)
     assert states.tolist() == [[1], [1]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,8 @@ from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
 from lpsched.facility.air import crac_inlets, heat_map, inlets
-from lpsched.facility.cooling_rules import coldest_inlets, warmest_inlet
-from lpsched.facility.model import Mixing
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import Mixing, facility_from_dict
+from lpsched.facility.rules import coldest_inlets, warmest_inlet
 from tests.facilities import SOUND, facilities, sound_facility, sparse, within
 
 
@@ -151,5 +148,5 @@ def test_the_bound_needs_no_patience_where_little_air_is_cooled(sound):
     )
     assert flows.sum(axis=0) == pytest.approx(flows.sum(axis=1))
     stale = Mixing("inlet_mix", sparse(flows / np.array([0.1, 0.2, 0.1, 0.2])[:, None]))
-    hot = tuple(replace(kind, redline_celsius=150.0, overhead_watts=0.0) for kind in sound.node_types)
-    assert warmest_inlet(replace(sound, node_types=hot, mixing=stale), 0) is None
+    hot = tuple(kind.model_copy(update={"redline_celsius": 150.0, "overhead_watts": 0.0}) for kind in sound.node_types)
+    assert warmest_inlet(sound.model_copy(update={"node_types": hot, "mixing": stale}), 0) is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -33,7 +31,7 @@ def with_states(speeds, watts):
         kind.name, kind.cores, kind.overhead_watts, kind.airflow_m3_per_second, 25.5,
         tuple(f"P{k}" for k in range(len(speeds))),
     )  # fmt: skip
-    return replace(paper, node_types=(named,), speeds=Table.of([speeds]), watts=Table.of([watts]))
+    return paper.model_copy(update={"node_types": (named,), "speeds": Table.of([speeds]), "watts": Table.of([watts])})
 
 
 def test_thriftier_is_the_allowed_state_with_the_next_lower_watts():
@@ -48,7 +46,9 @@ def test_thriftier_is_the_allowed_state_with_the_next_lower_watts():
 def test_a_state_that_misses_the_deadline_is_no_choice():
     # A task takes 1 s in P0 and 2 s in P1, and has 1.5 s.
     facility = with_states([1.0, 0.5], [50.0, 20.0])
-    facility = replace(facility, task_types=(replace(facility.task_types[0], deadline_seconds=1.5),))
+    facility = facility.model_copy(
+        update={"task_types": (facility.task_types[0].model_copy(update={"deadline_seconds": 1.5}),)}
+    )
     genes = genes_of(facility_arrays(facility))
     assert genes.choice_counts.tolist() == [[1]]
     assert genes.thriftier.tolist() == [[-1, -1]]

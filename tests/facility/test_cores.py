@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -86,7 +84,7 @@ def test_tasks_that_draw_nothing_keep_their_time():
 
 
 def test_a_node_type_without_p_states_has_none_in_its_fractions():
-    blade = replace(SMALL.node_types[0], p_states=None)
+    blade = SMALL.node_types[0].model_copy(update={"p_states": None})
     facility = small(node_types=(blade,), speeds=Table.of([[1.0], [2.0]]), watts=Table.of([[40.0], [30.0]]))
     allocation = core_by_core(facility, gang(share(0.5, ("zip", None))))
     assert allocation.nodes[0] == ((CoreFraction("zip", 0.5, None),), ())
@@ -96,7 +94,7 @@ def test_a_node_type_without_p_states_has_none_in_its_fractions():
 def test_every_node_draws_what_it_draws_under_the_gang(seed):
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
-    free = replace(facility, power_cap_watts=1e6, node_types=tuple(replace(kind, redline_celsius=150.0) for kind in facility.node_types))  # fmt: skip
+    free = facility.model_copy(update={"power_cap_watts": 1e6, "node_types": tuple(kind.model_copy(update={"redline_celsius": 150.0}) for kind in facility.node_types)})  # fmt: skip
     nodes = []
     for j in facility.nodes:
         known = patterns(facility, j)

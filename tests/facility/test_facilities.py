@@ -13,8 +13,7 @@ import lpsched
 from lpsched.bag.model import Bag
 from lpsched.errors import InstanceError, LpschedWarning, OutputError
 from lpsched.facility.files import read_facility, write_facility
-from lpsched.facility.model import Facility
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import Facility, facility_from_dict
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
 from tests.facilities import SOUND, facilities, sound_facility, within
@@ -142,7 +141,7 @@ def test_a_matrix_elsewhere_is_refused(tmp_path, file):
 def test_the_template_is_a_sound_facility(tmp_path):
     (tmp_path / "new.yaml").write_text(template("facility"))
     facility = read_facility(tmp_path / "new.yaml")
-    assert (len(facility.nodes), facility.cores, facility.classes) == (4, 14, ("heavy", "light"))
+    assert (len(facility.nodes), facility.cores, facility.memory_classes) == (4, 14, ("heavy", "light"))
 
 
 def test_another_ending_is_not_written(tmp_path):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import time
 
 import pytest
 
-from lpsched.errors import InstanceError
-from lpsched.facility.reading import facility_from_dict
+from lpsched.errors import MOST_FAULTS, InstanceError
+from lpsched.facility.model import facility_from_dict
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, within
 
 
@@ -28,7 +29,7 @@ def test_the_sound_facility_is_sound():
     assert repr(facility) == "Facility('sound': 2 nodes with 3 cores, 2 CRAC units; 2 task types, 2 node types)"
     assert facility.speeds.row(1) == [0.2, 0.125, None]
     assert facility.mixing.matrix.row(1) == [(0, 0.1), (1, 0.1), (2, 0.1), (3, 0.7)]
-    assert (facility.classes, facility.class_of) == (("heavy", "light"), (0, 1))
+    assert (facility.memory_classes, facility.class_of) == (("heavy", "light"), (0, 1))
     assert facility.degradation.row(0) == [0.4, 0.05]
     assert facility.remarks() == ()
 
@@ -36,7 +37,7 @@ def test_the_sound_facility_is_sound():
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        pytest.param({"description": "x" * 10_001}, "description: found 10,001 characters, needs at most 10,000; shorten it", id="description-long"),
+        pytest.param({"description": "x" * 10_001}, "description: found 10,001 characters, needs a text of at most 10,000 characters; shorten it", id="description-long"),
         pytest.param({"crac_units": [SOUND["crac_units"][0] | {"count": 1000}] * 2000}, "crac_units: found 2,000,000 of them, needs at most 1,000; divide the instance", id="millions-of-units"),
         pytest.param({"speeds": {"file": "x.csv"}}, "speeds.file: found the text 'x.csv', needs the table itself; read the facility from a file", id="file-without-a-file"),
         pytest.param({"memory_classes": ["heavy"] * 300_000}, "memory_classes: found 300,000 of them, needs at most 1,000; divide the instance", id="classes-without-end"),
@@ -100,7 +101,7 @@ def test_an_entry_that_counts_makes_units_with_numbers():
 def test_a_count_that_is_faulty_says_nothing_of_the_matrix():
     unit = {"name": "crac", "airflow_m3_per_second": 0.15, "outlet_celsius": [15, 25], "count": "two"}
     assert faults_of(sound_facility(crac_units=[unit])) == [
-        "crac_units[0].count: found the text 'two', needs a whole number from 1 to 10^15; write it as a number"
+        "crac_units[0].count: found the text 'two', needs a whole number from 1 to 1,000; write it as a number"
     ]
 
 
@@ -115,7 +116,7 @@ def test_classes_may_be_task_types_listed_or_named():
     named = facility_from_dict(sound_facility(task_types=plain, degradation=by_name))
     rows = facility_from_dict(sound_facility(task_types=plain, degradation=[[0.4, 0.05], [0.1, 0.0]]))
     assert named == rows
-    assert named.classes == ("render", "zip")
+    assert named.memory_classes == ("render", "zip")
     listed = sound_facility(memory_classes=["light", "heavy"], degradation=[[0.0, 0.1], [0.05, 0.4]])
     assert facility_from_dict(listed).class_of == (1, 0)
 
@@ -127,6 +128,39 @@ def test_alpha_and_inlet_mix_of_the_same_air_are_both_accepted():
 def test_parts_that_are_already_made_may_stand_in_the_lists():
     made = facility_from_dict(SOUND)
     assert facility_from_dict(sound_facility(node_types=list(made.node_types))) == made
+
+
+def test_a_problem_of_parts_that_are_already_made_has_their_names():
+    made = facility_from_dict(SOUND)
+    lists = {"node_types": list(made.node_types), "task_types": list(made.task_types)}
+    (fault,) = faults_of(sound_facility(**lists, **within("speeds.render.tower", ...)))
+    assert fault.startswith("speeds.render.tower: found a power but no speed for 'render' on 'tower'")
+
+
+def test_a_matrix_may_be_given_by_its_entries():
+    made = facility_from_dict(SOUND)
+    assert facility_from_dict(sound_facility(mixing={"inlet_mix": made.mixing.matrix})) == made
+    (fault,) = faults_of(sound_facility(nodes=["blade"], mixing={"inlet_mix": made.mixing.matrix}))
+    assert fault.startswith("mixing.inlet_mix: found a matrix of 4 x 4, needs 3 x 3, nodes and CRAC units")
+
+
+def test_numbers_of_nodes_are_for_programs_and_not_for_files():
+    assert facility_from_dict(sound_facility(nodes=(0, 1))) == facility_from_dict(SOUND)
+    assert "nodes[1]: found 1, needs the name of a node type" in faults_of(sound_facility(nodes=["blade", 1]))[0]
+
+
+def test_a_name_that_is_too_long_with_its_number_is_refused():
+    unit = {"name": "x" * 199, "airflow_m3_per_second": 0.15, "outlet_celsius": [15, 25], "count": 2}
+    (fault,) = faults_of(sound_facility(crac_units=[unit]))
+    assert fault.startswith("crac_units[0].name: found a name of 201 characters")
+
+
+@pytest.mark.parametrize("cell", ["x", None])
+def test_a_matrix_of_junk_costs_no_more_than_its_first_problems(cell):
+    many = {"nodes": [{"type": "blade", "count": 998}], "mixing": {"inlet_mix": [[cell] * 1000] * 1000}}
+    began = time.process_time()
+    assert len(faults_of(sound_facility(**many))) == MOST_FAULTS
+    assert time.process_time() - began < 2.0  # a tenth of that; a minute if each of the million were told
 
 
 def test_a_facility_without_node_types_is_refused_and_does_not_crash():

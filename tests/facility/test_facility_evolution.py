@@ -114,13 +114,14 @@ def test_a_start_joins_the_first_population_and_is_never_lost():
 def test_where_nothing_can_run_in_time_nothing_is_earned():
     # A task has half a second, and takes a whole one; a blade would be in time, but there is none.
     paper = paper_facility()
-    blade = replace(paper.node_types[0], name="blade")
-    facility = replace(
-        paper,
-        node_types=(*paper.node_types, blade),
-        task_types=(replace(paper.task_types[0], deadline_seconds=0.5),),
-        speeds=Table.of([[1.0, 4.0]]),
-        watts=Table.of([[50.0, 50.0]]),
+    blade = paper.node_types[0].model_copy(update={"name": "blade"})
+    facility = paper.model_copy(
+        update={
+            "node_types": (*paper.node_types, blade),
+            "task_types": (paper.task_types[0].model_copy(update={"deadline_seconds": 0.5}),),
+            "speeds": Table.of([[1.0, 4.0]]),
+            "watts": Table.of([[50.0, 50.0]]),
+        }
     )
     found = evolved(facility)
     assert found.score == 0.0

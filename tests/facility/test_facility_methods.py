@@ -16,7 +16,7 @@ from lpsched import allocate, facility
 from lpsched.cancellation import Watch
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
 from lpsched.facility.compare import METHODS
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import facility_from_dict
 from lpsched.facility.verify import measure
 from lpsched.model.provenance import Status
 from tests.facilities import SOUND

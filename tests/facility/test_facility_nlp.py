@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -151,7 +149,9 @@ def test_temperatures_that_allow_nothing_give_way_to_those_of_the_start(monkeypa
 def test_a_facility_that_cannot_be_run_is_told_with_what_to_do():
     # See tests/property/test_facility_odd.py: cap and redline of the unit ask for temperatures that do not meet.
     paper = paper_facility(cap=190.0)
-    facility = replace(paper, crac_units=(replace(paper.crac_units[0], redline_celsius=18.0),))
+    facility = paper.model_copy(
+        update={"crac_units": (paper.crac_units[0].model_copy(update={"redline_celsius": 18.0}),)}
+    )
     with pytest.raises(
         NotFoundError, match=r"paper: the non-linear program ended.*give it more time, or use the method lp"
     ):
@@ -169,11 +169,12 @@ def test_a_program_that_would_fill_the_memory_is_refused(monkeypatch):
 
 
 def test_a_core_runs_each_task_type_in_one_p_state_named_as_in_the_facility():
-    facility = replace(
-        paper_facility(),
-        node_types=(replace(paper_facility().node_types[0], p_states=("fast", "slow")),),
-        speeds=Table.of([[1.0, 0.5]]),
-        watts=Table.of([[50.0, 20.0]]),
+    facility = paper_facility().model_copy(
+        update={
+            "node_types": (paper_facility().node_types[0].model_copy(update={"p_states": ("fast", "slow")}),),
+            "speeds": Table.of([[1.0, 0.5]]),
+            "watts": Table.of([[50.0, 20.0]]),
+        }
     )
     found = run(facility)
     check(facility, found, colocation=True)

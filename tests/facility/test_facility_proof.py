@@ -62,7 +62,7 @@ def test_a_redline_has_its_price_too():
 def test_a_redline_has_its_price_with_a_recirculation_matrix_too():
     # D = 1/400 K/W is the same air: t = T + P / 400. With rho = 400/150 the redline leaves (25.5 - 25) rho again.
     facility = paper_facility()
-    solved = replace(facility, mixing=Mixing("recirculation", SparseMatrix.of([[(0, 1 / 400)]], 1)))
+    solved = facility.model_copy(update={"mixing": Mixing("recirculation", SparseMatrix.of([[(0, 1 / 400)]], 1))})
     only_redline = Prices((1.0,), 0.0, (400 / 150, 0.0), (0.0,))
     assert exact(solved).reward(AT_25, only_redline) == pytest.approx(1.2, rel=1e-12)
     # and with the cap alone: a watt of heat costs mu / 2.5 at the unit
@@ -74,7 +74,9 @@ def test_the_redline_of_a_unit_has_its_price_too():
     # s = T + P / 100 <= 27 allows P = 200 at 25 C. eta = 100/150 a kelvin makes a watt of heat cost 1/150, so one and
     # two cores gain 2/3 again, the overhead takes 0.8, and (27 - 25) eta = 4/3 is left: 1.2.
     facility = paper_facility()
-    limited = replace(facility, crac_units=(replace(facility.crac_units[0], redline_celsius=27.0),))
+    limited = facility.model_copy(
+        update={"crac_units": (facility.crac_units[0].model_copy(update={"redline_celsius": 27.0}),)}
+    )
     prices = replace(balanced(0.0), air=(NUDGED * 1000 / 150, 1000 / 150), unit_redlines=(100 / 150,))
     assert exact(limited).reward(AT_25, prices) == pytest.approx(1.2, rel=1e-12)
 
@@ -244,6 +246,6 @@ def test_no_valid_allocation_is_outside_of_what_any_prices_prove(seed):
 
 def test_the_checker_does_not_take_the_door_s_word_for_it_that_the_reciprocal_is_convex():
     smuggled = copy.copy(paper_facility())
-    object.__setattr__(smuggled, "crac_units", (replace(smuggled.crac_units[0], cop=(5.0, 0.0, 0.001)),))
+    object.__setattr__(smuggled, "crac_units", (smuggled.crac_units[0].model_copy(update={"cop": (5.0, 0.0, 0.001)}),))
     with pytest.raises(InstanceError, match=r"crac_units\[0\].cop: found 1 / CoP that is not convex"):
         Proof(smuggled)

@@ -6,16 +6,16 @@ import yaml
 from hypothesis import given, settings
 
 from lpsched.facility.files import as_dict
-from lpsched.facility.reading import facility_schema
+from lpsched.facility.model import Facility
 from lpsched.io.instance_files import TableForm
 from lpsched.io.templates import template
 from tests.facilities import SOUND, facilities, sound_facility, within
 
-VALIDATOR = jsonschema.Draft202012Validator(facility_schema())
+VALIDATOR = jsonschema.Draft202012Validator(Facility.model_json_schema())
 
 
 def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(facility_schema())
+    jsonschema.Draft202012Validator.check_schema(Facility.model_json_schema())
 
 
 @settings(deadline=None, max_examples=30)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,7 +74,7 @@ def test_a_core_is_not_slowed_down_by_what_it_runs_itself():
 
 
 def test_without_a_degradation_table_cores_do_not_slow_each_other_down():
-    measured = measure(small(degradation=None, classes=()), gang(PatternShare(1.0, (RENDER, ZIP))))
+    measured = measure(small(degradation=None, memory_classes=()), gang(PatternShare(1.0, (RENDER, ZIP))))
     assert measured.rates == (1.0, 2.0)
 
 
@@ -129,8 +128,8 @@ def test_each_broken_limit_is_named(changes, outlet, code, sentence):
 def limited(node_types=(25.0, 40.0), **changes):
     node, crac = node_types
     return small(
-        node_types=(replace(SMALL.node_types[0], redline_celsius=node),),
-        crac_units=(replace(SMALL.crac_units[0], redline_celsius=crac),),
+        node_types=(SMALL.node_types[0].model_copy(update={"redline_celsius": node}),),
+        crac_units=(SMALL.crac_units[0].model_copy(update={"redline_celsius": crac}),),
         **changes,
     )
 
@@ -145,7 +144,7 @@ def test_limits_that_are_just_kept_are_no_violation(facility):
 def test_a_unit_that_draws_in_colder_air_than_it_blows_would_have_to_heat():
     # Two units blow at 10 and 30 celsius into one node of 0.2 m3/s, 200 W/K: 20 celsius in, 20 + 100 / 200 out. Both
     # draw that in; the second would have to heat it by 9.5 K.
-    units = (SMALL.crac_units[0], replace(SMALL.crac_units[0], name="south"))
+    units = (SMALL.crac_units[0], SMALL.crac_units[0].model_copy(update={"name": "south"}))
     mixing = Mixing("inlet_mix", SparseMatrix.of([[(1, 0.5), (2, 0.5)], [(0, 1.0)], [(0, 1.0)]], 3))
     facility = small(crac_units=units, mixing=mixing, node_types=(wide(),), power_cap_watts=1e4)
     (found,) = violations(facility, GangAllocation((10.0, 30.0), ((),)))
@@ -154,7 +153,7 @@ def test_a_unit_that_draws_in_colder_air_than_it_blows_would_have_to_heat():
 
 
 def wide():
-    return replace(SMALL.node_types[0], airflow_m3_per_second=0.2)
+    return SMALL.node_types[0].model_copy(update={"airflow_m3_per_second": 0.2})
 
 
 def test_alpha_is_weighed_by_the_flows():
@@ -163,11 +162,11 @@ def test_alpha_is_weighed_by_the_flows():
     blade = SMALL.node_types[0]
     facility = small(
         node_types=(
-            replace(blade, airflow_m3_per_second=0.15),
-            replace(blade, name="flat", airflow_m3_per_second=0.05),
+            blade.model_copy(update={"airflow_m3_per_second": 0.15}),
+            blade.model_copy(update={"name": "flat", "airflow_m3_per_second": 0.05}),
         ),
         nodes=(0, 1),
-        crac_units=(replace(SMALL.crac_units[0], airflow_m3_per_second=0.15),),
+        crac_units=(SMALL.crac_units[0].model_copy(update={"airflow_m3_per_second": 0.15}),),
         speeds=twice(SMALL.speeds),
         watts=twice(SMALL.watts),
         mixing=Mixing("alpha", SparseMatrix.of([[(1, 1 / 3), (2, 2 / 3)], [(2, 1.0)], [(0, 1.0)]], 3)),
@@ -192,7 +191,9 @@ def test_a_recirculation_matrix_gives_inlets_outright():
 
 def test_air_that_hardly_leaves_a_node_does_not_settle():
     rows = [[(0, 0.999999), (1, 0.000001)], [(0, 0.000001), (1, 0.999999)]]
-    thrifty = replace(SMALL.node_types[0], overhead_watts=1e-6)  # or idle nodes would be too hot to begin with
+    thrifty = SMALL.node_types[0].model_copy(
+        update={"overhead_watts": 1e-6}
+    )  # or idle nodes would be too hot to begin with
     facility = small(mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 2)), node_types=(thrifty,))
     (found,) = violations(facility, gang(BOTH))
     assert found.code == "no-steady-state"
@@ -223,7 +224,7 @@ def test_the_hottest_node_is_the_one_with_the_least_margin_and_all_heat_is_taken
 @pytest.mark.parametrize(("deadline", "codes"), [(2.5, ["misses-deadline"]), (2.5001, [])])
 def test_a_task_that_takes_exactly_its_deadline_misses_it(deadline, codes):
     # Equation 3: 1 / 0.4 >= 2.5 is forbidden.
-    render = replace(SMALL.task_types[0], deadline_seconds=deadline)
+    render = SMALL.task_types[0].model_copy(update={"deadline_seconds": deadline})
     facility = small(task_types=(render, SMALL.task_types[1]))
     run = PatternShare(1.0, (CoreRun("render", 1, "P1"),))
     assert [found.code for found in violations(facility, gang(run))] == codes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -60,8 +58,8 @@ def test_a_redline_alone_is_kept_too():
 
 def test_a_unit_s_redline_is_kept_too():
     facility = paper_facility(cap=1e6)
-    limited = replace(
-        facility, crac_units=(replace(facility.crac_units[0], redline_celsius=21.5),)
+    limited = facility.model_copy(
+        update={"crac_units": (facility.crac_units[0].model_copy(update={"redline_celsius": 21.5}),)}
     )  # T + P / 100 <= 21.5 at 20 C: P <= 150 W
     allocation, _, _ = recovered(relaxed((1.0, BOTH), outlet=20.0), limited)
     assert powers_of(allocation)[0] == pytest.approx(150.0, abs=1e-6)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,9 @@ def begin(facility):
 def test_redlines_and_cap_that_no_outlets_keep_are_infeasible():
     # The unit draws in air of T + 1.2, so its redline of 18 C asks for 16.8 C; there 120 (1 + 10 / 16.8) = 191.4 W.
     paper = paper_facility(cap=190.0)
-    facility = replace(paper, crac_units=(replace(paper.crac_units[0], redline_celsius=18.0),))
+    facility = paper.model_copy(
+        update={"crac_units": (paper.crac_units[0].model_copy(update={"redline_celsius": 18.0}),)}
+    )
     message = r"idle nodes draw 120 W, and by their redlines no CRAC unit may blow hotter than 16\.800 C, so that nodes and cooling take at least 191\.4 W, but the cap is 190 W; raise the cap or the redlines"
     with pytest.raises(InfeasibleError, match=message):
         begin(facility)

@@ -16,8 +16,8 @@ from tests.property.tiny_facilities import patterns, rates, tiny_facility, watts
 def kind_of(seed, cores):
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
-    kinds = tuple(replace(kind, cores=cores) for kind in facility.node_types)
-    return replace(facility, node_types=kinds), rng
+    kinds = tuple(kind.model_copy(update={"cores": cores}) for kind in facility.node_types)
+    return facility.model_copy(update={"node_types": kinds}), rng
 
 
 @pytest.mark.parametrize("seed", range(20))

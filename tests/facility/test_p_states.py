@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -68,7 +66,7 @@ def test_the_states_of_an_idle_core_are_the_most_efficient():
 
 
 def test_what_is_never_run_has_no_state():
-    facility = small(task_types=(replace(SMALL.task_types[0], reward=0.0), SMALL.task_types[1]))
+    facility = small(task_types=(SMALL.task_types[0].model_copy(update={"reward": 0.0}), SMALL.task_types[1]))
     found = rounded(facility, [0.5, 0.25])
     assert found.column.tolist() == [[-1, P0], [-1, P0]]
     assert found.times.tolist() == [[0.0, 0.5], [0.0, 0.25]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -62,6 +60,6 @@ def test_states_are_listed_by_core_and_task_type_and_rising_watts():
 
 def test_what_brings_nothing_has_no_state():
     render, zipped = SMALL.task_types
-    for idle in (replace(render, reward=0.0), replace(render, arrivals_per_second=0.0)):
-        states = core_states(facility_arrays(replace(SMALL, task_types=(idle, zipped))))
+    for idle in (render.model_copy(update={"reward": 0.0}), render.model_copy(update={"arrivals_per_second": 0.0})):
+        states = core_states(facility_arrays(SMALL.model_copy(update={"task_types": (idle, zipped)})))
         assert set(states.task.tolist()) == {1}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from lpsched.facility.air import (
     inlets,
     outlet_steps,
 )
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 from tests.property.odd_facilities import odd_facility
@@ -34,14 +32,20 @@ def test_steps_go_from_the_redline_to_the_lowest_outlet_by_one_degree():
 
 def test_units_of_other_ranges_stay_in_them():
     paper = paper_facility()
-    unit = replace(paper.crac_units[0], outlet_celsius=(21.0, 23.7))
-    assert steps_of(replace(paper, crac_units=(unit,))).outlets[:, 0].tolist() == [23.7, 23.5, 22.5, 21.5, 21.0]
+    unit = paper.crac_units[0].model_copy(update={"outlet_celsius": (21.0, 23.7)})
+    assert steps_of(paper.model_copy(update={"crac_units": (unit,)})).outlets[:, 0].tolist() == [
+        23.7,
+        23.5,
+        22.5,
+        21.5,
+        21.0,
+    ]
 
 
 def test_a_range_above_the_redline_leaves_one_step():
     paper = paper_facility(redline=18.0)
-    unit = replace(paper.crac_units[0], outlet_celsius=(17.5, 17.5))
-    assert steps_of(replace(paper, crac_units=(unit,))).outlets.tolist() == [[17.5]]
+    unit = paper.crac_units[0].model_copy(update={"outlet_celsius": (17.5, 17.5)})
+    assert steps_of(paper.model_copy(update={"crac_units": (unit,)})).outlets.tolist() == [[17.5]]
 
 
 @pytest.mark.parametrize(("watts", "outlet"), [(399.0, 24.5), (401.0, 23.5), (0.0, 25.5)])

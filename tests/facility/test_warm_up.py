@@ -12,7 +12,7 @@ from lpsched.errors import MissingExtraError
 from lpsched.facility.cooling_repair import node_watts, repair
 from lpsched.facility.genes import reward_rate, set_at_random
 from lpsched.facility.genetic import Breeder, warm_up
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import facility_from_dict
 from tests.facilities import SOUND
 from tests.paper_facility import paper_facility
 

@@ -133,8 +133,8 @@ def test_the_file_says_what_is_the_papers_and_what_is_ours():
 
 
 def test_a_small_choice_of_tasks_has_only_their_classes():
-    assert tiny(task_types=1).classes == ("heavy",)
-    assert tiny(task_types=3).classes == ("heavy", "medium")
+    assert tiny(task_types=1).memory_classes == ("heavy",)
+    assert tiny(task_types=3).memory_classes == ("heavy", "medium")
     assert tiny(task_types=1).remarks() == ()
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.facility.files import read_facility
-from lpsched.facility.model import Mixing
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import Mixing, facility_from_dict
 from lpsched.io.matrices import write_csv, write_npz
 from tests.facilities import ALPHA, INLET_MIX, SOUND, sound_facility, sparse
 

@@ -70,10 +70,10 @@ def test_the_best_allocation_of_two_cores_is_the_one_found_by_hand():
 
 def test_classes_are_used_where_all_are_known_and_the_full_table_where_asked_for():
     by_class = facility_of([old()], name="x").instance
-    assert by_class.classes == ("I", "III")
+    assert by_class.memory_classes == ("I", "III")
     assert [each.memory_class for each in by_class.task_types] == ["I", "III"]
     in_full = facility_of([old()], name="x", degradation="full").instance
-    assert in_full.classes == ("calm", "wild")
+    assert in_full.memory_classes == ("calm", "wild")
     assert [each.memory_class for each in in_full.task_types] == [None, None]
     for found in (by_class, in_full):
         assert found.degradation is not None
@@ -87,7 +87,7 @@ def unclassed(**changes):
 
 def test_without_all_classes_degradation_is_in_full_and_that_is_said_or_refused():
     joined = facility_of([unclassed()], name="x")
-    assert joined.instance.classes == ("calm", "wild")
+    assert joined.instance.memory_classes == ("calm", "wild")
     assert "degradation is in full, by application: no memory class of 'calm'" in joined.remarks
     with pytest.raises(InstanceError, match="no memory class of 'calm', needs one for each application"):
         facility_of([unclassed()], name="x", degradation="classes")
@@ -96,7 +96,7 @@ def test_without_all_classes_degradation_is_in_full_and_that_is_said_or_refused(
 def test_files_that_classify_an_application_differently_lead_to_the_full_table():
     other = new(applications=(MeasuredApplication("calm", ("count",), 10, "II"),))
     joined = facility_of([old(), other], name="x")
-    assert joined.instance.classes == ("calm", "wild")
+    assert joined.instance.memory_classes == ("calm", "wild")
     assert any("files differ in the memory class of 'calm'" in remark for remark in joined.remarks)
 
 
@@ -129,7 +129,7 @@ def test_pairs_that_never_meet_need_no_measuring():
     )
     found = facility_of([lonely, new()], name="x", degradation="full").instance
     assert found.degradation is not None
-    assert found.classes == ("calm", "wild")
+    assert found.memory_classes == ("calm", "wild")
     assert list(found.degradation) == [[0.2, 0.0], [0.0, 0.0]]
 
 

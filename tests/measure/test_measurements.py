@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.errors import InstanceError
-from lpsched.facility.reading import facility_from_dict
+from lpsched.facility.model import facility_from_dict
 from lpsched.io.templates import template
 from lpsched.measure.evidence import Failed, Setting
 from lpsched.measure.files import as_dict, read_measurements, write_measurements
@@ -121,7 +121,7 @@ def test_degradation_can_be_pasted_into_a_facility():
     }
     written = as_dict(Measurements.read(raw))["degradation"]
     facility = facility_from_dict(SOUND | {"degradation": written})
-    assert facility.classes == ("heavy", "light")
+    assert facility.memory_classes == ("heavy", "light")
     assert facility.degradation is not None
     assert facility.degradation[0, 0] == 0.25
 

@@ -50,7 +50,7 @@ def test_what_was_measured_fills_what_the_room_leaves_out(joined):
     assert (kind.cores, kind.overhead_watts, kind.airflow_m3_per_second, kind.redline_celsius) == (2, 40.0, 0.1, 27.0)
     assert list(found.speeds) == [[0.5], [0.25]]
     assert list(found.watts) == [[10.0], [20.0]]
-    assert found.classes == ("I", "III")
+    assert found.memory_classes == ("I", "III")
     assert (found.name, found.power_cap_watts, found.task_types[0].arrivals_per_second) == ("hall", 500.0, 0.25)
     assert found.description.startswith("Ours. old: measured on a processor")
 
@@ -73,7 +73,7 @@ def test_what_the_room_says_stands(joined):
     found = joined([old()], changes).instance
     assert list(found.speeds) == [[7.0], [8.0]]
     assert list(found.watts) == [[10.0], [20.0]]
-    assert found.classes == ("a",)
+    assert found.memory_classes == ("a",)
 
 
 def test_name_and_cap_that_are_asked_for_come_first(joined):
@@ -101,7 +101,7 @@ def test_without_task_types_the_market_is_plain_and_that_is_said(joined):
 def test_what_the_room_does_not_have_was_measured_for_nothing(joined):
     told = joined([old(), new()], {"task_types": ROOM["task_types"][:1]})
     assert [each.name for each in told.instance.task_types] == ["calm"]
-    assert told.instance.classes == ("I",)
+    assert told.instance.memory_classes == ("I",)
     assert "the room has no node type 'new': measured for nothing" in told.remarks
     assert "the room has no task type 'wild': measured for nothing" in told.remarks
 
@@ -129,7 +129,7 @@ def test_cores_of_the_room_that_no_bench_has_seen_together_are_refused(joined):
             "node_types[0].name: found 'odl', needs a machine type that was measured: 'old'; did you mean 'old'",
         ),
         ({"format": "lpsched-bag/1"}, "needs 'lpsched-facility/1'"),
-        ({"description": 5}, "description: found 5, needs text"),
+        ({"description": 5}, "description: found 5, needs a text"),
         ({"nodes": 5}, "nodes: found 5, needs a list"),
     ],
 )

@@ -5,7 +5,6 @@ Made of the facilities of `tiny_facilities.py`. Some cannot be run; the door ref
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +21,8 @@ def odd_facility(rng: np.random.Generator) -> Facility:
     """Draw a facility, and then what is odd about it; the door may refuse it."""
     facility = _odd_limits(rng, _odd_work(rng, tiny_facility(rng)))
     if rng.random() < 0.4:
-        kinds = tuple(replace(kind, cores=int(rng.integers(1, 4))) for kind in facility.node_types)
-        facility = replace(facility, node_types=kinds)
+        kinds = tuple(kind.model_copy(update={"cores": int(rng.integers(1, 4))}) for kind in facility.node_types)
+        facility = facility.model_copy(update={"node_types": kinds})
     return facility
 
 
@@ -33,14 +32,14 @@ def _odd_work(rng: np.random.Generator, facility: Facility) -> Facility:
     for task in facility.task_types:
         reward = rng.choice([task.reward, 0.0, 10.0 ** rng.uniform(-6.0, 6.0)], p=[0.8, 0.1, 0.1])
         arrivals = rng.choice([task.arrivals_per_second, 0.0, 10.0 ** rng.uniform(-6.0, 4.0)], p=[0.8, 0.1, 0.1])
-        tasks.append(replace(task, reward=float(reward), arrivals_per_second=float(arrivals)))
+        tasks.append(task.model_copy(update={"reward": float(reward), "arrivals_per_second": float(arrivals)}))
     share = rng.choice([0.0, 0.5, 1.0], p=[0.6, 0.3, 0.1])
     free = [
         [None if watts is None else 0.0 if rng.random() < share else watts for watts in row] for row in facility.watts
     ]
     same = [[None if watts is None else 20.0 for watts in row] for row in facility.watts]
     watts = Table.of(same if rng.random() < 0.2 else free)
-    return replace(facility, task_types=tuple(tasks), watts=watts)
+    return facility.model_copy(update={"task_types": tuple(tasks), "watts": watts})
 
 
 def _odd_limits(rng: np.random.Generator, facility: Facility) -> Facility:
@@ -51,13 +50,13 @@ def _odd_limits(rng: np.random.Generator, facility: Facility) -> Facility:
     if rng.random() < 0.4:
         warm = crac_inlets(heat, idle, cool).tolist()
         units = tuple(
-            replace(unit, redline_celsius=inlet + rng.uniform(0.01, 15.0))
+            unit.model_copy(update={"redline_celsius": inlet + rng.uniform(0.01, 15.0)})
             for unit, inlet in zip(units, warm, strict=True)
         )
     if rng.random() < 0.2:
         low, width = float(rng.uniform(5.0, 20.0)), float(rng.choice([0.0, 0.5, 5.0]))
-        units = tuple(replace(unit, outlet_celsius=(low, low + width)) for unit in units)
+        units = tuple(unit.model_copy(update={"outlet_celsius": (low, low + width)}) for unit in units)
     cap = facility.power_cap_watts
     if rng.random() < 0.3:
         cap = total_watts(arrays, heat, idle, cool) * float(rng.choice([0.9, 1.0001, 1.01, 1.05]))
-    return replace(facility, crac_units=units, power_cap_watts=cap)
+    return facility.model_copy(update={"crac_units": units, "power_cap_watts": cap})

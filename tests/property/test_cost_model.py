@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,9 @@ def sold_bags(draw) -> Bag:
     )
     pue = draw(st.just(1.0) | st.floats(1.0, 2.0))
     cap, meter = draw(st.none() | st.just(1e30)), draw(st.sampled_from(["facility", "it"]))
-    return replace(bag, prices=prices, site=Site(pue=pue, average_power_cap_watts=cap, cap_measured_at=meter))
+    return bag.model_copy(
+        update={"prices": prices, "site": Site(pue=pue, average_power_cap_watts=cap, cap_measured_at=meter)}
+    )
 
 
 class OnFirsts:

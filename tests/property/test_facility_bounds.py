@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -122,10 +121,12 @@ def test_degradation_of_nothing_is_no_degradation(seed):
     rng = np.random.default_rng(seed)
     facility = tiny_facility(rng)
     outlets, names = some_outlets(rng, facility), tuple(task.name for task in facility.task_types)
-    tasks = tuple(replace(task, memory_class=None) for task in facility.task_types)
+    tasks = tuple(task.model_copy(update={"memory_class": None}) for task in facility.task_types)
     none = Table.of([[0.0] * len(names)] * len(names))
-    zero = best(replace(facility, task_types=tasks, classes=names, degradation=none), outlets)
-    plain = best(replace(facility, task_types=tasks, classes=(), degradation=None), outlets)
+    zero = best(
+        facility.model_copy(update={"task_types": tasks, "memory_classes": names, "degradation": none}), outlets
+    )
+    plain = best(facility.model_copy(update={"task_types": tasks, "memory_classes": (), "degradation": None}), outlets)
     ignored, degraded = best(facility, outlets, colocation=False), best(facility, outlets)
     if plain is None:
         assert zero is ignored is degraded is None
@@ -142,11 +143,12 @@ def test_more_power_or_a_higher_redline_never_lowers_the_best_reward(seed):
     outlets = some_outlets(rng, facility)
     before = best(facility, outlets)
     warmer = tuple(
-        replace(kind, redline_celsius=kind.redline_celsius + rng.uniform(0.1, 3.0)) for kind in facility.node_types
+        kind.model_copy(update={"redline_celsius": kind.redline_celsius + rng.uniform(0.1, 3.0)})
+        for kind in facility.node_types
     )
     for eased in (
-        replace(facility, power_cap_watts=facility.power_cap_watts * rng.uniform(1.01, 1.5)),
-        replace(facility, node_types=warmer),
+        facility.model_copy(update={"power_cap_watts": facility.power_cap_watts * rng.uniform(1.01, 1.5)}),
+        facility.model_copy(update={"node_types": warmer}),
     ):
         after = best(eased, outlets)
         assert before is None or before.value <= after.bound
@@ -156,9 +158,11 @@ def test_more_power_or_a_higher_redline_never_lowers_the_best_reward(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_more_power_or_a_higher_redline_never_lowers_the_best_reward_at_free_temperatures(seed):
     facility, result = answered(seed)
-    warmer = tuple(replace(kind, redline_celsius=kind.redline_celsius + 1.0) for kind in facility.node_types)
+    warmer = tuple(
+        kind.model_copy(update={"redline_celsius": kind.redline_celsius + 1.0}) for kind in facility.node_types
+    )
     for eased in (
-        replace(facility, power_cap_watts=1.2 * facility.power_cap_watts),
-        replace(facility, node_types=warmer),
+        facility.model_copy(update={"power_cap_watts": 1.2 * facility.power_cap_watts}),
+        facility.model_copy(update={"node_types": warmer}),
     ):
         assert result.reward_rate <= solve_facility(eased, gap=GAP).bound

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -27,8 +25,8 @@ def some_work(seed):
     """Return a facility without limits, an allocation of it, and what the verifier measures."""
     rng = np.random.default_rng(seed)
     limited = tiny_facility(rng, form=FORMS[seed % 3])
-    kinds = tuple(replace(kind, redline_celsius=150.0) for kind in limited.node_types)
-    facility = replace(limited, power_cap_watts=1e6, node_types=kinds)
+    kinds = tuple(kind.model_copy(update={"redline_celsius": 150.0}) for kind in limited.node_types)
+    facility = limited.model_copy(update={"power_cap_watts": 1e6, "node_types": kinds})
     nodes = []
     for j in facility.nodes:
         known = patterns(facility, j)

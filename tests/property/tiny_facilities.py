@@ -6,7 +6,6 @@ nearly always be out of reach or without effect. Idle nodes at outlets of 12 cel
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +67,7 @@ def tiny_facility(
         watts=_table(watts, absent),
         mixing=_mixing(rng, form, airflow[of_node], np.full(units, crac_flow)),
         power_cap_watts=1e6,
-        classes=classes,
+        memory_classes=classes,
         degradation=table,
     )  # fmt: skip
     return _limited(rng, facility)
@@ -122,8 +121,8 @@ def _limited(rng: np.random.Generator, facility: Facility) -> Facility:
     redline = min(150.0, float(rng.uniform(least + 0.01, most)))  # the door allows no more
     low, high = total_watts(arrays, heat, idle, cool), total_watts(arrays, heat, busy, warm)
     cap = float(rng.uniform(1.001 * low, max(1.002 * low, high)))
-    kinds = tuple(replace(kind, redline_celsius=redline) for kind in facility.node_types)
-    return replace(facility, node_types=kinds, power_cap_watts=cap)
+    kinds = tuple(kind.model_copy(update={"redline_celsius": redline}) for kind in facility.node_types)
+    return facility.model_copy(update={"node_types": kinds, "power_cap_watts": cap})
 
 
 def some_outlets(rng: np.random.Generator, facility: Facility) -> Any:

@@ -50,7 +50,7 @@ def small_room() -> tuple[Facility, Measures, CoreAllocation]:
         Table.of([[5.0, 5.0]] * 3),
         mixing(3, 2),
         power_cap_watts=200.0,
-        classes=("light", "medium", "heavy"),
+        memory_classes=("light", "medium", "heavy"),
         degradation=Table.of([[0.0, 0.1, 0.2], [0.1, 0.2, 0.5], [0.1, 0.3, 0.9]]),
     )
     cores = CoreAllocation(
@@ -90,16 +90,19 @@ def awkward_room() -> tuple[Facility, Measures, CoreAllocation]:
     count = len(AWKWARD_NAMES)
     facility, measures, cores = plain_room(nodes=count, units=4, tasks=count, cores=count, kinds=count)
     names = iter(AWKWARD_NAMES)
-    facility = replace(
-        facility,
-        name=AWKWARD_NAMES[1],
-        node_types=tuple(
-            replace(kind, name=name) for kind, name in zip(facility.node_types, AWKWARD_NAMES, strict=True)
-        ),
-        crac_units=tuple(replace(unit, name=next(names)) for unit in facility.crac_units),
-        task_types=tuple(
-            replace(task, name=name) for task, name in zip(facility.task_types, AWKWARD_NAMES, strict=True)
-        ),
+    facility = facility.model_copy(
+        update={
+            "name": AWKWARD_NAMES[1],
+            "node_types": tuple(
+                kind.model_copy(update={"name": name})
+                for kind, name in zip(facility.node_types, AWKWARD_NAMES, strict=True)
+            ),
+            "crac_units": tuple(unit.model_copy(update={"name": next(names)}) for unit in facility.crac_units),
+            "task_types": tuple(
+                task.model_copy(update={"name": name})
+                for task, name in zip(facility.task_types, AWKWARD_NAMES, strict=True)
+            ),
+        }
     )
     node = tuple((CoreFraction(name, 0.5),) for name in AWKWARD_NAMES)
     return facility, measures, replace(cores, nodes=(node,) * count)

@@ -41,7 +41,7 @@ class NodeGains:
         columns = [column for column, (j, _) in enumerate(facility.modes) if j == node_type]
         self._pairs: dict[int, list[tuple[int, int, int]]] = {}  # class -> task type, speed, watts
         for i, task in enumerate(facility.task_types):
-            own = self._pairs.setdefault(facility.class_of[i] if facility.classes else 0, [])
+            own = self._pairs.setdefault(facility.class_of[i] if facility.memory_classes else 0, [])
             for column in columns:
                 speed, watts = facility.speeds[i, column], facility.watts[i, column]
                 in_time = speed and (task.deadline_seconds is None or 1.0 / speed < task.deadline_seconds)
@@ -211,7 +211,9 @@ class Proof:
     """
 
     def __init__(self, facility: Facility, *, colocation: bool = True, granted: bool = True) -> None:
-        self.facility = facility if colocation else replace(facility, classes=(), degradation=None)
+        self.facility = (
+            facility if colocation else facility.model_copy(update={"memory_classes": (), "degradation": None})
+        )
         self._air = Air(facility)
         self._share, kelvin = (SHARE, KELVIN) if granted else (Fraction(0), Fraction(0))
         self._kelvin = _fixed_up(kelvin)

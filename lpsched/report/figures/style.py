@@ -289,7 +289,7 @@ def by_memory_intensity(facility: Facility) -> tuple[int, ...]:
     table = facility.degradation
     if table is None:
         return tuple(range(len(facility.task_types)))
-    span = range(len(facility.classes))
+    span = range(len(facility.memory_classes))
     done = [sum(table[a, b] or 0.0 for a in span) for b in span]
     suffered = [sum(table[b, a] or 0.0 for a in span) for b in span]
     classes = sorted(span, key=lambda b: (-done[b], -suffered[b], b))
@@ -310,7 +310,7 @@ def _mark(facility: Facility, i: int, place: int, count: int) -> TaskMark:
 
     red, green, blue, _ = colormaps["RdYlBu"](place / max(1, count - 1))
     task = facility.task_types[i]
-    kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.classes else ""
+    kind = f" ({lettered(task.memory_class, 12)})" if task.memory_class and facility.memory_classes else ""
     return TaskMark(
         number=place + 1,
         label=f"{place + 1}  {lettered(task.name)}{kind}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,7 @@ from lpsched.model.fixed_point import ONE, fixed
 def test_a_reciprocal_of_the_cop_that_is_not_convex_is_refused():
     usual = CracUnit(name="u", airflow_m3_per_second=1.0, outlet_celsius=(4.5, 25.0))
     assert not Cooler(usual).is_convex()  # convex above 4.7 C only
-    assert Cooler(replace(usual, outlet_celsius=(4.8, 25.0))).is_convex()
+    assert Cooler(usual.model_copy(update={"outlet_celsius": (4.8, 25.0)})).is_convex()
 
 
 @pytest.mark.parametrize("seed", range(20))

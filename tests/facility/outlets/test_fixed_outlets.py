@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -74,9 +72,9 @@ def two_units(cap=10_000.0):
     """Return the paper's facility with a second unit that draws in 30 % of the first one's air."""
     plain = paper_facility(cap=cap)
     rows = [[(0, 0.2), (1, 0.4), (2, 0.4)], [(0, 0.8), (1, 0.2)], [(0, 0.8), (2, 0.2)]]
-    unit = replace(plain.crac_units[0], airflow_m3_per_second=0.05)
+    unit = plain.crac_units[0].model_copy(update={"airflow_m3_per_second": 0.05})
     units = (unit, CracUnit("second", 0.05, unit.outlet_celsius, unit.cop))
-    return replace(plain, crac_units=units, mixing=Mixing("inlet_mix", SparseMatrix.of(rows, 3)))
+    return plain.model_copy(update={"crac_units": units, "mixing": Mixing("inlet_mix", SparseMatrix.of(rows, 3))})
 
 
 def test_a_unit_that_would_have_to_heat_is_told_with_the_kelvins():
@@ -89,7 +87,9 @@ def test_a_unit_that_would_have_to_heat_is_told_with_the_kelvins():
 def test_a_unit_that_only_busy_nodes_let_cool_forces_them_to_be_busy():
     # At 18 and 20 C: t = 19 + P / 400, and unit 1 draws in 0.8 (19 + P / 80) + 4 = 19.2 + P / 100 >= 20: P >= 80 W.
     # At 14 and 18 C: t = 16 + P / 400, 0.8 * 16 + 3.6 + P / 100 = 16.4 + P / 100 >= 18: P >= 160 W, 40 above idle.
-    facility = replace(two_units(), task_types=(replace(two_units().task_types[0], arrivals_per_second=0.1),))
+    facility = two_units().model_copy(
+        update={"task_types": (two_units().task_types[0].model_copy(update={"arrivals_per_second": 0.1}),)}
+    )
     found = best(facility, 14.0, 18.0)
     assert node_watts(facility_arrays(facility), found) >= 160.0 - 1e-6
     with pytest.raises(NotFoundError, match="no allocation was found in time"):

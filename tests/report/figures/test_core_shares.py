@@ -116,8 +116,10 @@ def rows(*nodes):
 
 def test_three_nodes_of_the_type_with_most_cores_and_two_of_the_next_are_shown():
     facility, _, cores = plain_room(nodes=12, kinds=3, cores=2)
-    kinds = tuple(replace(kind, cores=count) for kind, count in zip(facility.node_types, (1, 2, 4), strict=True))
-    facility = replace(facility, node_types=kinds)
+    kinds = tuple(
+        kind.model_copy(update={"cores": count}) for kind, count in zip(facility.node_types, (1, 2, 4), strict=True)
+    )
+    facility = facility.model_copy(update={"node_types": kinds})
     # Types alternate: nodes 2, 5, 8 and 11 have four cores, 1, 4, 7 and 10 have two. All are alike.
     nodes = tuple((cores.nodes[0] * 2)[: kinds[v % 3].cores] for v in range(12))
     assert shown_nodes(facility, replace(cores, nodes=nodes)) == (2, 5, 8, 1, 4)

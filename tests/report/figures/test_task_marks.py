@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -16,13 +15,13 @@ def test_task_types_are_ordered_by_how_much_their_class_slows_others_down():
     assert by_memory_intensity(facility) == (1, 2, 0)
     # Columns of 0.9, 0.5 and 0.1, although rows are 0.2, 0.5 and 0.8: what counts first is what a class does.
     table = Table.of([[0.1, 0.1, 0.0], [0.3, 0.2, 0.0], [0.5, 0.2, 0.1]])
-    assert by_memory_intensity(replace(facility, degradation=table)) == (0, 2, 1)
+    assert by_memory_intensity(facility.model_copy(update={"degradation": table})) == (0, 2, 1)
     # Columns of 0.4, 0.4 and 0.4, rows of 0.6, 0.0 and 0.6: `count` (light) is as bad as `scan` (heavy), and first in the file.
     table = Table.of([[0.2, 0.2, 0.2], [0.0, 0.0, 0.0], [0.2, 0.2, 0.2]])
-    assert by_memory_intensity(replace(facility, degradation=table)) == (0, 1, 2)
+    assert by_memory_intensity(facility.model_copy(update={"degradation": table})) == (0, 1, 2)
     # Rows of 0.3, 0.6 and 0.9, equal columns: heavy is slowed down the most, then medium.
     table = Table.of([[0.1, 0.1, 0.1], [0.2, 0.2, 0.2], [0.3, 0.3, 0.3]])
-    assert by_memory_intensity(replace(facility, degradation=table)) == (1, 2, 0)
+    assert by_memory_intensity(facility.model_copy(update={"degradation": table})) == (1, 2, 0)
 
 
 def test_without_degradation_task_types_keep_the_order_of_the_file():
