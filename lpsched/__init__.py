@@ -73,14 +73,12 @@ if TYPE_CHECKING:
     from lpsched.model.provenance import Status
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.model.table import Table
-    from lpsched.online.cluster_reading import clusters_from_dict
-    from lpsched.online.clusters import Clusters
+    from lpsched.online.clusters import Clusters, clusters_from_dict
     from lpsched.online.compare.clusters import validate_clusters
     from lpsched.online.compare.day_fronts import compare_day_fronts
     from lpsched.online.compare.days import validate_day
     from lpsched.online.compare.simulations import simulate
-    from lpsched.online.day import ArrivingTasks, Day
-    from lpsched.online.day_reading import day_from_dict
+    from lpsched.online.day import ArrivingTasks, Day, day_from_dict
     from lpsched.online.result.clusters_validation import ClustersValidation
     from lpsched.online.result.day_validation import DayValidation
     from lpsched.online.result.fronts import DayFront
@@ -137,14 +135,12 @@ _NAMES: Final = {  # of each module; where a public name differs from its own: p
     "model.provenance": "Status",
     "model.risk": "Risk RiskOptions",
     "model.table": "Table",
-    "online.cluster_reading": "clusters_from_dict",
-    "online.clusters": "Clusters",
+    "online.clusters": "Clusters clusters_from_dict",
     "online.compare.clusters": "validate_clusters",
     "online.compare.day_fronts": "compare_day_fronts",
     "online.compare.days": "validate_day",
     "online.compare.simulations": "simulate",
-    "online.day": "ArrivingTasks Day",
-    "online.day_reading": "day_from_dict",
+    "online.day": "ArrivingTasks Day day_from_dict",
     "online.result.clusters_validation": "ClustersValidation",
     "online.result.day_validation": "DayValidation",
     "online.result.fronts": "DayFront",

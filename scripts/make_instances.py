@@ -23,7 +23,7 @@ from lpsched.io.content import write_files
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.matrices import write_npz
 from lpsched.model.table import Table
-from lpsched.online.files import cluster_columns, clusters_as_dict, csv_bytes, day_as_dict, day_columns
+from lpsched.online.files import clusters_as_dict, csv_bytes, day_as_dict
 from scripts.figures.shared.data_sets import (
     CLUSTERS_SEED,
     DAY_SEEDS,
@@ -392,7 +392,7 @@ def day(made: Day, comment: str) -> dict[str, bytes]:
     name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
     text = wrapped(comment) + yaml_text(day_as_dict(made, files={"tasks": beside}))
-    return {beside: csv_bytes(day_columns(made)), name: text.encode()}
+    return {beside: csv_bytes(made.task_columns()), name: text.encode()}
 
 
 def clusters(made: Clusters, comment: str) -> dict[str, bytes]:
@@ -400,7 +400,7 @@ def clusters(made: Clusters, comment: str) -> dict[str, bytes]:
     name = f"{made.name}.yaml"
     beside = f"{name}.tasks.csv"
     text = wrapped(comment) + yaml_text(clusters_as_dict(made, beside))
-    return {beside: csv_bytes(cluster_columns(made)), name: text.encode()}
+    return {beside: csv_bytes(made.task_columns()), name: text.encode()}
 
 
 def wrapped(comment: str) -> str:

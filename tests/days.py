@@ -57,12 +57,12 @@ def simple_day(
     """Return a day of plain rows, without P-states: its tasks are (arrival, type, utility function)."""
     functions = list(dict.fromkeys(function for _, _, function in tasks))
     return Day(
-        "simple",
-        tuple(DayMachineType(f"m{j}", count) for j, count in enumerate(machines)),
-        tuple(DayTaskType(f"t{i}") for i in range(len(seconds))),
-        Table.of(seconds),
-        Table.of(watts),
-        ArrivingTasks.of(
+        name="simple",
+        machine_types=tuple(DayMachineType(f"m{j}", count) for j, count in enumerate(machines)),
+        task_types=tuple(DayTaskType(f"t{i}") for i in range(len(seconds))),
+        seconds=Table.of(seconds),
+        watts=Table.of(watts),
+        tasks=ArrivingTasks.of(
             [arrival for arrival, _, _ in tasks],
             [i for _, i, _ in tasks],
             [f"u{functions.index(function)}" for _, _, function in tasks],

@@ -6,12 +6,14 @@ import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.online.parts import WHOLE, Cluster, NodeCurves
+from lpsched.online.curves import NodeCurves
+from lpsched.online.parts import WHOLE, Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lpsched.online.parts import Period, Points
+    from lpsched.online.curves import Points
+    from lpsched.online.parts import Period
     from lpsched.online.utility import UtilityFunction, WaitingCost
 
 SOUND: dict[str, Any] = {
@@ -109,12 +111,12 @@ def simple_clusters(
     told = [task.utility for task in tasks if task.utility is not None]
     functions = list(dict.fromkeys(told))
     return Clusters(
-        "simple",
-        parts,
-        tuple(DayTaskType(f"t{i}") for i in range(len(seconds))),
-        _curves(seconds, sizes),
-        None if watts is None else _curves(watts, sizes),
-        ParallelTasks.of(
+        name="simple",
+        clusters=parts,
+        task_types=tuple(DayTaskType(f"t{i}") for i in range(len(seconds))),
+        seconds=_curves(seconds, sizes),
+        watts=None if watts is None else _curves(watts, sizes),
+        tasks=ParallelTasks.of(
             [task.arrival for task in tasks],
             [task.task_type for task in tasks],
             [task.cores for task in tasks],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lpsched.generate.day import essc_day
@@ -21,7 +20,7 @@ def two_tasks(count: int = 2, **period: Any) -> Day:
     """One machine, 10 s and 100 W for a task; two or more come at 0, worth 8 if they end before 20 s."""
     worth = decaying(8.0, until=20.0)
     day = simple_day([[10.0]], [[100.0]], [1], [(0.0, 0, worth)] * count)
-    return replace(day, period=Period(**period))
+    return day.model_copy(update={"period": Period(**period)})
 
 
 def drawn_day(tasks: int = 60, **options: Any) -> Day:

@@ -39,7 +39,7 @@ ANYTHING = {"cli", "__init__", "__main__", "instances", "auditing", "heuristics"
 MODELS = {
     "bag": {"model", "schedule", "terms", "arrays", "parts"},
     "facility": {"model", "parts", "rules", "schedule"},
-    "online": {"day", "clusters", "parts", "tasks", "utility", "day_rules", "schedule"},
+    "online": {"day", "clusters", "parts", "tasks", "utility", "curves", "schedule"},
 }
 RESULTS = {
     "bag": {"result", "certificate.claim", "compare.result"}
@@ -140,7 +140,7 @@ def test_every_import_is_in_the_table():
         ("bag.solve", "facility.air"),
         ("online.day", "bag.model"),
         ("lp.highs", "model.table"),
-        ("model.reading", "io.documents"),
+        ("model.base", "io.documents"),
         ("generate.cov", "bag.solve"),
         ("report.html.bag", "bag.solve"),
         ("report.figures.fronts", "bag.exact_front"),

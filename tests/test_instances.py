@@ -21,8 +21,8 @@ from lpsched.generate.facility import generate_facility
 from lpsched.io.documents import read_document
 from lpsched.lp.solvers import default_solver
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.cluster_reading import clusters_schema
-from lpsched.online.day_reading import day_schema
+from lpsched.online.clusters import Clusters
+from lpsched.online.day import Day
 from lpsched.online.files import read_clusters, read_day
 from lpsched.units import lower_text, number, upper_text
 from scripts.figures.shared.data_sets import chapter_2, chapter_5, jobs_paper, small_chapter_3, small_jobs_paper
@@ -77,7 +77,7 @@ def test_the_redlines_of_the_small_platform_bind():
 
 @pytest.mark.parametrize("name", [*UTILITY, *ONLINE])
 def test_each_day_satisfies_the_schema_and_is_in_the_readme(name):
-    jsonschema.Draft202012Validator(day_schema()).validate(read_document(FOLDER / name).value)
+    jsonschema.Draft202012Validator(Day.model_json_schema()).validate(read_document(FOLDER / name).value)
     day = read_day(FOLDER / name)
     assert f"| `{name}` | {day.tasks:,} tasks" in (FOLDER / "README.md").read_text()
     assert day == (ONLINE[name]() if name in ONLINE else chapter_5(day.tasks))
@@ -85,7 +85,7 @@ def test_each_day_satisfies_the_schema_and_is_in_the_readme(name):
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_clusters_satisfy_the_schema_and_are_in_the_readme(name):
-    jsonschema.Draft202012Validator(clusters_schema()).validate(read_document(FOLDER / name).value)
+    jsonschema.Draft202012Validator(Clusters.model_json_schema()).validate(read_document(FOLDER / name).value)
     made = read_clusters(FOLDER / name)
     assert made == CLUSTERS[name]()
     assert f"| `{name}` | {made.tasks:,} tasks" in (FOLDER / "README.md").read_text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +15,7 @@ from lpsched.cli.options import PICTURES, Figure, Report, Seed, refuse, require_
 if TYPE_CHECKING:
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
+    from lpsched.online.parts import Period
     from lpsched.online.result.simulation import Simulation
     from lpsched.online.schedule import ClustersSchedule, DaySchedule
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
@@ -242,10 +243,14 @@ def _changed_day(day: Day, changes: Changes) -> Day:
     refuse(costs, "is for clusters whose tasks are judged by what they wait")
     if changes.energy_gigajoules is None:
         return day
+    return day.model_copy(update={"period": _limited(day.period, changes.energy_gigajoules)})
+
+
+def _limited(period: Period, gigajoules: float) -> Period:
+    """Return the period with another energy constraint."""
     from lpsched.units import GIGA
 
-    joules = GIGA * changes.energy_gigajoules
-    return replace(day, period=replace(day.period, energy_constraint_joules=joules))
+    return type(period)(**dict(period) | {"energy_constraint_joules": GIGA * gigajoules})
 
 
 def _changed_clusters(clusters: Clusters, changes: Changes) -> Clusters:
@@ -258,17 +263,14 @@ def _changed_clusters(clusters: Clusters, changes: Changes) -> Clusters:
             refuse(energy, "needs watts, and the file has none")
         if changes.energy_gigajoules is None:
             return clusters
-        from lpsched.units import GIGA
-
-        joules = GIGA * changes.energy_gigajoules
-        return replace(clusters, period=replace(clusters.period, energy_constraint_joules=joules))
+        return clusters.model_copy(update={"period": _limited(clusters.period, changes.energy_gigajoules)})
     refuse(energy, "is for tasks with a utility; these are judged by what they wait, and all have to run")
     waiting = clusters.waiting
     if changes.cost is not None:
-        waiting = replace(waiting, measure=changes.cost.value, points=())
+        waiting = waiting.model_copy(update={"measure": changes.cost.value, "points": ()})
     if changes.weight is not None:
-        waiting = replace(waiting, weight=changes.weight.value)
-    return clusters if waiting == clusters.waiting else replace(clusters, waiting=waiting)
+        waiting = waiting.model_copy(update={"weight": changes.weight.value})
+    return clusters if waiting == clusters.waiting else clusters.model_copy(update={"waiting": waiting})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
@@ -212,7 +212,7 @@ UTILITY_RANGES: Final = {  # of the Jobs paper, the end included
 STRETCHES: Final = (0.5, 0.75, 1.0, 1.5, 2.0)
 TWENTY_CLASSES: Final = {
     f"{name}{number}": (
-        *(replace(each, after_minutes=stretch * each.after_minutes) for each in intervals[:-1]),
+        *(each.model_copy(update={"after_minutes": stretch * each.after_minutes}) for each in intervals[:-1]),
         intervals[-1],  # nothing is left after 10,000 minutes
     )
     for name, intervals in THESIS_LEVELS.utility_classes.items()

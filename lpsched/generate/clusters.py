@@ -21,9 +21,8 @@ from lpsched.generate.cov import gamma_draws, rounded, six_digits
 from lpsched.generate.options import HOURS_PER_DAY, POWER_SCALING, MachovecOptions
 from lpsched.model.fields import numbered
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
-from lpsched.online.parts import NodeCurves, Points
+from lpsched.online.curves import NodeCurves, Points
 from lpsched.online.tasks import Levels
-from lpsched.online.utility import UtilityLevels
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -294,13 +293,15 @@ def machovec_clusters(name: str, seed: int, options: MachovecOptions, trial: tup
     priorities = _priorities(types)
     levels = _levels(rng, types, list(priorities), of_type)
     return Clusters(
-        name,
-        options.clusters,
-        tuple(DayTaskType(label) for label in numbered("task", options.task_types)),
-        seconds,
-        watts,
-        ParallelTasks.of(arrivals.tolist(), of_type.tolist(), types.cores[of_type].tolist(), utilities=levels),
-        UtilityLevels(priorities, THESIS_LEVELS.urgencies, TWENTY_CLASSES),
+        name=name,
+        clusters=options.clusters,
+        task_types=tuple(DayTaskType(label) for label in numbered("task", options.task_types)),
+        seconds=seconds,
+        watts=watts,
+        tasks=ParallelTasks.of(arrivals.tolist(), of_type.tolist(), types.cores[of_type].tolist(), utilities=levels),
+        priorities=priorities,
+        urgencies=THESIS_LEVELS.urgencies,
+        utility_classes=TWENTY_CLASSES,
         period=options.period,
         made_by=_made_by(seed, options, trial),
     )

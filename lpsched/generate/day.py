@@ -28,8 +28,8 @@ from lpsched.generate.cov import (
 from lpsched.generate.options import SOURCE, EsscOptions
 from lpsched.model.fields import numbered
 from lpsched.online.day import ArrivingTasks, Day
-from lpsched.online.day_rules import MOST_TASKS
 from lpsched.online.parts import DayMachineType, DayTaskType
+from lpsched.online.tasks import MOST_TASKS
 
 if TYPE_CHECKING:
     from lpsched.bag.model import Bag
@@ -63,13 +63,13 @@ def day_of(name: str, bag: Bag, rng: np.random.Generator, *, tasks: int, minutes
     arrivals = even_arrivals(rng, tasks, SECONDS_PER_MINUTE * minutes)
     types = rng.choice(len(counts), size=tasks, p=counts / counts.sum())
     return Day(
-        name,
-        tuple(DayMachineType(machine.name, machine.count, machine.p_states) for machine in bag.machine_types),
-        tuple(DayTaskType(task.name) for task in bag.task_types),
-        bag.seconds,
-        bag.watts,
-        ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, tasks)),
-        THESIS_LEVELS,
+        name=name,
+        machine_types=tuple(DayMachineType(each.name, each.count, each.p_states) for each in bag.machine_types),
+        task_types=tuple(DayTaskType(task.name) for task in bag.task_types),
+        seconds=bag.seconds,
+        watts=bag.watts,
+        tasks=ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, tasks)),
+        **dict(THESIS_LEVELS),
     )
 
 
@@ -181,13 +181,13 @@ def essc_day(name: str, seed: int, options: EsscOptions, trial: tuple[int, ...] 
     arrivals, types = _tasks(rng, options, bursty)
     states = state_names(options.p_states)
     return Day(
-        name,
-        tuple(DayMachineType(label, count, states) for label, count in machine_counts(options.tables)),
-        tuple(DayTaskType(label) for label in numbered("task", options.task_types)),
-        seconds,
-        watts,
-        ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, len(arrivals))),
-        THESIS_LEVELS,
+        name=name,
+        machine_types=tuple(DayMachineType(label, count, states) for label, count in machine_counts(options.tables)),
+        task_types=tuple(DayTaskType(label) for label in numbered("task", options.task_types)),
+        seconds=seconds,
+        watts=watts,
+        tasks=ArrivingTasks.of(arrivals.tolist(), types.tolist(), draw_levels(rng, len(arrivals))),
+        **dict(THESIS_LEVELS),
         period=options.period,
         made_by=_made_by(seed, options, trial),
     )

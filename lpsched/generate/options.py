@@ -17,8 +17,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from lpsched.errors import Fault, InstanceError, nearest
 from lpsched.model.fields import MOST, describe, numbered, refusal
-from lpsched.online.day_rules import MOST_TASKS
 from lpsched.online.parts import COMPLETED, PRORATED, Cluster, Period
+from lpsched.online.tasks import MOST_TASKS
 from lpsched.units import GIGA, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ was put in later holds in all trials. Trials of a trial are other draws again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_origin
 
 from lpsched.errors import Fault, InstanceError, quote
@@ -73,7 +73,7 @@ def another_day(given: Arriving, trial: int) -> Arriving:
         found = f"{maker.machines} or task types that were changed later"
         advice = f"generate {'a day' if maker is OF_DAYS else 'clusters'} with the machines it should have"
         raise InstanceError(given.name, (Fault(("made_by",), found, "those of the generator", advice),))
-    return replace(made, name=name + _suffix((*before, trial)), period=given.period)
+    return made.model_copy(update={"name": name + _suffix((*before, trial)), "period": given.period})
 
 
 def _machines(given: Day | Clusters) -> tuple[object, ...]:

@@ -18,6 +18,7 @@ from lpsched.io import npz_table as npz_file
 from lpsched.io import parquet_table as parquet_file
 from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
 from lpsched.io.matrices import read_matrix_file
+from lpsched.io.rows import gather_rows
 from lpsched.io.table_contract import TableContract
 from lpsched.model.base import in_file_order
 from lpsched.model.table import rows_of
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from lpsched.errors import Place
     from lpsched.io.documents import Document
+    from lpsched.io.rows import Gatherer
     from lpsched.model.fields import Amount
     from lpsched.model.table import Axes, Column, Named, SparseMatrix, Table
 
@@ -253,7 +255,7 @@ def table_files(held: dict[str, Table], axes: Axes, path: Path, form: TableForm 
 
 
 class Beside:
-    """Reads the tables and matrices beside one file; `kind` is what that is, for messages."""
+    """Reads the tables, matrices and rows beside one file; `kind` is what that is, for messages."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self.folder = path.parent
@@ -266,6 +268,10 @@ class Beside:
     def matrix(self, file: str, path: Place, check: Amount, size: int) -> SparseMatrix:
         """Read a square matrix."""
         return read_matrix_file(self.inside(file, (*path, "file"), "matrix"), path, check, size)
+
+    def rows(self, file: str, key: str, gatherer: Gatherer) -> None:
+        """Gather the rows of a file."""
+        gather_rows(self.inside(file, (key, "file"), f"file of {key}"), key, gatherer)
 
     def inside(self, file: str, place: Place, word: str) -> Path:
         """Return the path of a file that is named at a place; `word` is what it holds, for messages."""

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, LpschedError, OutputError, nearest, quote
 from lpsched.io.content import load_arrow, one_fault, write_files
@@ -51,6 +51,54 @@ def read_pieces(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iter
         raise one_fault(path, kind, "a file", "check its name")
     reader = _csv_rows if path.suffix.lower() == ".csv" else _parquet_rows
     return reader(path, known, needed)
+
+
+class Column(Protocol):
+    """A column of numbers."""
+
+    @property
+    def key(self) -> str: ...  # noqa: D102 - the class says it
+    @property
+    def code(self) -> Literal["d", "q"]: ...  # noqa: D102 - the class says it
+
+
+class Gatherer(Protocol):
+    """What gathers rows of known columns, some of them numbers."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...  # noqa: D102 - the class says it
+    @property
+    def needed(self) -> Sequence[str]: ...  # noqa: D102 - the class says it
+    @property
+    def numbers(self) -> Sequence[Column]: ...  # noqa: D102 - the class says it
+    @property
+    def is_full(self) -> bool: ...  # noqa: D102 - the class says it
+    def take(self, piece: dict[str, list[Any]], *, lines: Sequence[int] | None, file: str | None) -> None: ...  # noqa: D102
+
+
+def gather_rows(path: Path, key: str, gatherer: Gatherer) -> None:
+    """Gather the rows of a file that the key of another one names."""
+    try:
+        for piece in read_pieces(path, gatherer.columns, gatherer.needed):
+            columns = dict(piece.columns)
+            if piece.lines is not None:
+                columns |= {each.key: _numbers(columns[each.key], each.code) for each in gatherer.numbers}
+            gatherer.take(columns, lines=piece.lines, file=path.name)
+            if gatherer.is_full:
+                break
+    except InstanceError as error:
+        faults = [replace(each, path=(key, *each.path), file=path.name) for each in error.faults]
+        raise InstanceError(str(path), tuple(faults)) from None
+
+
+def _numbers(cells: list[Any], code: str) -> list[Any]:
+    """Return the numbers that texts are; what is none is rejected where all are checked."""
+    if set(cells) <= {None}:
+        return cells
+    try:
+        return list(map(float if code == "d" else int, cells))
+    except (TypeError, ValueError):
+        return [None if cell is None else resolve(cell) for cell in cells]
 
 
 def _csv_rows(path: Path, known: Sequence[str], needed: Sequence[str]) -> Iterator[Rows]:

@@ -230,13 +230,14 @@ def _nullable(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_name(model: type[BaseModel], values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """Return positional and named arguments by the names of fields."""
-    if not values:
-        return named
-    keys = list(model.model_fields)
-    if len(values) > len(keys) or set(keys[: len(values)]) & named.keys():
-        raise TypeError(f"{model.__name__} takes each of {', '.join(keys)} once")
-    return dict(zip(keys, values, strict=False)) | named
+    """Return positional and named arguments by the keys of files."""
+    fields = model.model_fields
+    if values:
+        keys = [key for key, field in fields.items() if not field.kw_only]
+        if len(values) > len(keys) or set(keys[: len(values)]) & named.keys():
+            raise TypeError(f"{model.__name__} takes each of {', '.join(keys)} once")
+        named = dict(zip(keys, values, strict=False)) | named
+    return {(fields[key].alias or key) if key in fields else key: value for key, value in named.items()}
 
 
 def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, Any]:
@@ -286,6 +287,8 @@ class Reader:
     valid
         The values of the fields that rules and other fields may use. An entry of a list that is not valid but
         whose name can be read is there, too, in outline, so that more problems are found at once.
+    places
+        By keys, what gives a problem that a rule found its line in a file beside this one.
     """
 
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
@@ -293,6 +296,7 @@ class Reader:
         self.hint = f"see 'lpsched schema {name_of(model.FORMAT)}'"
         self.problems: list[Fault] = []
         self.valid: dict[str, Any] = {}
+        self.places: dict[str, Callable[[Fault], Fault]] = {}
 
     def values(self, *, is_file: bool = False) -> dict[str, Any]:
         """Return the values of all fields.
@@ -324,9 +328,11 @@ class Reader:
                 self.problems += [self._as_written(each) for each in found]
 
     def _as_written(self, problem: Fault) -> Fault:
-        field = self.model.model_fields.get(str(problem.path[0])) if problem.path else None
+        field = _field_at(self.model, problem.path[:1])
         reader = _reader_of(field) if field is not None else None
-        return problem if reader is None else reader.as_written(problem, self.raw)
+        written = problem if reader is None else reader.as_written(problem, self.raw)
+        place = self.places.get(str(written.path[0])) if written.path else None
+        return written if place is None else place(written)
 
     def _look_at_keys(self, *, is_file: bool) -> None:
         known = ("format", *names_of(self.model))
@@ -345,7 +351,8 @@ class Reader:
         reader = _reader_of(field)
         if raw is None:
             check = next((each for each in field.metadata if isinstance(each, Checked)), None)
-            self.add((key,), *(check.message(None) if check else ("nothing", _needed(field, key), "add it")))
+            place = (field.alias or key,)
+            self.add(place, *(check.message(None) if check else ("nothing", _needed(field, key), "add it")))
             return INVALID
         return self.validated(key, raw) if reader is None else reader.read_field(self, key, raw)
 

@@ -436,14 +436,6 @@ def column_numbers(types: Iterable[_HasStates]) -> dict[tuple[str, str | None], 
     return {mode: column for column, mode in enumerate(modes)}
 
 
-def check_p_states(value: object) -> object:
-    """Return the names of P-states as a tuple."""
-    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_P_STATES:
-        needed = f"a list of 1 to {MOST_P_STATES} P-state names"
-        raise refusal(describe(value), needed, "name them, or drop the key")
-    return tuple(value)
-
-
 PStates = Annotated[tuple[Name, ...], Several(1, MOST_P_STATES, f"a list of 1 to {MOST_P_STATES} P-state names")]
 
 
@@ -483,6 +475,14 @@ class FrozenDict(dict[Key, Value]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by content, because unpickling must not set items one by one."""
         return FrozenDict, (dict(self),)
+
+
+class Frozen:
+    """Metadata of a mapping that is kept as a `FrozenDict`; for type checkers any mapping can be given."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tell Pydantic to make one."""
+        return handler.generate_schema(FrozenDict[get_args(source)])  # type: ignore[misc]
 
 
 # Columns of numbers as the bytes of C doubles or 64-bit integers: immutable, compact, hashed at once.

@@ -17,6 +17,8 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
+from pydantic import BaseModel
+
 from lpsched.units import html_table, number
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401, PLR0911 - anything that a result 
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
+    if isinstance(value, BaseModel):
+        return value.model_dump()
     if is_dataclass(value):
         return value.to_dict() if hasattr(value, "to_dict") else json_of(value, "")
     return value.tolist()  # an array or a number of NumPy

@@ -1,77 +1,70 @@
-"""Rows of arriving tasks: one check for each column, of days and of clusters."""
+"""Tasks that arrive, as they are in a file: rows inside it or beside it, checked column by column."""
 
 from __future__ import annotations
 
 import math
 from array import array
 from bisect import bisect_right
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from operator import le
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from pydantic_core import PydanticCustomError
 
-from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
-from lpsched.model.base import MOST_ADVISED, too_many
+from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
+from lpsched.model.base import INVALID, MOST_ADVISED, too_many
 from lpsched.model.fields import describe
-from lpsched.online.day_rules import (
-    ARRIVAL,
-    CORES,
-    JOB,
-    KEY_OF,
-    MOST_TASKS,
-    REQUESTED,
-    WORK,
-    falling_arrival,
-    unknown_names,
-)
-from lpsched.online.tasks import ArrivingTasks, Levels, ParallelTasks
+from lpsched.model.kinds import name_of
+from lpsched.model.table import in_a_file, table_file
+from lpsched.online.tasks import MOST_TASKS, TOLD, TYPE, ArrivingTasks, Levels, ParallelTasks, falling_arrival
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
     from lpsched.errors import Place
-    from lpsched.online.day_rules import NumberColumn
+    from lpsched.model.base import Reader
     from lpsched.online.parts import DayTaskType
-    from lpsched.online.tasks import Told
-    from lpsched.online.utility import UtilityLevels
+    from lpsched.online.tasks import NumberColumn, Told
 
 
-# The tasks of a day or of clusters as they stand in a file, in columns: packed, or everything that is wrong.
+# The tasks of a day or of clusters as they are in a file, in columns: packed, or everything that is wrong.
 #
 # Rows come in pieces, each a list of values for every column, so that a long file need not be in memory as a
-# whole. What is sound is looked at column by column, at the speed of a map; only a piece with a fault in it
+# whole. What is valid is looked at column by column, at the speed of a map; only a piece with a problem in it
 # is looked at row by row.
-TYPE: Final = "task_type"
-TOLD: Final = ("priority", "urgency", "utility_class", "utility")
-
-Piece = dict[str, list[Any]]  # a list of equal length for every column; `None` where nothing stands
+KEY_OF: Final = dict(zip(TOLD, ("priorities", "urgencies", "utility_classes", "utility_functions"), strict=True))
+PIECE: Final = 10_000  # rows inside a file that are looked at together
 ALL_OR_NONE: Final = "a number for every task, or for none"
+Piece = dict[str, list[Any]]  # a list of equal length for every column; `None` where nothing is
+Known = Mapping[str, Mapping[str, object] | None]  # by columns of TOLD, the names that there are, if they are valid
 Why = tuple[str, str, str, str]  # column, found, needed, do
 
 
 class TaskRows:
-    """Gathers the rows of tasks; what the names must be is given, `None` where that itself has faults.
+    """Gathers the rows of tasks; what the names must be is given, `None` where that itself has problems.
 
     `numbers` are the columns of numbers, the arrival first; `worth` says whether tasks have a utility.
     """
 
     def __init__(
         self,
-        task_types: Sequence[DayTaskType] | None,
-        levels: UtilityLevels | None,
-        functions: Mapping[str, object] | None,
         numbers: tuple[NumberColumn, ...],
+        task_types: Sequence[DayTaskType] | None,
+        known: Known,
         *,
         worth: bool = True,
     ) -> None:
         self.faults: list[Fault] = []
         self.numbers, self.worth = numbers, worth
         self._number_of = None if task_types is None else {task.name: i for i, task in enumerate(task_types)}
-        self._levels, self._functions = levels, functions
+        self._known = known
         self._told: dict[Told, int] = {}
-        self._told_numbers: dict[tuple[Any, ...], int] = {}  # of every sound set of names seen so far
+        self._told_numbers: dict[tuple[Any, ...], int] = {}  # of every valid set of names seen so far
         self._packed: dict[str, array[Any]] = {column.key: array(column.code) for column in numbers}
         self._packed |= {TYPE: array("q"), "utility": array("q")}
         self._given: dict[str, bool] = {}  # whether tasks have a number of a column that all have, or none
@@ -99,7 +92,7 @@ class TaskRows:
         return len(self.faults) >= MOST_FAULTS or self._rows > MOST_TASKS
 
     def take(self, piece: Piece, *, lines: Sequence[int] | None = None, file: str | None = None) -> None:
-        """Add rows; `lines` are theirs in `file`, for the places of faults."""
+        """Add rows; `lines` are theirs in `file`, for the places of problems."""
         self._file = file
         count = len(piece[TYPE])
         if self._rows + count > MOST_TASKS:
@@ -109,12 +102,12 @@ class TaskRows:
         piece = self._completed(piece)
         found = {column.key: self._numbers(column, piece[column.key]) for column in self.numbers}
         found |= {TYPE: self._type_numbers(piece), "utility": self._utility_numbers(piece)}
-        sound = {key: column for key, column in found.items() if column is not None}
-        if len(sound) < len(found) or not self._fit(sound):
+        valid = {key: column for key, column in found.items() if column is not None}
+        if len(valid) < len(found) or not self._fit(valid):
             self._look_at_rows(piece, lines, file)
         else:
-            self._note_falls(sound[self.numbers[0].key], lines, file)
-            for key, column in sound.items():
+            self._note_falls(valid[self.numbers[0].key], lines, file)
+            for key, column in valid.items():
                 self._packed[key] += column
         if lines is not None:
             self._pieces.append((self._rows, lines))
@@ -139,7 +132,7 @@ class TaskRows:
         return column.packed(values) if given else array(column.code)
 
     def _fit(self, columns: Mapping[str, array[Any]]) -> bool:
-        """Tell whether columns that are sound by themselves are so together."""
+        """Tell whether columns that are valid by themselves are so together."""
         pairs = [(each.at_least, each.key) for each in self.numbers if each.at_least is not None]
         return all(all(map(le, columns[low], columns[high])) for low, high in pairs)
 
@@ -153,7 +146,7 @@ class TaskRows:
                 self.faults.append(Fault(place, found, needed, do, line=line, file=file))
             if len(self.faults) >= MOST_FAULTS:
                 break
-        assert self.faults, "a piece that is not sound has a fault"
+        assert self.faults, "a piece that is not valid has a problem"
 
     def refuse(self, *faults: Fault) -> None:
         """Note what is wrong with the whole; no tasks come of it."""
@@ -165,16 +158,20 @@ class TaskRows:
             more = f", and {self._falls - 1:,} more such places" if self._falls > 1 else ""
             self.faults.append(replace(self._first_fall, found=self._first_fall.found + more))
 
-    def place_of(self, row: int) -> tuple[int | None, str | None]:
-        """Return the line and the file of a row, as far as they are known."""
-        if not self._pieces:
-            return None, self._file
-        first, lines = self._pieces[bisect_right(self._pieces, row, key=lambda piece: piece[0]) - 1]
-        return lines[row - first], self._file
+    def placed(self, problem: Fault) -> Fault:
+        """Return a problem of a task that a rule found with the line and the file of the task, if they are known."""
+        match problem.path:
+            case ("tasks", int(row), *_):
+                line = None
+                if self._pieces:
+                    first, lines = self._pieces[bisect_right(self._pieces, row, key=lambda piece: piece[0]) - 1]
+                    line = lines[row - first]
+                return replace(problem, line=line, file=self._file)
+        return problem
 
     def gathered(self) -> tuple[dict[str, bytes], tuple[Told, ...]] | None:
-        """Return the packed columns and the ways to tell a utility, if there was no fault."""
-        if self.faults or self._number_of is None or self._levels is None or self._functions is None:
+        """Return the packed columns and the ways to tell a utility, if there was no problem."""
+        if self.faults or self._number_of is None or None in self._known.values():
             return None
         return {key: column.tobytes() for key, column in self._packed.items()}, tuple(self._told)
 
@@ -272,7 +269,7 @@ class TaskRows:
             yield missing, "nothing", "priority, urgency and utility_class together", "add it"
         elif all(isinstance(names[key], str) for key in given):
             told = names["utility"] if "utility" in given else Levels(*(names[key] for key in by_levels))
-            for key, found, advice in unknown_names(told, self._levels, self._functions):
+            for key, found, advice in unknown_names(told, self._known):
                 yield key, found, f"a name of {KEY_OF[key]}", advice
 
 
@@ -282,61 +279,131 @@ def _are_names(values: list[Any], *, or_none: bool = False) -> bool:
 
 
 def _number(value: object) -> float:
-    """Return a number; what is none is no fault of the column that is compared with it."""
+    """Return a number; what is none is no problem of the column that is compared with it."""
     return value if isinstance(value, int | float) else -math.inf
 
 
-# The tasks of a day as they stand in a file: arrival, type and utility.
-DAY_NEEDED: Final = (ARRIVAL.key, TYPE)
-DAY_COLUMNS: Final = (*DAY_NEEDED, *TOLD)
+def unknown_names(told: Told, known: Known) -> Iterator[tuple[str, str, str]]:
+    """Return which of a task's names are unknown: column, what was found, advice."""
+    given = told._asdict() if isinstance(told, Levels) else {"utility": told}
+    for key, name in given.items():
+        names = known[key]
+        if names is not None and name not in names:
+            yield key, quote(str(name)), nearest(str(name), names) or "correct it, or add it there"
 
 
-def day_rows(
-    task_types: Sequence[DayTaskType] | None, levels: UtilityLevels | None, functions: Mapping[str, object] | None
-) -> TaskRows:
-    """Return what gathers the tasks of a day."""
-    return TaskRows(task_types, levels, functions, (ARRIVAL,))
+class TaskFiles(Protocol):
+    """Reads tasks in files of their own."""
+
+    def rows(self, file: str, key: str, rows: TaskRows) -> None:
+        """Gather the rows of a file."""
 
 
-def arriving_tasks(rows: TaskRows) -> ArrivingTasks | None:
-    """Return the tasks that were gathered, if there was no fault."""
-    gathered = rows.gathered()
-    if gathered is None:
-        return None
-    columns, told = gathered
-    return ArrivingTasks(columns[ARRIVAL.key], columns[TYPE], columns["utility"], told)
+@dataclass(frozen=True)
+class Rows:
+    """Metadata of tasks that arrive: a list inside the file, or ``{file: NAME}``.
+
+    Attributes
+    ----------
+    kind
+        What is made of them.
+    judged_by
+        The key of a file that says how tasks without a utility are judged, if there is one.
+    sized_by
+        The list whose sizes the rules about tasks need: where it has problems, no rule sees the tasks.
+    """
+
+    kind: type[ArrivingTasks | ParallelTasks]
+    judged_by: str | None = None
+    sized_by: str | None = None
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:  # noqa: ARG002 - it has one key
+        """Return the tasks; `INVALID` if they, or the names that they use, have problems."""
+        types = reader.valid.get("task_types")
+        if isinstance(raw, self.kind):
+            found = list(islice(raw.problems(None if types is None else len(types)), MOST_FAULTS))
+            reader.problems += found
+            return INVALID if found or self._lacks_sizes(reader) else raw
+        worth = self.judged_by is None or reader.raw.get(self.judged_by) is None
+        known = {column: reader.valid.get(name) for column, name in KEY_OF.items()}
+        rows = TaskRows(self.kind.NUMBERS, types, known, worth=worth)
+        self._gather(reader, raw, rows)
+        rows.finish()
+        reader.problems += rows.faults[:MOST_FAULTS]
+        reader.places["tasks"] = rows.placed
+        gathered = rows.gathered()
+        return INVALID if gathered is None or self._lacks_sizes(reader) else self.kind.of_columns(*gathered)
+
+    def _lacks_sizes(self, reader: Reader) -> bool:
+        return any(each.path[:1] == (self.sized_by,) for each in reader.problems)
+
+    def _gather(self, reader: Reader, raw: object, rows: TaskRows) -> None:
+        file = table_file(raw)
+        if isinstance(raw, list | tuple):
+            _inline(rows, raw, reader.hint)
+        elif file is None:
+            rows.refuse(Fault(("tasks",), describe(raw), "a list of tasks, or {file: NAME}", reader.hint))
+        elif reader.context is None:
+            do = f"read the {name_of(reader.model.FORMAT)} from a file"
+            rows.refuse(Fault(("tasks", "file"), describe(file), "the tasks themselves", do))
+        else:
+            try:
+                cast("TaskFiles", reader.context).rows(file, "tasks", rows)
+            except InstanceError as error:
+                rows.refuse(*error.faults)
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - `TaskRows` knows the place
+        """Return the problem as it is."""
+        return problem
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of tasks in both forms."""
+        name, null = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}, {"type": "null"}
+        numbers = {
+            each.key: each.schema if each.needed else {"anyOf": [each.schema, null]} for each in self.kind.NUMBERS
+        }
+        row: dict[str, Any] = {
+            "type": "object",
+            "required": [TYPE, *(each.key for each in self.kind.NUMBERS if each.needed)],
+            "additionalProperties": False,
+            "properties": {TYPE: name} | numbers | {key: {"anyOf": [name, null]} for key in TOLD},
+        }
+        if self.judged_by is None:
+            row["anyOf"] = [{"required": list(TOLD[:-1])}, {"required": list(TOLD[-1:])}]
+        return {
+            "anyOf": [
+                {"description": "by never-falling arrival", "type": "array", "minItems": 1, "items": row},
+                in_a_file("in a file of its own: .csv or .parquet"),
+            ]
+        }
 
 
-# The tasks of clusters as they stand in a file: arrival, type, cores, work, request, job and utility.
-NUMBERS: Final = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
-CLUSTER_NEEDED: Final = (ARRIVAL.key, TYPE, CORES.key)
-CLUSTER_COLUMNS: Final = (*CLUSTER_NEEDED, WORK.key, REQUESTED.key, JOB.key, *TOLD)
+def _inline(rows: TaskRows, raw: Sequence[Any], hint: str) -> None:
+    """Gather rows that are in the file itself."""
+    for first in range(0, len(raw), PIECE):
+        piece = raw[first : first + PIECE]
+        rows.faults += _strange_entries(piece, first, rows, hint)
+        if all(isinstance(each, Mapping) for each in piece):
+            rows.take({key: [each.get(key) for each in piece] for key in rows.columns})
+        if rows.is_full:
+            break
 
 
-def cluster_rows(
-    task_types: Sequence[DayTaskType] | None,
-    levels: UtilityLevels | None,
-    functions: Mapping[str, object] | None,
-    *,
-    worth: bool,
-) -> TaskRows:
-    """Return what gathers the tasks of clusters; `worth` says whether they have a utility."""
-    return TaskRows(task_types, levels, functions, NUMBERS, worth=worth)
-
-
-def parallel_tasks(rows: TaskRows) -> ParallelTasks | None:
-    """Return the tasks that were gathered, if there was no fault."""
-    gathered = rows.gathered()
-    if gathered is None:
-        return None
-    columns, told = gathered
-    return ParallelTasks(
-        arrivals=columns[ARRIVAL.key],
-        types=columns[TYPE],
-        cores=columns[CORES.key],
-        work=columns[WORK.key],
-        requested=columns[REQUESTED.key],
-        utilities=columns["utility"],
-        told=told,
-        jobs=columns[JOB.key] or None,
-    )
+def _strange_entries(piece: Sequence[Any], first: int, rows: TaskRows, hint: str) -> list[Fault]:
+    """Return the problems of rows that are no mappings, or have unknown keys."""
+    faults: list[Fault] = []
+    known = set(rows.columns)
+    for n, entry in enumerate(piece, start=first):
+        if not isinstance(entry, Mapping):
+            needed = f"a mapping with {', '.join(rows.needed)}" + (" and its utility" if rows.worth else "")
+            faults.append(Fault(("tasks", n), describe(entry), needed, hint))
+        elif not known.issuperset(entry):
+            for key in entry:
+                if key not in known:
+                    advice = nearest(str(key), rows.columns) if len(faults) < MOST_ADVISED else ""
+                    needed = "one of " + ", ".join(rows.columns)
+                    path = ("tasks", n, str(key))
+                    faults.append(Fault(path, "an unknown key", needed, advice or "remove it"))
+        if len(faults) >= MOST_FAULTS:
+            break
+    return faults

@@ -1,51 +1,233 @@
-"""Clusters: nodes alike, and parallel tasks that arrive over time."""
+"""Clusters: nodes, and tasks that arrive, take many nodes of one cluster, and are worth the less the later.
+
+    clusters c    identical nodes, each with some cores, running one task at a time; idle ones take no energy
+    columns       cluster and P-state, in the order of the clusters
+    N tasks n     arrival in seconds (never falling), task type i, cores, work, utility (`tasks.py`)
+    q             nodes of a task in a cluster: ceil(cores / cores per node); more than there are: cannot run
+    seconds       work times the curve of its type and column at q nodes (`NodeCurves`)
+    watts         of all q nodes together, likewise a curve; not known where the file has none
+
+A task is worth a utility, as in a day (`day.py`), or costs what it waits (`online/utility.py`); then there is no
+utility, all tasks count, and all have to run. Tasks of one *kind* agree in type, cores, work and request.
+
+Clusters are immutable and valid: whoever holds them need not check them again. This module imports no NumPy;
+`arrays.py` does.
+
+Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-Constrained
+Heterogeneous Environment" (2016), section II.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from array import array
-from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, NamedTuple
 
-from lpsched.errors import InstanceError
-from lpsched.model.fields import FrozenDict, little_endian
-from lpsched.model.provenance import frozen_note
-from lpsched.online.cluster_rules import ClusterParts, broken_rules
-from lpsched.online.parts import WHOLE, Cluster, DayTaskType, NodeCurves, Period
-from lpsched.online.tasks import Levels, ParallelTasks
-from lpsched.online.utility import UtilityLevels, interval_numbers
+from pydantic import Field, field_serializer
+
+from lpsched.errors import Fault, quote
+from lpsched.model.base import Entries, Rule
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts
+from lpsched.online.arriving import ArrivingInstance, TaskTypes, labels_differ
+from lpsched.online.arriving_rows import Rows
+from lpsched.online.curves import Curves, NodeCurves, written_curves
+from lpsched.online.parts import WHOLE, Cluster, DayTaskType, Period
+from lpsched.online.tasks import ParallelTasks
+from lpsched.online.utility import WaitingCost, waiting_has_what_its_measure_needs
 
 if TYPE_CHECKING:
-    from lpsched.online.utility import UtilityFunction, WaitingCost
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from lpsched.model.base import Reader
+    from lpsched.online.curves import Points
 
-# Clusters: nodes, and tasks that arrive, take many nodes of one cluster, and are worth the less the later.
-#
-#    clusters c    identical nodes, each with some cores, running one task at a time; idle ones take no energy
-#    columns       cluster and P-state, in the order of the clusters
-#    N tasks n     arrival in seconds (never falling), task type i, cores, work, utility (`tasks.py`)
-#    q             nodes of a task in a cluster: ceil(cores / cores per node); more than there are: cannot run
-#    seconds       work times the curve of its type and column at q nodes (`NodeCurves`)
-#    watts         of all q nodes together, likewise a curve; not known where the file has none
-#
-# A task is worth a utility, as in a day (`day.py`), or costs what it waits (`online/utility.py`); then there is no
-# utility, all tasks count, and all have to run. Tasks of one *kind* agree in type, cores, work and request.
-#
-# Clusters are immutable, and sound from birth: whoever holds them need not check them again.
-# `cluster_reading.py` makes them of data as it stands in a file. This module imports no NumPy; `arrays.py`
-# does.
-#
-# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
-# Constrained Heterogeneous Environment" (2016), section II.
-__all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks"]
+__all__ = ["CLUSTERS_FORMAT", "Cluster", "Clusters", "DayTaskType", "Kind", "ParallelTasks", "clusters_from_dict"]
 
 CLUSTERS_FORMAT: Final = "lpsched-clusters/1"
-NO_LEVELS: Final = UtilityLevels()
+MOST_PARTS: Final = 100_000  # clusters, or task types
+ClusterList = tuple[Cluster, ...]
+
+
+# Whether every task finds a cluster that is large enough, and curves that speak of its number of nodes.
+#
+# What tasks need is looked at once for each pair of a type and a number of cores; rows are looked for only
+# where something is wrong. Of each type (and cluster) one problem is told, at the first task that has it.
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """Clusters and what tasks ask of them."""
+
+    clusters: Sequence[Cluster]
+    types: Sequence[DayTaskType]
+    tasks: ParallelTasks
+    key: str  # seconds or watts
+    curves: NodeCurves
+
+    def problems(self) -> Iterator[Fault]:
+        """Return the problems of tasks that no cluster can run, or whose nodes no curve tells."""
+        cores: dict[int, set[int]] = {}  # that tasks of each type need
+        for i, count in set(zip(self.tasks.type_numbers, self.tasks.core_counts, strict=True)):
+            cores.setdefault(i, set()).add(count)
+        for i in sorted(cores):
+            if self.key == "seconds":
+                most = max((cluster.cores for cluster, cells in self._cells(i) if any(cells)), default=0)
+                yield from self._too_large(i, {count for count in cores[i] if count > most}, most)
+            yield from self._untold(i, cores[i])
+
+    def _cells(self, i: int) -> Iterator[tuple[Cluster, Sequence[Points | None]]]:
+        """Return each cluster with its cells of a task type, one for each P-state."""
+        first = 0
+        for cluster in self.clusters:
+            yield cluster, self.curves.cells[i][first : first + cluster.modes]
+            first += cluster.modes
+
+    def _too_large(self, i: int, cores: set[int], most: int) -> Iterator[Fault]:
+        if not cores:
+            return
+        n, count, more = self._first(i, cores)
+        name = quote(self.types[i].name)
+        needed = f"at most {most:,}, as the largest cluster has that can run it"
+        do = "lower it, or add nodes"
+        if not most:
+            needed, do = "a curve of seconds for it on some cluster", "add one, or drop such tasks"
+        found = f"{count:,} cores for task type {name}{more}, which no cluster can run"
+        yield Fault(("tasks", n, "cores"), found, needed, do)
+
+    def _untold(self, i: int, cores: set[int]) -> Iterator[Fault]:
+        for cluster, cells in self._cells(i):
+            for k, points in enumerate(cells):
+                if points is None:
+                    continue
+                lowest, highest = points[0][0], points[-1][0]
+                fitting = {count for count in cores if cluster.nodes_for(count) <= cluster.nodes}
+                out = {each for each in fitting if not lowest <= cluster.nodes_for(each) <= highest}
+                if out:
+                    n, count, more = self._first(i, out)
+                    state = "" if cluster.p_states is None else f" at {quote(cluster.p_states[k])}"
+                    name, nodes = quote(cluster.name), cluster.nodes_for(count)
+                    where = f"{quote(self.types[i].name)} on {name}{state}"
+                    found = f"{count:,} cores, that is {nodes:,} nodes of {name}{more}"
+                    needed = f"{lowest:,} to {highest:,} nodes, for which {self.key} of {where} are told"
+                    yield Fault(("tasks", n, "cores"), found, needed, f"extend {self.key}, or drop such tasks")
+                    break
+
+    def _first(self, i: int, cores: set[int]) -> tuple[int, int, str]:
+        """Return the first task of a type with one of these counts, its count, and words for the others."""
+        columns = zip(self.tasks.type_numbers, self.tasks.core_counts, strict=True)
+        rows = [n for n, (own, count) in enumerate(columns) if own == i and count in cores]
+        more = f" (and {len(rows) - 1:,} tasks more)" if len(rows) > 1 else ""
+        return rows[0], self.tasks.core_counts[rows[0]], more
+
+
+def every_task_finds_its_nodes(
+    clusters: ClusterList, task_types: TaskTypes, seconds: NodeCurves, arriving: ParallelTasks
+) -> Iterator[Fault]:
+    """Check that clusters are large enough, and that seconds are told for the nodes of tasks."""
+    return _Needs(clusters, task_types, arriving, "seconds", seconds).problems()
+
+
+def every_task_finds_its_watts(
+    clusters: ClusterList, task_types: TaskTypes, watts: NodeCurves | None, arriving: ParallelTasks
+) -> Iterator[Fault]:
+    """Check that watts, where there are any, are told for the nodes of tasks."""
+    return iter(()) if watts is None else _Needs(clusters, task_types, arriving, "watts", watts).problems()
+
+
+def runs_are_neither_too_long_nor_too_short(seconds: NodeCurves, arriving: ParallelTasks) -> Iterator[Fault]:
+    """Check the product of work and curves, which are each valid."""
+    tasks = arriving
+    bounds = [_bounds(row) for row in seconds.cells]
+    told = [each for each in bounds if each is not None]
+    if not tasks.count or not told:
+        return
+    least, most = min(tasks.work_factors), max(tasks.requested_factors)
+    if least * min(low for low, _ in told) >= SMALLEST and most * max(high for _, high in told) <= LARGEST:
+        return
+    columns = zip(tasks.type_numbers, tasks.work_factors, tasks.requested_factors, strict=True)
+    for n, (i, work, requested) in enumerate(columns):
+        low, high = bounds[i] or (1.0, 1.0)
+        if work * low < SMALLEST or requested * high > LARGEST:
+            found = f"work that makes {work * low:g} to {requested * high:g} seconds"
+            needed = f"{SMALLEST:g} to {LARGEST:g} seconds"
+            yield Fault(("tasks", n, "work"), found, needed, "correct the unit")
+
+
+def _bounds(row: Sequence[tuple[tuple[int, float], ...] | None]) -> tuple[float, float] | None:
+    """Return the least and the most that a type's curves say."""
+    values = [value for cell in row if cell is not None for _, value in cell]
+    return (min(values), max(values)) if values else None
+
+
+# What else the fields of clusters must satisfy together, besides what `ArrivingInstance` asks: a function per rule.
+def clusters_can_be_told_apart(clusters: ClusterList) -> Iterator[Fault]:
+    """Check the names of clusters and of their P-states."""
+    return labels_differ(clusters, "clusters", "cluster")
+
+
+def cores_can_be_counted(clusters: ClusterList) -> Iterator[Fault]:
+    """Check that the number of cores is exact in a double."""
+    total = sum(cluster.cores for cluster in clusters)
+    if total > MOST:
+        yield Fault(("clusters",), f"{total:,} cores in total", "at most 10^15", "scale the instance down")
+
+
+def times_and_powers_go_together(
+    seconds: NodeCurves, watts: NodeCurves | None, clusters: ClusterList, task_types: TaskTypes
+) -> Iterator[Fault]:
+    """Check that pairs have both curves, or none."""
+    if watts is None:
+        return
+    places = [(c, k) for c, cluster in enumerate(clusters) for k in range(cluster.modes)]
+    for i, task in enumerate(task_types):
+        for (c, k), time, power in zip(places, seconds.cells[i], watts.cells[i], strict=True):
+            if (time is None) == (power is None):
+                continue
+            cluster = clusters[c]
+            pair = f"{quote(task.name)} on {quote(cluster.name)}"
+            pair += f" at {quote(cluster.p_states[k])}" if cluster.p_states is not None else ""
+            has, lacks, word = ("time", "power", "watts") if power is None else ("power", "time", "seconds")
+            do = f"give it {word}, or remove its {has}"
+            yield Fault((word, i, c), f"a {has} but no {lacks} for {pair}", "both or neither", do)
+
+
+def energy_is_known(period: Period, watts: NodeCurves | None) -> Iterator[Fault]:
+    """Check that there are watts where energy is limited."""
+    if period.energy_constraint_joules is not None and watts is None:
+        place = ("period", "energy_constraint_joules")
+        do = "add the key 'watts', or drop the constraint"
+        yield Fault(place, "an energy constraint", "watts, for energy to be known", do)
+
+
+def tasks_are_judged_once(waiting: WaitingCost | None, arriving: ParallelTasks) -> Iterator[Fault]:
+    """Check that tasks have a utility, or waiting judges them."""
+    if waiting is None and not arriving.told and arriving.count:
+        do = "say what tasks are worth, or add the key 'waiting'"
+        yield Fault(("tasks",), "tasks without a utility, and no cost of waiting", "the one or the other", do)
+    if waiting is not None and arriving.told:
+        yield _besides("tasks", "utilities")
+
+
+class _JudgesAlone:
+    """Metadata of the cost of waiting: nothing else says what tasks are worth, or which of them count."""
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the cost; a problem for each other key that is valid and says something."""
+        for other in ("priorities", "urgencies", "utility_classes", "utility_functions"):
+            if reader.valid.get(other):
+                reader.problems.append(_besides(other, other.replace("_", " ")))
+        if reader.valid.get("period", WHOLE) != WHOLE:
+            reader.problems.append(_besides("period", "a period that counts"))
+        return reader.validated(key, raw)
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:  # noqa: ARG002 - it has one form
+        """Return the problem as it is."""
+        return problem
+
+
+def _besides(key: str, words: str) -> Fault:
+    found = f"{words} besides a cost of waiting"
+    return Fault((key,), found, "the one or the other", "drop it, or the key 'waiting'")
 
 
 class Kind(NamedTuple):
@@ -65,59 +247,65 @@ class Run(NamedTuple):
     watts: float | None
 
 
-@dataclass(frozen=True)
-class Clusters:
+class Clusters(ArrivingInstance):
     """Clusters, task types, the curves between them, and the tasks that arrive.
 
     Raises
     ------
     InstanceError
-        If the parts do not fit together; the error lists every fault.
+        If a field is not valid, or the fields do not fit together; the error lists every problem.
 
     Examples
     --------
     Two nodes, and a task that needs both of them:
 
-    >>> from lpsched.online.clusters import NodeCurves
-    >>> from lpsched.online.utility import WaitingCost
-    >>> Clusters("two", (Cluster("all", nodes=2, cores_per_node=8),), (DayTaskType("job"),),
-    ...     NodeCurves(((((1, 60.0), (2, 40.0)),),)), None, ParallelTasks.of([0.0], [0], [9]),
-    ...     waiting=WaitingCost()).kinds
+    >>> clusters = Clusters(name="two", clusters=(Cluster("all", nodes=2, cores_per_node=8),),
+    ...     task_types=(DayTaskType("job"),), seconds=NodeCurves(((((1, 60.0), (2, 40.0)),),)),
+    ...     tasks=ParallelTasks.of([0.0], [0], [9]), waiting=WaitingCost())
+    >>> clusters.kinds
     (Kind(task_type=0, cores=9, work=1.0, requested=1.0),)
+    >>> Clusters.model_validate(clusters.model_dump()) == clusters
+    True
     """
 
-    name: str
-    clusters: tuple[Cluster, ...]
-    task_types: tuple[DayTaskType, ...]
-    seconds: NodeCurves
-    watts: NodeCurves | None
-    arriving: ParallelTasks
-    levels: UtilityLevels = NO_LEVELS
-    utility_functions: Mapping[str, UtilityFunction] = field(default_factory=FrozenDict)
-    waiting: WaitingCost | None = None
-    period: Period = WHOLE
-    made_by: Mapping[str, Any] | None = None  # generator, seed and options, if a generator made it
+    FORMAT: ClassVar[str] = CLUSTERS_FORMAT
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        *ArrivingInstance.RULES,
+        clusters_can_be_told_apart,
+        cores_can_be_counted,
+        times_and_powers_go_together,
+        every_task_finds_its_nodes,
+        every_task_finds_its_watts,
+        runs_are_neither_too_long_nor_too_short,
+        energy_is_known,
+        tasks_are_judged_once,
+        waiting_has_what_its_measure_needs,
+    )
 
-    def __post_init__(self) -> None:
-        """Refuse parts that are not sound, or do not fit together."""
-        object.__setattr__(self, "utility_functions", FrozenDict(self.utility_functions))
-        if isinstance(self.made_by, Mapping):
-            object.__setattr__(self, "made_by", frozen_note(self.made_by))
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        faults = broken_rules(ClusterParts(**own))
-        if faults:
-            raise InstanceError(str(self.name), faults)
+    task_types: Annotated[TaskTypes, Entries("task type", most=MOST_PARTS, stand_in={})] = Field(
+        description="a list of task types"
+    )
+    clusters: Annotated[ClusterList, Entries("cluster", most=MOST_PARTS, stand_in={"nodes": 1})] = Field(
+        description="a list of clusters"
+    )
+    seconds: Annotated[NodeCurves, Curves(check_seconds)] = Field(
+        description="curves of seconds, by task type, cluster and number of nodes"
+    )
+    watts: Annotated[NodeCurves | None, Curves(check_watts)] = Field(default=None, kw_only=True)
+    waiting: Annotated[WaitingCost | None, _JudgesAlone()] = Field(default=None, kw_only=True)
+    arriving: Annotated[ParallelTasks, Rows(ParallelTasks, judged_by="waiting", sized_by="clusters")] = Field(
+        alias="tasks", description="a list of tasks, or {file: NAME}"
+    )
+
+    @field_serializer("seconds", "watts")
+    def _as_curves(self, curves: NodeCurves | None) -> dict[str, Any] | None:
+        return None if curves is None else written_curves(curves, self.clusters, self.task_types)
 
     def __repr__(self) -> str:
         """Name the clusters and their size; the whole would fill the screen."""
         size = f"{self.tasks} tasks on {self.nodes} nodes"
         kinds = f"{len(self.task_types)} task types, {len(self.clusters)} clusters"
         return f"Clusters({self.name!r}: {size}; {kinds})"
-
-    @property
-    def tasks(self) -> int:
-        """How many tasks arrive."""
-        return self.arriving.count
 
     @property
     def nodes(self) -> int:
@@ -129,16 +317,9 @@ class Clusters:
         """How many cores there are in all."""
         return sum(cluster.cores for cluster in self.clusters)
 
-    @cached_property
-    def modes(self) -> tuple[tuple[int, int], ...]:
-        """Cluster and P-state (c, k) of each column."""
-        return tuple((c, k) for c, cluster in enumerate(self.clusters) for k in range(cluster.modes))
-
-    def p_state(self, column: int) -> str | None:
-        """Return the name of a column's P-state, `None` where its cluster has none."""
-        c, k = self.modes[column]
-        states = self.clusters[c].p_states
-        return None if states is None else states[k]
+    def runs_on(self) -> ClusterList:
+        """Return the clusters."""
+        return self.clusters
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -214,96 +395,56 @@ class Clusters:
         found = (run.seconds for run in self.runs(kind.task_type, kind.cores) if run is not None)
         return min((kind.work * seconds for seconds in found), default=None)
 
-    @property
-    def functions(self) -> tuple[UtilityFunction, ...]:
-        """The utility functions that tasks have; none if they are judged by their waiting."""
-        return self._functions[0]
+    def _alike(self) -> tuple[Sequence[int], Callable[[int], float | None]]:
+        return memoryview(self.kind_numbers).cast("q"), lambda number: self.mean_seconds(self.kinds[number])
 
-    @property
-    def function_numbers(self) -> bytes:
-        """Which of `functions` each task has, as 64-bit numbers; empty if there are none."""
-        return self._functions[1]
-
-    @cached_property
-    def _functions(self) -> tuple[tuple[UtilityFunction, ...], bytes]:
-        """Make a function for each pair of a kind and levels that occurs, and for each own one."""
-        told = self.arriving.told
-        own = [isinstance(each, str) for each in told]
-        kinds = memoryview(self.kind_numbers).cast("q")
-        number: dict[tuple[int, int], int] = {}
-        numbers = array(
-            "q",
-            (
-                number.setdefault((-1 if own[u] else kinds[task], u), len(number))
-                for task, u in enumerate(self.arriving.utility_numbers)
-            ),
+    def _said(self) -> dict[str, Any]:
+        later = {} if self.waiting is None else {"waiting": self.waiting.model_dump()}
+        return (
+            super()._said()
+            | later
+            | {
+                "clusters": [each.model_dump() for each in self.clusters],
+                "seconds": self.seconds.said(),
+                "watts": None if self.watts is None else self.watts.said(),
+            }
         )
-        return tuple(self._function(kind, told[u]) for kind, u in number), numbers.tobytes()
 
-    def _function(self, kind: int, told: Levels | str) -> UtilityFunction:
-        if isinstance(told, str):
-            return self.utility_functions[told]
-        mean = self.mean_seconds(self.kinds[kind])
-        assert mean is not None, "a kind with tasks can run"
-        return self.levels.function(told, mean)
-
-    @cached_property
-    def content_hash(self) -> str:
-        """The SHA-256 of everything that the clusters say, in hexadecimal.
-
-        It is taken after reading, so that the form of the file does not matter; the order of clusters, types
-        and tasks does.
-        """
-        return hash_of(self, CLUSTERS_FORMAT)
+    def _packed(self) -> Iterator[tuple[str, bytes]]:
+        tasks = self.arriving
+        yield from (("d", tasks.arrivals), ("q", tasks.types), ("q", tasks.cores), ("d", tasks.work))
+        yield from (("d", tasks.requested), ("q", tasks.utilities), ("q", tasks.jobs or b""))
 
     def remarks(self) -> tuple[str, ...]:
         """Return what is legal but worth a second look, in sentences."""
         cells = zip(self.task_types, self.seconds.cells, strict=True)
         idle = [task.name for task, row in cells if all(cell is None for cell in row)]
         found = [f"no cluster can run {name!r}, and no task is of that type" for name in idle]
-        late = self.tasks - bisect_left(self.arriving.arrival_seconds, self.period.ends_at)
-        if late:
-            found.append(f"{late:,} of the tasks arrive when the period is over, and can never start")
+        found += super().remarks()
         if self.watts is None and self.waiting is None:
             found.append("there are no watts: what the tasks take is not known, and counts as no energy")
         return tuple(found)
 
 
-def hash_of(clusters: Clusters, format: str) -> str:  # noqa: A002 - what the key is called
-    """Return the SHA-256 of clusters, in hexadecimal.
+def clusters_from_dict(raw: object, *, source: str = "clusters") -> Clusters:
+    """Return the clusters that a mapping with the keys of a clusters file describes.
 
-    A key added to the format one day leaves the hashes of today's clusters as they are.
+    Parameters
+    ----------
+    source
+        What the headline of an error calls it.
+
+    Raises
+    ------
+    InstanceError
+        If anything is wrong; the error lists every problem in the order of `raw`.
+
+    Examples
+    --------
+    >>> clusters_from_dict({"format": "lpsched-clusters/1", "name": "c", "waiting": {},
+    ...     "clusters": [{"name": "all", "nodes": 4}], "task_types": [{"name": "job"}],
+    ...     "seconds": {"job": {"all": {1: 60.0, 4: 20.0}}},
+    ...     "tasks": [{"arrival_seconds": 0, "task_type": "job", "cores": 3}]})
+    Clusters('c': 1 tasks on 4 nodes; 1 task types, 1 clusters)
     """
-    digest = hashlib.sha256(format.encode())
-    digest.update(json.dumps(_said(clusters), sort_keys=True, separators=(",", ":")).encode())
-    tasks = clusters.arriving
-    for code, packed in (
-        ("d", tasks.arrivals),
-        ("q", tasks.types),
-        ("q", tasks.cores),
-        ("d", tasks.work),
-        ("d", tasks.requested),
-        ("q", tasks.utilities),
-        ("q", tasks.jobs or b""),
-    ):
-        digest.update(little_endian(code, packed))
-    return digest.hexdigest()
-
-
-def _said(clusters: Clusters) -> dict[str, Any]:
-    later: dict[str, Any] = {} if clusters.period.is_whole else {"period": asdict(clusters.period)}
-    if clusters.waiting is not None:
-        later["waiting"] = asdict(clusters.waiting)
-    return later | {
-        "name": clusters.name,
-        "clusters": [asdict(each) for each in clusters.clusters],
-        "task_types": [asdict(each) for each in clusters.task_types],
-        "seconds": clusters.seconds.said(),
-        "watts": None if clusters.watts is None else clusters.watts.said(),
-        "told": [list(each) if isinstance(each, Levels) else each for each in clusters.arriving.told],
-        "levels": asdict(clusters.levels),
-        "utility_functions": {
-            name: [interval_numbers(each) for each in function.intervals]
-            for name, function in clusters.utility_functions.items()
-        },
-    }
+    return Clusters.read(raw, source)

@@ -232,7 +232,17 @@ class DayProblem:
         one, tasks = Table.of([[1.0]]), ArrivingTasks.of([0.0], [0], ["u"])
         worth = {"u": UtilityFunction((Interval(0.0, 1.0, 1.0, 0.0),))}
         machines, types = (DayMachineType("m", 1),), (DayTaskType("t"),)
-        return cls(Day("one task", machines, types, one, one, tasks, utility_functions=worth))
+        return cls(
+            Day(
+                name="one task",
+                machine_types=machines,
+                task_types=types,
+                seconds=one,
+                watts=one,
+                tasks=tasks,
+                utility_functions=worth,
+            )
+        )
 
 
 class SampledDayScorer(SampledScorer):

@@ -1,13 +1,129 @@
-"""Columns of arriving tasks, of days and of clusters."""
+"""Columns of arriving tasks, of days and of clusters, and what makes them valid."""
 
 from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from itertools import islice
+from operator import le, ne
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import Fault
+from lpsched.model.base import too_many
+from lpsched.model.fields import LARGEST, MOST, SMALLEST, Amount, check_count, describe, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+# Columns of numbers of tasks, as they are in a file: one per task, packed where all of them are valid.
+MOST_TASKS: Final = 10_000_000
+MOST_JOB: Final = 2**63 - 1
+TYPE: Final = "task_type"
+TOLD: Final = ("priority", "urgency", "utility_class", "utility")  # the columns that tell a utility
+check_arrival: Final = Amount("seconds")
+check_work: Final = Amount("work, by which seconds are multiplied", least=SMALLEST)
+
+
+def check_job(value: object) -> int:
+    """Return a whole number of 64 bits."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not -MOST_JOB <= value <= MOST_JOB:  # type: ignore[operator]
+        raise refusal(describe(value), "a whole number of 64 bits", "correct it, or drop the column")
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def _are_times(values: Sequence[float]) -> bool:
+    if any(map(ne, values, values)):  # NaN
+        return False
+    return max(values, default=0.0) <= LARGEST and min(filter(None, values), default=1.0) >= SMALLEST
+
+
+def _are_counts(values: Sequence[float]) -> bool:
+    return _are_whole(values) and (not values or 1 <= min(values) <= max(values) <= MOST)
+
+
+def _are_works(values: Sequence[float]) -> bool:
+    if any(map(ne, values, values)):  # NaN
+        return False
+    return not values or SMALLEST <= min(values) <= max(values) <= LARGEST
+
+
+def _are_jobs(values: Sequence[float]) -> bool:
+    return _are_whole(values) and (not values or -MOST_JOB <= min(values) <= max(values) <= MOST_JOB)
+
+
+def _are_whole(values: Sequence[float]) -> bool:
+    """Tell whether all are whole numbers, perhaps written as 4.0."""
+    return set(map(type, values)) <= {int} or all(isinstance(each, int) or each.is_integer() for each in values)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """One column: the check of a single number, and the quick one of many that says the same.
+
+    Every task has a number of a column that is `needed`. An `empty` cell of another stands for a number, or
+    for what is in the column of that name; without that, all tasks have a number or none has.
+    """
+
+    key: str
+    check: Callable[[object], float]
+    are_valid: Callable[[Sequence[float]], bool]
+    code: Literal["d", "q"]  # doubles, or 64-bit numbers
+    schema: dict[str, Any] = field(hash=False)  # of a single number
+    needed: str = ""  # words for what must be there
+    empty: float | str | None = None
+    at_least: str | None = None  # the column whose number it is not below
+
+    @property
+    def all_or_none(self) -> bool:
+        """Whether all tasks have a number, or none has."""
+        return not self.needed and self.empty is None
+
+    def packed(self, values: list[Any]) -> array[Any] | None:
+        """Pack the numbers; `None` if any is not valid."""
+        kinds = set(map(type, values))
+        if kinds <= {int, float}:
+            if not self.are_valid(values):
+                return None
+            if self.code == "q":
+                return array("q", values if kinds <= {int} else map(int, values))
+            return array("d", (x + 0.0 for x in values))  # turns -0.0 into 0.0, for equal hashes
+        try:
+            return array(self.code, map(self.check, values))  # numbers of NumPy, perhaps
+        except PydanticCustomError:
+            return None
+
+    def problems(self, values: Sequence[float]) -> Iterator[Fault]:
+        """Return a problem for each number that is not valid."""
+        for n, each in enumerate(() if self.are_valid(values) else values):
+            try:
+                self.check(each)
+            except PydanticCustomError as refused:
+                yield Fault(("tasks", n, self.key), **(refused.context or {}))
+
+
+_WORK_SCHEMA: Final = {"type": "number", "minimum": SMALLEST, "maximum": LARGEST}
+ARRIVAL: Final = NumberColumn(
+    "arrival_seconds", check_arrival, _are_times, "d", {"type": "number", "minimum": 0, "maximum": LARGEST}, "seconds"
+)
+CORES: Final = NumberColumn(
+    "cores",
+    check_count,
+    _are_counts,
+    "q",
+    {"type": "integer", "minimum": 1, "maximum": MOST},
+    "a whole number from 1 to 10^15",
+)
+WORK: Final = NumberColumn("work", check_work, _are_works, "d", _WORK_SCHEMA, empty=1.0)
+REQUESTED: Final = NumberColumn(
+    "requested_work", check_work, _are_works, "d", _WORK_SCHEMA, empty=WORK.key, at_least=WORK.key
+)
+JOB: Final = NumberColumn(
+    "job", check_job, _are_jobs, "q", {"type": "integer", "minimum": -MOST_JOB, "maximum": MOST_JOB}
+)
 
 
 class _HasColumns(Protocol):
@@ -19,6 +135,9 @@ class _HasColumns(Protocol):
 
     @property
     def utilities(self) -> bytes: ...
+
+    @property
+    def told(self) -> tuple[Told, ...]: ...
 
 
 class ArrivingColumns:
@@ -46,6 +165,15 @@ class ArrivingColumns:
         """Which of `told` each has."""
         return memoryview(self.utilities).cast("q")
 
+    def told_columns(self: _HasColumns) -> dict[str, list[Any]]:
+        """Return the columns of a file that tell utility; `None` where a task has nothing to say."""
+        cells = [(*each, None) if isinstance(each, Levels) else (None, None, None, each) for each in self.told]
+        return {
+            key: [cells[u][place] for u in memoryview(self.utilities).cast("q")]
+            for place, key in enumerate(TOLD)
+            if any(each[place] is not None for each in cells)
+        }
+
 
 # The tasks of a day, packed: when each arrives, of which type it is, and how its utility is told.
 #
@@ -71,6 +199,8 @@ class ArrivingTasks(ArrivingColumns):
     (3, ('film', Levels(priority='high', urgency='low', utility_class='A')), [0, 1, 0])
     """
 
+    NUMBERS: ClassVar[tuple[NumberColumn, ...]] = (ARRIVAL,)
+
     arrivals: bytes = field(repr=False)  # doubles: seconds, never falling
     types: bytes = field(repr=False)  # 64-bit numbers of task types
     utilities: bytes = field(repr=False)  # 64-bit numbers into `told`
@@ -81,8 +211,29 @@ class ArrivingTasks(ArrivingColumns):
         """Pack columns of equal length; a day that holds them checks them."""
         number: dict[Told, int] = {}
         numbers = array("q", (number.setdefault(told, len(number)) for told in utilities))
-        seconds = array("d", (each + 0.0 for each in arrivals))  # turns -0.0 into 0.0, for equal hashes
-        return cls(seconds.tobytes(), array("q", types).tobytes(), numbers.tobytes(), tuple(number))
+        return cls(_doubles(arrivals), array("q", types).tobytes(), numbers.tobytes(), tuple(number))
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> ArrivingTasks:
+        """Return the tasks that columns of a file make, packed and checked."""
+        return cls(columns[ARRIVAL.key], columns[TYPE], columns["utility"], told)
+
+    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the columns of a file that the tasks use; `None` where a task has nothing to say."""
+        columns: dict[str, list[Any]] = {
+            ARRIVAL.key: self.arrival_seconds.tolist(),
+            TYPE: [task_types[i] for i in self.type_numbers],
+        }
+        return columns | self.told_columns()
+
+    def problems(self, task_types: int | None) -> Iterator[Fault]:
+        """Return what is wrong with the columns, quickly where nothing is."""
+        lengths = {len(self.arrivals), len(self.types), len(self.utilities)}
+        if len(lengths) > 1 or any(each % 8 for each in lengths):
+            needed = "arrival, type and utility of each task"
+            yield Fault(("tasks",), "columns of different lengths", needed, "complete them")
+            return
+        yield from _in_common(self, task_types, "use ArrivingTasks.of")
 
 
 # Tasks that arrive and take many nodes, packed: one number of each column per task.
@@ -101,6 +252,8 @@ class ParallelTasks(ArrivingColumns):
     >>> tasks.count, tasks.work_factors.tolist(), tasks.told
     (2, [1.0, 1.0], ('film',))
     """
+
+    NUMBERS: ClassVar[tuple[NumberColumn, ...]] = (ARRIVAL, CORES, WORK, REQUESTED, JOB)
 
     arrivals: bytes = field(repr=False)  # seconds, never falling
     types: bytes = field(repr=False)
@@ -138,6 +291,56 @@ class ParallelTasks(ArrivingColumns):
             jobs=None if jobs is None else array("q", jobs).tobytes(),
         )
 
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, bytes], told: tuple[Told, ...]) -> ParallelTasks:
+        """Return the tasks that columns of a file make, packed and checked."""
+        return cls(
+            arrivals=columns[ARRIVAL.key],
+            types=columns[TYPE],
+            cores=columns[CORES.key],
+            work=columns[WORK.key],
+            requested=columns[REQUESTED.key],
+            utilities=columns["utility"],
+            told=told,
+            jobs=columns[JOB.key] or None,
+        )
+
+    def columns(self, task_types: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the columns of a file that the tasks use; what says nothing is left out."""
+        columns: dict[str, list[Any]] = {
+            ARRIVAL.key: self.arrival_seconds.tolist(),
+            TYPE: [task_types[i] for i in self.type_numbers],
+            CORES.key: self.core_counts.tolist(),
+        }
+        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
+        if set(work) != {1.0}:
+            columns[WORK.key] = work
+        if requested != work:
+            columns[REQUESTED.key] = requested
+        if self.job_numbers is not None:
+            columns[JOB.key] = self.job_numbers.tolist()
+        return columns | self.told_columns()
+
+    def problems(self, task_types: int | None) -> Iterator[Fault]:
+        """Return what is wrong with the columns, quickly where nothing is."""
+        lengths = {len(each) for each in (self.arrivals, self.types, self.cores, self.work, self.requested)}
+        lengths |= {len(each) for each in (self.utilities, self.jobs) if each}
+        if len(lengths) > 1 or any(each % 8 for each in lengths):
+            needed = "arrival, type, cores, work and request of each task"
+            yield Fault(("tasks",), "columns of different lengths", needed, "complete them")
+            return
+        yield from _in_common(self, task_types, "use ParallelTasks.of")
+        if self.count > MOST_TASKS:
+            return
+        work, requested = self.work_factors.tolist(), self.requested_factors.tolist()
+        found = [*CORES.problems(self.core_counts.tolist()), *WORK.problems(work), *REQUESTED.problems(requested)]
+        yield from found
+        if not found and not all(map(le, work, requested)):
+            for n, (low, high) in enumerate(zip(work, requested, strict=True)):
+                if high < low:
+                    words = f"{high!r}, below the work of {low!r}"
+                    yield Fault(("tasks", n, REQUESTED.key), words, "at least the work", "raise it")
+
     @property
     def core_counts(self) -> memoryview[int]:
         """The cores of each, without a copy."""
@@ -162,3 +365,33 @@ class ParallelTasks(ArrivingColumns):
 def _doubles(values: Iterable[float]) -> bytes:
     """Pack numbers; turns -0.0 into 0.0, for equal hashes."""
     return array("d", (each + 0.0 for each in values)).tobytes()
+
+
+def _in_common(tasks: ArrivingTasks | ParallelTasks, task_types: int | None, do: str) -> Iterator[Fault]:
+    """Return the problems of arrivals, types and utilities; `task_types`: how many there are, if it is known."""
+    if tasks.count > MOST_TASKS:
+        yield too_many(("tasks",), tasks.count, MOST_TASKS)
+        return
+    arrivals = tasks.arrival_seconds.tolist()
+    unsound = list(ARRIVAL.problems(arrivals))
+    yield from unsound
+    if not unsound and not all(map(le, arrivals, islice(arrivals, 1, None))):
+        first = next(n for n in range(1, len(arrivals)) if arrivals[n] < arrivals[n - 1])
+        yield falling_arrival(first, arrivals[first - 1], arrivals[first])
+    numbers, told = tasks.utility_numbers.tolist(), tasks.told
+    if list(dict.fromkeys(numbers)) != list(range(len(told))) or len(set(told)) < len(told):
+        needed = "each way to tell a utility once, by first use"
+        yield Fault(("tasks",), "numbers of utilities in another order", needed, do)
+    types = tasks.type_numbers.tolist()
+    if task_types is None or not types or 0 <= min(types) <= max(types) < task_types:
+        return
+    for n, i in enumerate(types):
+        if not 0 <= i < task_types:
+            needed = f"a number from 0 to {task_types - 1}, of a task type"
+            yield Fault(("tasks", n, TYPE), str(i), needed, "correct it")
+
+
+def falling_arrival(task: int, before: float, arrival: float) -> Fault:
+    """Return the problem of a task that comes after a later one."""
+    place, found = ("tasks", task, ARRIVAL.key), f"{arrival!r} s after {before!r} s"
+    return Fault(place, found, "tasks by never-falling arrival", "sort them by arrival_seconds")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
-from pydantic import ConfigDict, PlainValidator, WithJsonSchema
-from pydantic.dataclasses import dataclass as checked
-from pydantic.dataclasses import dataclass as checked_dataclass
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
+from pydantic import model_validator as validator
 
 from lpsched.errors import Fault
-from lpsched.model.fields import LARGEST, Amount, FrozenDict, Seconds, describe, refusal
+from lpsched.model.base import Part, problems, problems_of
+from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Seconds, Several, describe, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from lpsched.errors import Place
     from lpsched.model.arrays import Floats, Integers
@@ -197,46 +197,58 @@ def falls_below(curves: UtilityArrays, function: int, limit: float) -> float:
 #
 # Source: Friese, thesis of 2015, equation 1 and appendices B and C. There all classes begin with a_1 = 0.
 SECONDS_PER_MINUTE: Final = 60
-CONFIG: Final = ConfigDict(extra="forbid")  # every field has a strict check of its own
-
-check_utility: Final = Amount("utility")
-_RATE: Final = Amount("a rate")
-_SHARE: Final = Amount("a share", most=1.0)
-_MINUTES: Final = Amount("minutes")
-_STEADY: Final = Amount("a share of the mean seconds")
+MOST_INTERVALS: Final = 100
+MOST_NAMES: Final = 10_000  # of levels, or of own utility functions
+Utility = Annotated[float, Amount("utility")]
+Rate = Annotated[float, Amount("a rate")]
 
 
-@checked_dataclass(frozen=True, slots=True, config=CONFIG)
-class Urgency:
+class Urgency(Part):
     """How soon and how fast utility decays."""
 
-    decay_per_minute: Annotated[float, _RATE]
-    steady_share: Annotated[float, _STEADY]
+    decay_per_minute: Rate
+    steady_share: Annotated[float, Amount("a share of the mean seconds")]
 
 
-@checked_dataclass(frozen=True, slots=True, config=CONFIG)
-class ClassInterval:
+class ClassInterval(Part):
     """An interval of a utility class: its begin after the steady time, share and modifier of decay."""
 
-    after_minutes: Annotated[float, _MINUTES]
-    share: Annotated[float, _SHARE]
-    rate: Annotated[float, _RATE] = 1.0
+    after_minutes: Annotated[float, Amount("minutes")]
+    share: Annotated[float, Amount("a share", most=1.0)]
+    rate: Rate = 1.0
 
 
-@dataclass(frozen=True)
-class UtilityLevels:
+def _from(least: int, most: int, needed: str, do: str = "") -> BeforeValidator:
+    """Return the check of a list that it is one, and of a sound length."""
+
+    def check(raw: object) -> object:
+        if not isinstance(raw, list | tuple) or not least <= len(raw) <= most:
+            raise refusal(describe(raw), needed, do if isinstance(raw, list | tuple) else "")
+        return raw
+
+    return BeforeValidator(check)
+
+
+FEW_INTERVALS: Final = (
+    Several(1, MOST_INTERVALS),
+    _from(1, MOST_INTERVALS, f"a list of 1 to {MOST_INTERVALS} intervals", "add or join some"),
+)
+FEW_NAMES: Final = (Frozen(), Several(most=MOST_NAMES))
+Priorities = Annotated[Mapping[Name, Utility], *FEW_NAMES]
+Urgencies = Annotated[Mapping[Name, Urgency], *FEW_NAMES]
+UtilityClasses = Annotated[Mapping[Name, Annotated[tuple[ClassInterval, ...], *FEW_INTERVALS]], *FEW_NAMES]
+
+
+class UtilityLevels(Part):
     """What the names of levels stand for."""
 
-    priorities: Mapping[str, float] = field(default_factory=FrozenDict)
-    urgencies: Mapping[str, Urgency] = field(default_factory=FrozenDict)
-    utility_classes: Mapping[str, tuple[ClassInterval, ...]] = field(default_factory=FrozenDict)
-
-    def __post_init__(self) -> None:
-        """Keep what cannot be changed any more."""
-        for key in ("urgencies", "utility_classes"):
-            object.__setattr__(self, key, FrozenDict(getattr(self, key)))
-        floats = {name: _float(each) for name, each in self.priorities.items()}  # 8 and 8.0 have one hash
-        object.__setattr__(self, "priorities", FrozenDict(floats))
+    priorities: Priorities = Field(default=FrozenDict({}), description="a mapping from names to the most utility")
+    urgencies: Urgencies = Field(
+        default=FrozenDict({}), description="a mapping from names to decay_per_minute and steady_share"
+    )
+    utility_classes: UtilityClasses = Field(
+        default=FrozenDict({}), description="a mapping from names to lists of intervals"
+    )
 
     def function(self, levels: Levels, mean_seconds: float) -> UtilityFunction:
         """Return the utility function of a task whose type takes so many seconds on average.
@@ -260,29 +272,29 @@ class UtilityLevels:
         return UtilityFunction(tuple(found[1:] if found[1].after_seconds == 0 else found))
 
 
-def _float(number: float) -> float:
-    """Return a number as a double; what is none stays, for a day to refuse."""
-    return number + 0.0 if isinstance(number, int | float) and not isinstance(number, bool) else number
-
-
 # What a utility function must satisfy: it begins at 0, its intervals follow each other, it never rises.
-MOST_INTERVALS: Final = 100
-check_after: Final = Amount("seconds")
-check_rate: Final = Amount("a rate")
+def classes_never_rise(utility_classes: Mapping[str, tuple[ClassInterval, ...]]) -> Iterator[Fault]:
+    """Check the order and the shares of the intervals of utility classes."""
+    for name, intervals in utility_classes.items():
+        place = ("utility_classes", name)
+        yield from _not_rising([each.after_minutes for each in intervals], place, "after_minutes")
+        for k, (one, following) in enumerate(pairwise(intervals), start=1):
+            if following.share > one.share:
+                found = f"{following.share:g}, above the {one.share:g} of the one before"
+                yield Fault((*place, k, "share"), found, "utility that never rises", "lower it")
 
 
-def broken_function(function: UtilityFunction, place: Place) -> Iterator[Fault]:
-    """Return the faults of a utility function; `place` is where it stands."""
-    intervals = function.intervals
-    unsound = [fault for k, _ in enumerate(intervals) for fault in _bad_numbers(function, k, (*place, k))]
-    if unsound:  # what is no number cannot be compared
-        yield from unsound
-        return
-    yield from bad_length(len(intervals), place)
-    if intervals and intervals[0].after_seconds != 0:
+def functions_never_rise(utility_functions: Mapping[str, UtilityFunction]) -> Iterator[Fault]:
+    """Check the order and the utilities of the intervals of own utility functions."""
+    for name, function in utility_functions.items():
+        yield from _rising(function.intervals, ("utility_functions", name))
+
+
+def _rising(intervals: Sequence[Interval], place: Place) -> Iterator[Fault]:
+    if intervals[0].after_seconds != 0:
         found = f"a first interval that begins at {intervals[0].after_seconds:g} s"
         yield Fault((*place, 0, "after_seconds"), found, "0, the arrival", "begin with one that does")
-    yield from not_rising([each.after_seconds for each in intervals], place, "after_seconds")
+    yield from _not_rising([each.after_seconds for each in intervals], place, "after_seconds")
     for k, each in enumerate(intervals):
         if each.falls_to > each.starts_at:
             found = f"{each.falls_to:g}, above the {each.starts_at:g} at which the interval starts"
@@ -293,47 +305,76 @@ def broken_function(function: UtilityFunction, place: Place) -> Iterator[Fault]:
             yield Fault((*place, k, "starts_at"), found, "utility that never rises", "lower it")
 
 
-def _bad_numbers(function: UtilityFunction, k: int, place: Place) -> Iterator[Fault]:
-    interval = function.intervals[k]
-    for key, check in (
-        ("after_seconds", check_after),
-        ("starts_at", check_utility),
-        ("falls_to", check_utility),
-        ("rate_per_second", check_rate),
-    ):
-        try:
-            check(getattr(interval, key))
-        except PydanticCustomError as refused:
-            yield Fault((*place, key), **(refused.context or {}))
-
-
-def broken_class(intervals: Sequence[ClassInterval], place: Place) -> Iterator[Fault]:
-    """Return the faults of a utility class, whose numbers are sound by themselves."""
-    yield from bad_length(len(intervals), place)
-    yield from not_rising([each.after_minutes for each in intervals], place, "after_minutes")
-    for k, (one, following) in enumerate(pairwise(intervals), start=1):
-        if following.share > one.share:
-            found = f"{following.share:g}, above the {one.share:g} of the one before"
-            yield Fault((*place, k, "share"), found, "utility that never rises", "lower it")
-
-
-def bad_length(count: int, place: Place) -> Iterator[Fault]:
-    """Return the fault of no intervals, or of too many."""
-    if not 1 <= count <= MOST_INTERVALS:
-        yield Fault(place, f"{count} intervals", f"1 to {MOST_INTERVALS} of them", "add or join some")
-
-
-def not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[Fault]:
-    """Return the faults of intervals that do not begin after the one before."""
+def _not_rising(begins: Sequence[float], place: Place, key: str) -> Iterator[Fault]:
+    """Return the problems of intervals that do not begin after the one before."""
     for k, (one, following) in enumerate(pairwise(begins), start=1):
         if following <= one:
             found = f"{following:g}, not after the {one:g} of the one before"
             yield Fault((*place, k, key), found, "intervals by rising begin", "sort or join them")
 
 
-def interval_numbers(interval: Interval) -> dict[str, float]:
-    """Return the numbers of an interval, for a hash; 8 and 8.0 are one, as are 0.0 and -0.0."""
-    return {key: float(number) + 0.0 for key, number in asdict(interval).items()}
+class WrittenInterval(Part):
+    """An interval of an own utility function, as it is in a file; one that neither falls nor decays is steady."""
+
+    after_seconds: Annotated[float, Amount("seconds")]
+    starts_at: Utility
+    falls_to: Utility | None = None
+    rate_per_second: Rate | None = None
+
+    @validator(mode="after")
+    def _falls_at_a_rate(self) -> WrittenInterval:
+        if (self.falls_to is None) != (self.rate_per_second is None):
+            has, lacks = ("rate_per_second", "falls_to") if self.falls_to is None else ("falls_to", "rate_per_second")
+            do = f"add {lacks}, or drop {has} where utility stays the same"
+            raise refusal(f"{has} but no {lacks}", "both or neither", do)
+        return self
+
+
+def _function(raw: Sequence[object]) -> UtilityFunction:
+    """Return the utility function that a list of intervals describes."""
+    intervals: list[Interval] = []
+    found: list[Fault] = []
+    for k, entry in enumerate(raw):
+        try:
+            each = WrittenInterval.model_validate(asdict(entry) if isinstance(entry, Interval) else entry)
+        except ValidationError as error:
+            found += problems_of(error, WrittenInterval, (k,), "")
+        else:
+            falls_to = each.starts_at if each.falls_to is None else each.falls_to
+            intervals.append(Interval(each.after_seconds, each.starts_at, falls_to, each.rate_per_second or 0.0))
+    if found:
+        raise problems((each.path, each.found, each.needed, each.do) for each in found)
+    return UtilityFunction(tuple(intervals))
+
+
+def _intervals(raw: object) -> object:
+    return raw.intervals if isinstance(raw, UtilityFunction) else raw
+
+
+UtilityFunctions = Annotated[
+    Mapping[
+        Name,
+        Annotated[
+            UtilityFunction,
+            PlainValidator(
+                _function, json_schema_input_type=Annotated[tuple[WrittenInterval, ...], Several(1, MOST_INTERVALS)]
+            ),
+            FEW_INTERVALS[-1],
+            BeforeValidator(_intervals),
+        ],
+    ],
+    *FEW_NAMES,
+]
+
+
+def written_function(function: UtilityFunction) -> list[dict[str, float]]:
+    """Return the intervals of an own function as they are in a file; steady ones say only where they start."""
+    return [
+        {"after_seconds": each.after_seconds, "starts_at": each.starts_at}
+        if each.falls_to == each.starts_at and each.rate_per_second == 0
+        else asdict(each)
+        for each in function.intervals
+    ]
 
 
 # What waiting costs, where tasks have no utility and all of them have to run: traces of real systems.
@@ -359,71 +400,7 @@ CORE_SECONDS: Final = "core-seconds"
 WEIGHTS: Final = (TASK, CORES, CORE_SECONDS)
 LEAST_SECONDS: Final = 10.0  # b by default
 MOST_POINTS: Final = 100
-HINT: Final = "see 'lpsched schema clusters'"
-
-PAIR: Final = (Amount("seconds"), Amount("a cost"))
-
-
-def _check_measure(value: object) -> object:
-    if value not in MEASURES:
-        raise refusal(describe(value), " or ".join(MEASURES), HINT)
-    return value
-
-
-def _check_weight(value: object) -> object:
-    if value not in WEIGHTS:
-        raise refusal(describe(value), " or ".join(WEIGHTS), HINT)
-    return value
-
-
-def _check_points(value: object) -> tuple[tuple[float, ...], ...]:
-    """Check every number; the faults of all of them come in one error, each with its place."""
-    if not isinstance(value, list | tuple) or len(value) > MOST_POINTS:
-        needed = f"a list of at most {MOST_POINTS} points, [seconds waited, cost] each"
-        raise refusal(describe(value), needed, HINT)
-    points: list[tuple[float, ...]] = []
-    refused: list[tuple[Place, dict[str, str]]] = []
-    for k, pair in enumerate(value):
-        if not isinstance(pair, list | tuple) or len(pair) != len(PAIR):
-            why = {"found": describe(pair), "needed": "[seconds waited, cost]", "do": HINT}
-            refused.append(((k,), why))
-            continue
-        for place, (check, number) in enumerate(zip(PAIR, pair, strict=True)):
-            try:
-                check(number)
-            except PydanticCustomError as error:
-                refused.append(((k, place), dict(error.context or {})))
-        points.append(tuple(pair))
-    if refused:
-        context = {"count": len(refused), "inner": refused}
-        raise PydanticCustomError("faults", "{count} numbers are refused", context)
-    return tuple(tuple(float(number) + 0.0 for number in pair) for pair in points)
-
-
-Measure = Annotated[
-    Literal["seconds", "slowdown", "bounded-slowdown", "points"],
-    PlainValidator(_check_measure),
-    WithJsonSchema({"enum": list(MEASURES)}),
-]
-Weight = Annotated[
-    Literal["task", "cores", "core-seconds"], PlainValidator(_check_weight), WithJsonSchema({"enum": list(WEIGHTS)})
-]
-CostPoints = Annotated[
-    tuple[tuple[float, float], ...],
-    PlainValidator(_check_points),
-    WithJsonSchema(
-        {
-            "type": "array",
-            "maxItems": MOST_POINTS,
-            "items": {
-                "type": "array",
-                "items": {"type": "number", "minimum": 0, "maximum": LARGEST},
-                "minItems": len(PAIR),
-                "maxItems": len(PAIR),
-            },
-        }
-    ),
-]
+POINT: Final = "[seconds waited, cost]"
 
 
 class CostPiece(NamedTuple):
@@ -434,8 +411,7 @@ class CostPiece(NamedTuple):
     per_second: float
 
 
-@checked(frozen=True, slots=True, config=CONFIG)
-class WaitingCost:
+class WaitingCost(Part):
     """How the waiting of a task is judged.
 
     >>> [tuple(piece) for piece in WaitingCost().pieces(4.0, cores=2)]
@@ -444,10 +420,19 @@ class WaitingCost:
     12.0
     """
 
-    measure: Measure = BOUNDED
-    weight: Weight = TASK
+    measure: Annotated[Literal["seconds", "slowdown", "bounded-slowdown", "points"], OneOf(MEASURES)] = BOUNDED
+    weight: Annotated[Literal["task", "cores", "core-seconds"], OneOf(WEIGHTS)] = TASK
     at_least_seconds: Seconds = LEAST_SECONDS  # b
-    points: CostPoints = ()
+    points: Annotated[
+        tuple[
+            Annotated[
+                tuple[Annotated[float, Amount("seconds")], Annotated[float, Amount("a cost")]], _from(2, 2, POINT)
+            ],
+            ...,
+        ],
+        Several(most=MOST_POINTS),
+        _from(0, MOST_POINTS, f"a list of at most {MOST_POINTS} points, {POINT} each"),
+    ] = ()
 
     def pieces(self, fastest_seconds: float, *, cores: int) -> tuple[CostPiece, ...]:
         """Return the cost of a task by rising `after_seconds`, the first 0."""
@@ -476,8 +461,11 @@ class WaitingCost:
         return [(after, cost, slope) for (after, cost), slope in zip(self.points, slopes, strict=True)]
 
 
-def broken_waiting(waiting: WaitingCost, place: Place) -> Iterator[Fault]:
-    """Return the faults of a cost whose numbers are sound, each by itself."""
+def waiting_has_what_its_measure_needs(waiting: WaitingCost | None) -> Iterator[Fault]:
+    """Check that a cost of waiting has the keys of its measure, and points that rise."""
+    if waiting is None:
+        return
+    place = ("waiting",)
     if waiting.measure != BOUNDED and waiting.at_least_seconds != LEAST_SECONDS:
         found = f"{waiting.at_least_seconds!r} s, besides the measure {waiting.measure}"
         yield Fault((*place, "at_least_seconds"), found, f"the measure {BOUNDED}", "drop it")

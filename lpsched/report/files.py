@@ -95,7 +95,7 @@ def day_facts(day: Day) -> DayFacts:
         utility_at_most=math.fsum(count * day.functions[f].at(0.0) for f, count in of_function.items()),
         functions=len(day.functions),
         told=dict(told.most_common()),
-        period=None if day.period.is_whole else asdict(day.period),
+        period=None if day.period.is_whole else day.period.model_dump(),
         made_by=None if day.made_by is None else written_note(day.made_by),
     )
 
@@ -252,8 +252,8 @@ def cluster_facts(clusters: Clusters) -> ClusterFacts:
         utility_at_most=_utility_at_most(clusters),
         functions=len(clusters.functions),
         told=_told(clusters),
-        waiting=None if clusters.waiting is None else asdict(clusters.waiting),
-        period=None if clusters.period.is_whole else asdict(clusters.period),
+        waiting=None if clusters.waiting is None else clusters.waiting.model_dump(),
+        period=None if clusters.period.is_whole else clusters.period.model_dump(),
         made_by=None if clusters.made_by is None else written_note(clusters.made_by),
     )
 

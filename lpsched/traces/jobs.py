@@ -11,7 +11,8 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.online.clusters import Clusters
-from lpsched.online.parts import Cluster, DayTaskType, NodeCurves
+from lpsched.online.curves import NodeCurves
+from lpsched.online.parts import Cluster, DayTaskType
 from lpsched.online.tasks import ParallelTasks
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lpsched.errors import Place
-    from lpsched.online.parts import Points
+    from lpsched.online.curves import Points
     from lpsched.online.utility import WaitingCost
 
 
@@ -250,7 +251,7 @@ def clusters_of(name: str, jobs: Jobs, machines: Machines, account: Account, *, 
         watts=None
         if machines.watts_per_node is None
         else _curves(pairs, clusters, machines.watts_per_node, per_node=True),
-        arriving=_tasks(jobs, types),
+        tasks=_tasks(jobs, types),
         waiting=waiting,
     )
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lpsched.cli.options import Tables
-from lpsched.online.cluster_reading import clusters_from_dict, clusters_schema
+from lpsched.online.clusters import Clusters, clusters_from_dict
 from lpsched.online.files import read_clusters
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
 
@@ -129,7 +129,7 @@ def test_new_clusters_prints_a_file_that_show_reads(lpsched, tmp_path):
 def test_schema_clusters_prints_the_schema(lpsched):
     code, out, _ = lpsched("schema", "clusters")
     assert code == 0
-    assert json.loads(out) == clusters_schema()
+    assert json.loads(out) == Clusters.model_json_schema()
 
 
 @pytest.mark.parametrize(

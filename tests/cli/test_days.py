@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lpsched.cli.options import Tables
-from lpsched.online.day_reading import day_from_dict, day_schema
+from lpsched.online.day import Day, day_from_dict
 from lpsched.online.files import read_day
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.schedule_files import write_day_schedule
@@ -142,7 +142,7 @@ def test_new_day_prints_a_file_that_show_reads(lpsched, tmp_path):
 def test_schema_day_prints_the_schema(lpsched):
     code, out, _ = lpsched("schema", "day")
     assert code == 0
-    assert json.loads(out) == day_schema()
+    assert json.loads(out) == Day.model_json_schema()
 
 
 def test_commands_of_bags_say_what_a_day_is_for(lpsched, day):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lpsched.online.bound.no_waiting import no_waiting_front
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.heuristics import OF_DAYS
 from lpsched.online.schedule import DaySchedule
 from lpsched.online.utility import Interval, UtilityFunction

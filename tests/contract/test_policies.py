@@ -129,7 +129,9 @@ def busy_day(period):
     rng = np.random.default_rng(5)
     worths = [decaying(8.0, 0.01), decaying(4.0, until=90.0), decaying(1.0, 0.002)]
     tasks = [(float(at), int(at) % 2, worths[int(at) % 3]) for at in np.sort(rng.integers(0, 400, 60))]
-    return replace(simple_day([[20.0, 35.0], [50.0, None]], [[10.0, 4.0], [6.0, None]], [2, 1], tasks), period=period)
+    return simple_day([[20.0, 35.0], [50.0, None]], [[10.0, 4.0], [6.0, None]], [2, 1], tasks).model_copy(
+        update={"period": period}
+    )
 
 
 PERIODS = [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from lpsched.online.files import read_clusters, read_day
@@ -29,7 +27,7 @@ def test_the_days_that_a_page_makes_are_shipped(folder):
         page.run(number, folder)
     made, shipped = page.folder_in(folder), ROOT / "instances"
     small = read_day(shipped / "utility-1000.yaml")
-    assert replace(read_day(made / "day.yaml"), name=small.name) == small
+    assert read_day(made / "day.yaml").model_copy(update={"name": small.name}) == small
     assert read_day(made / "essc.yaml") == read_day(shipped / "essc-33k.yaml")
     assert read_clusters(made / "paper.yaml") == read_clusters(shipped / "clusters-5k.yaml")
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from lpsched.bag.files import read_bag
-from lpsched.online.arriving_rows import CLUSTER_COLUMNS
-from lpsched.online.cluster_reading import KEYS
-from lpsched.online.clusters import Run
+from lpsched.model.base import names_of
+from lpsched.online.clusters import Clusters, Run
 from lpsched.online.files import read_clusters
+from lpsched.online.tasks import TOLD, TYPE, ParallelTasks
 from lpsched.online.utility import WaitingCost
 from lpsched.studies.methods import method_names
 from tests.docs.pages import CLUSTERS, PAGES, README, ROOT
@@ -100,7 +100,10 @@ def test_the_page_on_clusters_tells_keys_columns_rules_and_the_defaults_of_waiti
     )
     rules = set(re.findall(r"(?:return|Violation\(|broken =) ?\(?\"([a-z-]+)\"", code))
     assert len(rules) == 15
-    assert [word for word in (*KEYS, *CLUSTER_COLUMNS, *rules) if f"`{word}`" not in CLUSTERS.text] == []
+    columns = (TYPE, *(each.key for each in ParallelTasks.NUMBERS), *TOLD)
+    assert [
+        word for word in ("format", *names_of(Clusters), *columns, *rules) if f"`{word}`" not in CLUSTERS.text
+    ] == []
 
 
 def test_the_python_of_the_page_on_studies_tells_of_the_study_that_ran(folder):

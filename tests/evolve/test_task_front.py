@@ -22,7 +22,7 @@ from lpsched.evolve.fronts import hypervolume
 from lpsched.evolve.genes import BIT_GENERATORS, Genes, fill, mutate
 from lpsched.evolve.nsga2 import evolve_front, warm_up
 from lpsched.io.populations import read_task_population, write_task_population
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.evolve import DayProblem, day_scores
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.verify import day as verify_day

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from lpsched.errors import InstanceError
@@ -57,7 +55,7 @@ def test_trials_of_a_trial_are_other_days_and_come_back_from_files(day, tmp_path
 
 
 def test_a_period_that_was_changed_later_holds_in_all_trials(day):
-    tight = replace(day, period=replace(day.period, energy_constraint_joules=7.0))
+    tight = day.model_copy(update={"period": day.period.model_copy(update={"energy_constraint_joules": 7.0})})
     assert another_day(tight, 4).period == tight.period
     assert another_day(tight, 4).seconds == another_day(day, 4).seconds
 
@@ -91,14 +89,14 @@ def test_a_day_by_hand_has_no_trials():
 )
 def test_a_note_that_makes_no_such_day_is_told(day, change, fault):
     with pytest.raises(InstanceError) as caught:
-        another_day(replace(day, made_by=dict(day.made_by) | change), 1)
+        another_day(day.model_copy(update={"made_by": dict(day.made_by) | change}), 1)
     assert fault in "\n".join(str(each) for each in caught.value.faults)
 
 
 def test_a_day_whose_task_types_were_renamed_has_no_trials(day):
     renamed = (DayTaskType("first"), *day.task_types[1:])
     with pytest.raises(InstanceError, match="machine types or task types that were changed later"):
-        another_day(replace(day, task_types=renamed), 1)
+        another_day(day.model_copy(update={"task_types": renamed}), 1)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +142,7 @@ def test_trials_of_a_trial_of_clusters_are_others_again(clusters):
 
 
 def test_a_period_of_clusters_that_was_changed_later_holds_in_all_trials(clusters):
-    tight = replace(clusters, period=replace(clusters.period, energy_constraint_joules=7.0))
+    tight = clusters.model_copy(update={"period": clusters.period.model_copy(update={"energy_constraint_joules": 7.0})})
     assert another_day(tight, 4).period == tight.period
     assert another_day(tight, 4).seconds == another_day(clusters, 4).seconds
 
@@ -169,11 +167,11 @@ def test_a_period_of_clusters_that_was_changed_later_holds_in_all_trials(cluster
 )
 def test_a_note_that_makes_no_such_clusters_is_told(clusters, change, fault):
     with pytest.raises(InstanceError) as caught:
-        another_day(replace(clusters, made_by=dict(clusters.made_by) | change), 1)
+        another_day(clusters.model_copy(update={"made_by": dict(clusters.made_by) | change}), 1)
     assert fault in "\n".join(str(each) for each in caught.value.faults)
 
 
 def test_clusters_by_hand_have_no_trials(clusters):
     with pytest.raises(InstanceError) as caught:
-        another_day(replace(clusters, made_by=None), 1)
+        another_day(clusters.model_copy(update={"made_by": None}), 1)
     assert "generate clusters with `lpsched generate clusters --tasks N" in str(caught.value.faults[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from lpsched.online.parts import WHOLE
@@ -39,7 +37,7 @@ def flat_day(seconds, arrivals, *, machines=1, watts=10.0, period=WHOLE):
     tasks = [(arrival, i, decaying(1.0)) for i, arrival in enumerate(arrivals)]
     rows = [[each] for each in seconds]
     day = simple_day(rows, [[watts] for _ in seconds], [machines], tasks)
-    return replace(day, period=period)
+    return day.model_copy(update={"period": period})
 
 
 def first_come(state, rng):  # noqa: ARG001 - policies have one form

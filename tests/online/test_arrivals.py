@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,7 +28,7 @@ def prices(machine_types, per_second=0.0, per_joule=0.0, edges=(0.0, 50.0, 100.0
 def two_tasks(most, energy=None):
     """One machine, 10 s each, both arrive at 0; worth 8 and `most` if they end within 12 s."""
     made = simple_day([[10.0]], [[1.0]], [1], [(0.0, 0, decaying(8.0, until=12.0)), (0.0, 0, most)])
-    return replace(made, period=Period(0.0, 100.0, "prorated", energy))
+    return made.model_copy(update={"period": Period(0.0, 100.0, "prorated", energy)})
 
 
 def test_a_task_takes_the_place_of_one_that_is_worth_less():
@@ -59,7 +57,7 @@ def test_a_task_of_the_warm_up_may_wait_for_the_period():
     # It would end at 10, before the period begins at 30; from 30 to 40 it counts wholly.
     made = simple_day([[10.0]], [[1.0]], [1], [(0.0, 0, decaying(5.0))])
     for edge in ("prorated", "completed"):
-        cut = replace(made, period=Period(30.0, 50.0, edge))
+        cut = made.model_copy(update={"period": Period(30.0, 50.0, edge)})
         assert measure(cut, schedule_from_prices(cut, prices(1))).utility == 5.0
 
 
@@ -74,7 +72,7 @@ def test_a_watch_that_is_over_leaves_a_valid_schedule():
 @given(st.data(), days(), periods(), st.sampled_from([0.0, 0.1]))
 def test_a_schedule_to_begin_with_is_never_made_worse(data, day, period, per_second):
     start = data.draw(schedules_of(day))
-    day = replace(day, period=period)
+    day = day.model_copy(update={"period": period})
     before = examine(day, start).measured
     if before is not None:  # it may take too much energy, or start too late
         after = schedule_from_prices(day, prices(len(day.machine_types), per_second), start=start)
@@ -84,7 +82,7 @@ def test_a_schedule_to_begin_with_is_never_made_worse(data, day, period, per_sec
 @settings(max_examples=40)
 @given(days(), periods(), st.sampled_from([0.0, 0.01, 0.3]), st.sampled_from([0.0, 1e-3]))
 def test_schedules_of_odd_days_break_no_rule(day, period, per_second, per_joule):
-    day = replace(day, period=period)
+    day = day.model_copy(update={"period": period})
     at = prices(len(day.machine_types), per_second, per_joule)
     assert examine(day, schedule_from_prices(day, at)).violations == ()
 
@@ -94,7 +92,7 @@ def test_plain_python_makes_the_same_schedule(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     tasks = [(float(a), int(rng.integers(2)), decaying(float(rng.integers(1, 9)), 0.05)) for a in range(25)]
     made = simple_day([[10.0, 7.0], [5.0, None]], [[1.0, 2.0], [1.0, None]], [1, 2], tasks)
-    made = replace(made, period=Period(5.0, 60.0, "prorated", 150.0))
+    made = made.model_copy(update={"period": Period(5.0, 60.0, "prorated", 150.0)})
     expected = schedule_from_prices(made, prices(2, 0.1, 0.01))
     for name, value in list(vars(arrival_lines).items()):
         if hasattr(value, "py_func"):

@@ -132,12 +132,12 @@ def test_a_task_goes_to_the_machine_that_is_free_first_or_of_several_to_the_one_
 
 def test_p_states_are_told_by_name():
     day = Day(
-        "states",
-        (DayMachineType("cpu", 1, ("fast", "saving")), DayMachineType("gpu", 1)),
-        (DayTaskType("render"),),
-        Table.of([[10.0, 20.0, 30.0]]),
-        Table.of([[10.0, 4.0, 1.0]]),  # 100 J, 80 J, 30 J
-        ArrivingTasks.of([0.0], [0], ["own"]),
+        name="states",
+        machine_types=(DayMachineType("cpu", 1, ("fast", "saving")), DayMachineType("gpu", 1)),
+        task_types=(DayTaskType("render"),),
+        seconds=Table.of([[10.0, 20.0, 30.0]]),
+        watts=Table.of([[10.0, 4.0, 1.0]]),  # 100 J, 80 J, 30 J
+        tasks=ArrivingTasks.of([0.0], [0], ["own"]),
         utility_functions={"own": HALVING},
     )
     (fast,) = run("max-utility", day).placed

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -27,7 +25,7 @@ def busy(waiting=None, *, tasks=10, nodes=(8, 5), period=None, watts=50.0):
         for at in np.sort(rng.uniform(0.0, 60.0, tasks)).round(1).tolist()
     ]
     made = simple_clusters([[20.0, 30.0]], nodes, rows, watts=[[watts, watts]], waiting=waiting)
-    return made if period is None else replace(made, period=period)
+    return made if period is None else made.model_copy(update={"period": period})
 
 
 def test_the_bound_of_utility_is_what_its_prices_prove_to_the_plain_checker():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online.cluster_reading import clusters_from_dict
+from lpsched.online.clusters import clusters_from_dict
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import WaitingCost
 from tests.documents import replaced
@@ -144,7 +144,7 @@ def test_a_list_of_junk_costs_no_more_than_its_first_faults():
 
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
-    monkeypatch.setattr("lpsched.online.reading.PIECE", 1)
+    monkeypatch.setattr("lpsched.online.arriving_rows.PIECE", 1)
     assert clusters_from_dict(SOUND).arriving.told[1] == "deadline"
     assert list(clusters_from_dict(waiting_clusters()).arriving.job_numbers) == [7, 3, 9]
     later = tasks(TASK, TASK | {"job": 1})

@@ -10,12 +10,12 @@ import yaml
 from hypothesis import given, settings
 
 from lpsched.io.templates import template
-from lpsched.online.cluster_reading import clusters_schema
+from lpsched.online.clusters import Clusters
 from lpsched.online.files import clusters_as_dict
 from tests.parallel import SOUND, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
 
-VALIDATOR = jsonschema.Draft202012Validator(clusters_schema())
+VALIDATOR = jsonschema.Draft202012Validator(Clusters.model_json_schema())
 TASK = SOUND["tasks"][1]
 
 
@@ -24,7 +24,7 @@ def as_json(raw):
 
 
 def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(clusters_schema())
+    jsonschema.Draft202012Validator.check_schema(Clusters.model_json_schema())
 
 
 @settings(deadline=None, max_examples=15)

@@ -301,7 +301,7 @@ def test_every_look_has_a_colour_and_a_hatch_of_its_own():
 
 
 def test_names_with_markup_are_drawn_as_they_stand(waiting, costs):
-    odd = replace(waiting, clusters=(Cluster("$x_1$ <b>[red]", 2),))
+    odd = waiting.model_copy(update={"clusters": (Cluster("$x_1$ <b>[red]", 2),)})
     placed = tuple(replace(each, cluster="$x_1$ <b>[red]") for each in costs.best.schedule.placed)
     runs = tuple(replace(run, busy=(("$x_1$ <b>[red]", 1.0),)) for run in costs.best.runs)
     entry = replace(costs.best, name="$p$", runs=runs, schedule=ClustersSchedule(placed))

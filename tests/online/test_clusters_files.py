@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,8 +17,8 @@ import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
-from lpsched.online.cluster_reading import KEYS, clusters_from_dict
-from lpsched.online.clusters import Clusters, ParallelTasks
+from lpsched.model.base import names_of
+from lpsched.online.clusters import Clusters, ParallelTasks, clusters_from_dict
 from lpsched.online.files import clusters_as_dict, read_clusters, write_clusters
 from lpsched.online.parts import Cluster, Period
 from lpsched.online.utility import WaitingCost
@@ -83,7 +82,7 @@ def test_many_tasks_go_into_a_file_of_their_own(tmp_path):
     clusters = clusters_from_dict(waiting_clusters())
     for count, files in ((1000, 1), (1001, 2)):
         tasks = ParallelTasks.of(range(count), [0] * count, [1] * count)
-        assert len(write_clusters(replace(clusters, arriving=tasks), tmp_path / "c.yaml")) == files
+        assert len(write_clusters(clusters.model_copy(update={"arriving": tasks}), tmp_path / "c.yaml")) == files
     assert read_clusters(tmp_path / "c.yaml").tasks == 1001
 
 
@@ -170,14 +169,14 @@ def test_the_template_is_sound_and_says_every_key(tmp_path):
     optional = re.sub(r"^#   (warm|length|edge|energy)", r"  \1", optional, flags=re.MULTILINE)
     (tmp_path / "c.yaml").write_text(optional)
     full = read_clusters(tmp_path / "c.yaml")
-    assert set(clusters_as_dict(full)) == set(KEYS) - {"waiting"}
+    assert set(clusters_as_dict(full)) == {"format", *names_of(Clusters)} - {"waiting"}
     assert full.period == Period(14400.0, 86400.0, "prorated", 1e9)
     waiting = re.sub(
         r"^# (waiting:|  (measure|weight|at_least_seconds):)", r"\1", template("clusters"), flags=re.MULTILINE
     )
     said = yaml.safe_load(waiting)["waiting"]
     assert WaitingCost(**said) == WaitingCost()  # the template tells the defaults
-    assert said.keys() == set(WaitingCost.__dataclass_fields__) - {"points"}
+    assert said.keys() == set(WaitingCost.model_fields) - {"points"}
 
 
 def test_read_and_write_know_clusters(tmp_path):

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 
 from lpsched.errors import InstanceError
 from lpsched.online.arrays import cluster_arrays
-from lpsched.online.cluster_reading import clusters_from_dict
-from lpsched.online.clusters import Clusters, DayTaskType, Kind, ParallelTasks, Run
-from lpsched.online.parts import Cluster, NodeCurves, Period
+from lpsched.online.clusters import Clusters, DayTaskType, Kind, ParallelTasks, Run, clusters_from_dict
+from lpsched.online.curves import NodeCurves
+from lpsched.online.parts import Cluster, Period
 from lpsched.online.tasks import Levels
-from lpsched.online.utility import UtilityLevels, WaitingCost
+from lpsched.online.utility import WaitingCost
 from tests.days import decaying
 from tests.parallel import SOUND, Task, simple_clusters, sound_clusters, waiting_clusters
 from tests.property.parallel import parallel_clusters
@@ -30,7 +30,7 @@ WAITS = simple_clusters([[2.0]], [4], [Task(0.0, 3)], waiting=WaitingCost())
 
 def faults_of(whole=ONE, /, **changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
-        replace(whole, **changes)
+        whole.model_copy(update=changes)
     return [str(fault) for fault in caught.value.faults]
 
 
@@ -213,7 +213,7 @@ def test_clusters_are_equal_by_what_they_say_and_survive_pickling():
         ({"period": Period(energy_constraint_joules=1.0), "watts": None}, "period.energy_constraint_joules: found an energy constraint, needs watts, for energy to be known; add the key 'watts', or drop the constraint"),
         ({"period": Period(1e30, 1.0)}, "period.length_seconds: found 1.0 s after a warm-up of 1e+30 s"),
         ({"made_by": {"generator": "me"}}, "made_by.seed: found nothing"),
-        ({"levels": UtilityLevels({"high": -1.0}, {}, {})}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
+        ({"priorities": {"high": -1.0}}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
         ({"waiting": WaitingCost()}, "utility_functions: found utility functions besides a cost of waiting, needs the one or the other; drop it, or the key 'waiting'"),
         ({"waiting": WaitingCost()}, "tasks: found utilities besides a cost of waiting"),
     ],
@@ -226,7 +226,7 @@ def test_clusters_are_sound_from_birth(changes, fault):
     ("changes", "fault"),
     [
         ({"period": Period(1.0)}, "period: found a period that counts besides a cost of waiting, needs the one or the other; drop it, or the key 'waiting'"),
-        ({"levels": UtilityLevels({"high": 1.0}, {}, {})}, "priorities: found priorities besides a cost of waiting"),
+        ({"priorities": {"high": 1.0}}, "priorities: found priorities besides a cost of waiting"),
         ({"waiting": WaitingCost("points")}, "waiting.points: found no points"),
     ],
 )  # fmt: skip
@@ -260,12 +260,11 @@ def test_a_million_nodes_are_welcome():
 
 def test_what_is_worth_a_second_look_is_remarked_on():
     clusters = Clusters(
-        "odd",
-        (Cluster("c", 1),),
-        (DayTaskType("a"), DayTaskType("b")),
-        NodeCurves(((((1, 1.0),),), (None,))),
-        None,
-        ParallelTasks.of([0.0, 5.0, 6.0], [0] * 3, [1] * 3, utilities=["u"] * 3),
+        name="odd",
+        clusters=(Cluster("c", 1),),
+        task_types=(DayTaskType("a"), DayTaskType("b")),
+        seconds=NodeCurves(((((1, 1.0),),), (None,))),
+        tasks=ParallelTasks.of([0.0, 5.0, 6.0], [0] * 3, [1] * 3, utilities=["u"] * 3),
         utility_functions={"u": decaying(1.0)},
         period=Period(length_seconds=5.0),
     )
@@ -278,10 +277,10 @@ def test_what_is_worth_a_second_look_is_remarked_on():
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.online.cluster_rules.MOST_TASKS", 3)
+    monkeypatch.setattr("lpsched.online.tasks.MOST_TASKS", 3)
     tasks = tasks_of([0.0] * 4)
     assert faults_of(arriving=tasks) == ["tasks: found 4 of them, needs at most 3; divide the instance"]
-    assert replace(ONE, arriving=tasks_of([0.0] * 3)).tasks == 3
+    assert ONE.model_copy(update={"arriving": tasks_of([0.0] * 3)}).tasks == 3
 
 
 def test_a_fault_names_the_first_task_of_its_type_and_the_cluster_behind_one_with_p_states():

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from lpsched.errors import InstanceError
 from lpsched.model.table import Table
 from lpsched.online.arrays import day_arrays
-from lpsched.online.day import ArrivingTasks, Day, Levels
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import ArrivingTasks, Day, Levels, day_from_dict
 from lpsched.online.parts import DayMachineType, DayTaskType
-from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction, UtilityLevels
+from lpsched.online.utility import ClassInterval, Interval, Urgency, UtilityFunction
 from tests.days import SOUND, decaying, simple_day, sound_day
 from tests.property.days import days
 
@@ -28,7 +27,7 @@ ONE = simple_day([[2.0]], [[3.0]], [1], [(0.0, 0, decaying(1.0))])
 
 def faults_of(**changes) -> list[str]:
     with pytest.raises(InstanceError) as caught:
-        replace(ONE, **changes)
+        ONE.model_copy(update=changes)
     return [str(fault) for fault in caught.value.faults]
 
 
@@ -105,8 +104,8 @@ def test_the_hash_depends_on_neither_key_order_nor_table_form():
 
 def test_whole_numbers_and_negative_zeros_do_not_change_the_hash():
     whole = UtilityFunction((Interval(0, 1, 1, -0.0),))
-    day = replace(ONE, utility_functions={"u0": whole}, levels=UtilityLevels({"high": 4}, {}, {}))
-    same = replace(ONE, levels=UtilityLevels({"high": 4.0}, {}, {}))
+    day = ONE.model_copy(update={"utility_functions": {"u0": whole}, "priorities": {"high": 4}})
+    same = ONE.model_copy(update={"priorities": {"high": 4.0}})
     assert (day, day.content_hash) == (same, same.content_hash)
     assert day_arrays(day).starts_at.dtype == float
 
@@ -144,12 +143,13 @@ def test_days_are_equal_by_what_they_say_and_survive_pickling():
 
 def test_what_a_day_holds_cannot_be_changed_from_outside():
     own = {"u": decaying(1.0)}
-    levels = UtilityLevels({"high": 1.0}, {}, {})
-    day = replace(ONE, utility_functions=own | ONE.utility_functions, levels=levels)
-    own["v"] = decaying(2.0)
+    most = {"high": 1.0}
+    day = ONE.model_copy(update={"utility_functions": own | ONE.utility_functions, "priorities": most})
+    own["v"], most["low"] = decaying(2.0), 2.0
     assert set(day.utility_functions) == {"u", "u0"}
+    assert day.levels.priorities == {"high": 1.0}
     with pytest.raises(TypeError, match="cannot be changed"):
-        day.levels.priorities["high"] = 2.0  # type: ignore[index]
+        day.priorities["high"] = 2.0  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_what_a_day_holds_cannot_be_changed_from_outside():
         ({"arriving": ArrivingTasks.of([0.0], [0], [Levels("a", "b", "c")])}, "tasks[0].urgency: found 'b', needs one of urgencies; correct it, or add it there"),
         ({"arriving": ArrivingTasks.of([0.0, 1.0], [0], ["u0"])}, "tasks: found columns of different lengths, needs arrival, type and utility of each task; complete them"),
         ({"arriving": replace(ArrivingTasks.of([0.0], [0], ["u0"]), told=("u0", "u0"))}, "tasks: found numbers of utilities in another order, needs each way to tell a utility once, by first use; use ArrivingTasks.of"),
-        ({"levels": UtilityLevels({"high": -1.0}, {}, {})}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
-        ({"levels": UtilityLevels({"high": "4"}, {}, {})}, "priorities.high: found the text '4', needs utility: a number from 0 to 1e+30; write it as a plain number"),  # type: ignore[dict-item]
-        ({"levels": UtilityLevels({}, {" a": Urgency(1.0, 1.0)}, {})}, "urgencies. a: found ' a', with a blank at its end"),
-        ({"levels": UtilityLevels({}, {}, {"A": ()})}, "utility_classes.A: found 0 intervals, needs 1 to 100 of them; add or join some"),
-        ({"levels": UtilityLevels({}, {}, {"A": (ClassInterval(1.0, 1.0), ClassInterval(1.0, 0.5))})}, "utility_classes.A[1].after_minutes: found 1, not after the 1 of the one before, needs intervals by rising begin; sort or join them"),
+        ({"priorities": {"high": -1.0}}, "priorities.high: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
+        ({"priorities": {"high": "4"}}, "priorities.high: found the text '4', needs utility: a number from 0 to 1e+30; write it as a plain number"),
+        ({"urgencies": {" a": Urgency(1.0, 1.0)}}, "urgencies. a: found ' a', with a blank at its end"),
+        ({"utility_classes": {"A": ()}}, "utility_classes.A: found a list of 0, needs a list of 1 to 100 intervals; add or join some"),
+        ({"utility_classes": {"A": (ClassInterval(1.0, 1.0), ClassInterval(1.0, 0.5))}}, "utility_classes.A[1].after_minutes: found 1, not after the 1 of the one before, needs intervals by rising begin; sort or join them"),
         ({"utility_functions": ONE.utility_functions | {"v": decaying(-1.0)}}, "utility_functions.v[0].starts_at: found -1.0, needs utility: a number from 0 to 1e+30; correct it"),
     ],
 )  # fmt: skip
@@ -193,18 +193,18 @@ def test_a_day_is_sound_from_birth(changes, fault):
 def test_all_faults_come_at_once():
     found = faults_of(name="", machine_types=(), arriving=ArrivingTasks.of([-1.0], [0], ["u0"]))
     assert [each.partition(":")[0] for each in found] == [
-        "seconds", "watts", "name", "machine_types", "tasks[0].arrival_seconds"
+        "name", "machine_types", "seconds", "watts", "tasks[0].arrival_seconds"
     ]  # fmt: skip
 
 
 def test_a_task_type_that_nothing_can_run_is_only_remarked_on_where_it_has_no_tasks():
     day = Day(
-        "idle",
-        (DayMachineType("cpu", 1),),
-        (DayTaskType("a"), DayTaskType("b")),
-        Table.of([[1.0], [None]]),
-        Table.of([[1.0], [None]]),
-        ArrivingTasks.of([0.0], [0], ["u"]),
+        name="idle",
+        machine_types=(DayMachineType("cpu", 1),),
+        task_types=(DayTaskType("a"), DayTaskType("b")),
+        seconds=Table.of([[1.0], [None]]),
+        watts=Table.of([[1.0], [None]]),
+        tasks=ArrivingTasks.of([0.0], [0], ["u"]),
         utility_functions={"u": decaying(1.0)},
     )
     assert day.remarks() == ("no machine type can run 'b', and no task is of that type",)
@@ -213,6 +213,6 @@ def test_a_task_type_that_nothing_can_run_is_only_remarked_on_where_it_has_no_ta
 
 
 def test_a_thousand_billion_machines_are_welcome():
-    day = replace(ONE, machine_types=(DayMachineType("m0", 10**12),))
+    day = ONE.model_copy(update={"machine_types": (DayMachineType("m0", 10**12),)})
     assert day.machines == 10**12
     assert day_arrays(day).machine_counts.tolist() == [10**12]

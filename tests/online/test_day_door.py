@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online import day_rules as arrival_rules
-from lpsched.online.day import Levels
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import Levels, day_from_dict
 from lpsched.online.utility import Interval, UtilityFunction
 from tests.days import SOUND, sound_day
 from tests.documents import replaced
@@ -67,7 +65,7 @@ def tasks(*rows):
         pytest.param(7, "the file: found 7, needs a mapping that begins with 'format: lpsched-day/1'; see 'lpsched new day'", id="no-mapping"),
         pytest.param(sound_day(format=...), "format: found no format, needs 'format: lpsched-day/1'; write it as the first key", id="no-format"),
         pytest.param(sound_day(format="lpsched-bag/1"), "format: found the text 'lpsched-bag/1', needs 'lpsched-day/1'; bring a file of this kind, or use 'lpsched solve'", id="a-bag"),
-        pytest.param(within("utility_functions.slow", [{"after_seconds": 0, "starts_at": 1}] * 101), "utility_functions.slow: found 101 intervals, needs at most 100; join some", id="too-many-intervals"),
+        pytest.param(within("utility_functions.slow", [{"after_seconds": 0, "starts_at": 1}] * 101), "utility_functions.slow: found a list of 101, needs a list of 1 to 100 intervals; add or join some", id="too-many-intervals"),
         pytest.param(sound_day(tasks={"file": "t.csv"}), "tasks.file: found the text 't.csv', needs the tasks themselves; read the day from a file", id="file-without-a-file"),
         pytest.param(tasks(TASK | {"arrival_seconds": 10**400}), "tasks[0].arrival_seconds: found a whole number near 10^400, needs seconds: a number from 0 to 1e+30; correct it", id="arrival-endless"),
     ],
@@ -104,14 +102,13 @@ def test_more_tasks_than_can_be_are_refused(monkeypatch):
     assert day_from_dict(tasks(*[TASK] * 3)).tasks == 3
 
 
-def test_more_names_than_can_be_are_refused(monkeypatch):
-    monkeypatch.setattr("lpsched.online.reading.MOST_NAMES", 1)
-    assert "priorities: found 2 of them, needs at most 1; divide the instance" in faults_of(SOUND)
-    assert arrival_rules.MOST_NAMES > 1
+def test_more_names_than_can_be_are_refused():
+    raw = sound_day(priorities={f"p{k}": 1.0 for k in range(10_001)})
+    assert faults_of(raw) == ["priorities: found 10,001 of them, needs at most 10,000; divide the instance"]
 
 
 def test_rows_in_several_pieces_are_one_list(monkeypatch):
-    monkeypatch.setattr("lpsched.online.reading.PIECE", 1)
+    monkeypatch.setattr("lpsched.online.arriving_rows.PIECE", 1)
     assert day_from_dict(SOUND).arriving.told[1] == "deadline"
     assert list(day_from_dict(SOUND).arriving.utility_numbers) == [0, 1, 2, 3]
     falling = tasks(TASK | {"arrival_seconds": 2}, TASK)

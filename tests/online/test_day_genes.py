@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.evolve import genes_of_day, to_day_schedule
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.verify.day import violations

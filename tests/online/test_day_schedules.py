@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lpsched.errors import InstanceError, OutputError
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.schedule_files import read_day_schedule, write_day_schedule
 from tests.days import SOUND

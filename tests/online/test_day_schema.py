@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import jsonschema
 import pytest
 import yaml
@@ -9,23 +7,23 @@ from hypothesis import given, settings
 
 from lpsched.io.instance_files import TableForm
 from lpsched.io.templates import template
-from lpsched.online.day_reading import day_schema
+from lpsched.online.day import Day
 from lpsched.online.files import day_as_dict
 from tests.days import SOUND, sound_day
 from tests.property.days import days, periods
 
-VALIDATOR = jsonschema.Draft202012Validator(day_schema())
+VALIDATOR = jsonschema.Draft202012Validator(Day.model_json_schema())
 TASK = SOUND["tasks"][1]
 
 
 def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(day_schema())
+    jsonschema.Draft202012Validator.check_schema(Day.model_json_schema())
 
 
 @settings(deadline=None, max_examples=20)
 @given(days(), periods())
 def test_every_day_we_write_satisfies_it(day, period):
-    day = replace(day, period=period, made_by={"generator": "essc", "seed": 3, "counts": [1, 2.5]})
+    day = day.model_copy(update={"period": period, "made_by": {"generator": "essc", "seed": 3, "counts": [1, 2.5]}})
     for form in (TableForm.NAMES, TableForm.MATRIX):
         VALIDATOR.validate(day_as_dict(day, form))
     VALIDATOR.validate(day_as_dict(day, TableForm.NPZ, {"seconds": "x.npz", "watts": "x.npz", "tasks": "t.csv"}))

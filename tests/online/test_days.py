@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,8 +19,8 @@ from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, Out
 from lpsched.io import content as arrow
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
-from lpsched.online.day import ArrivingTasks, Day
-from lpsched.online.day_reading import KEYS, day_from_dict
+from lpsched.model.base import names_of
+from lpsched.online.day import ArrivingTasks, Day, day_from_dict
 from lpsched.online.files import day_as_dict, read_day, write_day
 from lpsched.online.parts import DayMachineType, Period
 from tests.days import SOUND, sound_day
@@ -36,7 +35,9 @@ NOTES = st.none() | st.fixed_dictionaries(
         "counts": st.lists(st.integers(0, 9) | st.floats(0.0, 1.0), max_size=3),
     },
 )
-DAYS = st.builds(lambda day, period, note: replace(day, period=period, made_by=note), days(), periods(), NOTES)
+DAYS = st.builds(
+    lambda day, period, note: day.model_copy(update={"period": period, "made_by": note}), days(), periods(), NOTES
+)
 PAGE = Path(__file__).parents[2] / "docs" / "days.md"
 HEADER = "arrival_seconds,task_type,priority,urgency,utility_class,utility\n"
 ROWS = """\
@@ -92,8 +93,8 @@ def test_many_tasks_go_into_a_file_of_their_own(tmp_path):
     few = ArrivingTasks.of(range(1000), [0] * 1000, ["slow"] * 1000)
     many = ArrivingTasks.of(range(1001), [0] * 1001, ["slow"] * 1001)
     day = day_from_dict(SOUND)
-    assert len(write_day(replace(day, arriving=few), tmp_path / "few.yaml")) == 1
-    assert [file.name for file in write_day(replace(day, arriving=many), tmp_path / "many.yaml")] == [
+    assert len(write_day(day.model_copy(update={"arriving": few}), tmp_path / "few.yaml")) == 1
+    assert [file.name for file in write_day(day.model_copy(update={"arriving": many}), tmp_path / "many.yaml")] == [
         "many.yaml.tasks.csv", "many.yaml"
     ]  # fmt: skip
     assert read_day(tmp_path / "many.yaml").tasks == 1001
@@ -142,7 +143,7 @@ def test_the_template_is_a_day_and_says_every_key(tmp_path):
     optional = re.sub(r"^# (period:|  \w+:|made_by:)", r"\1", template("day"), flags=re.MULTILINE)
     (tmp_path / "d.yaml").write_text(optional)
     full = read_day(tmp_path / "d.yaml")
-    assert set(day_as_dict(full)) == set(KEYS)
+    assert set(day_as_dict(full)) == {"format", *names_of(Day)}
     assert full.period == Period(7200.0, 86400.0, "prorated", 1e9)
 
 
@@ -260,4 +261,4 @@ def test_awkward_names_survive(tmp_path):
     day = day_from_dict(raw)
     for form in TableForm:
         assert read_day(write_day(day, tmp_path / "d.yaml", form=form)[-1]) == day
-    assert replace(day, machine_types=(*day.machine_types[:-1], DayMachineType("x", 1))) != day
+    assert day.model_copy(update={"machine_types": (*day.machine_types[:-1], DayMachineType("x", 1))}) != day

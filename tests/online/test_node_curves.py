@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsched.model.fields import check_seconds
-from lpsched.online.cluster_rules import broken_cell
-from lpsched.online.parts import NodeCurves
+from lpsched.online.curves import NodeCurves, problems_of_cell
 
 FIGURE_2 = ((1, 100.0), (2, 70.0), (4, 50.0), (16, 25.0), (32, 30.0))  # the paper's first task type
 
@@ -64,5 +63,5 @@ def test_interpolation_is_the_nearest_double(low, high, left, width, data):
     ],
 )  # fmt: skip
 def test_a_cell_that_is_no_curve_is_refused(cell, fault):
-    (found,) = broken_cell(cell, ("seconds", 0, 0), check_seconds)
+    (found,) = problems_of_cell(cell, ("seconds", 0, 0), check_seconds)
     assert fault in str(found)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.parts import Period, require_whole
 from tests.days import SOUND, sound_day
 
@@ -64,9 +63,11 @@ def test_the_hash_of_a_day_without_a_period_is_what_it_was_before_there_were_per
 
 def test_the_hash_tells_periods_apart_and_not_who_made_the_day():
     day = day_from_dict(SOUND)
-    hashes = {replace(day, period=each).content_hash for each in (PRORATED, COMPLETED, Period(100.0), Period())}
+    hashes = {
+        day.model_copy(update={"period": each}).content_hash for each in (PRORATED, COMPLETED, Period(100.0), Period())
+    }
     assert len(hashes) == 4
-    assert replace(day, made_by=NOTE).content_hash == day.content_hash
+    assert day.model_copy(update={"made_by": NOTE}).content_hash == day.content_hash
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_a_note_is_kept_word_by_word_and_cannot_be_changed():
     day = day_from_dict(sound_day(made_by=NOTE | {"counts": counts, "polled": True}))
     counts.append(7)
     assert day.made_by == {"generator": "essc", "seed": 3, "counts": (1, 2.5), "polled": True}
-    assert hash(day) == hash(replace(day))
+    assert hash(day) == hash(day.model_copy())
     with pytest.raises(TypeError, match="cannot be changed"):
         day.made_by["seed"] = 4  # type: ignore[index]
 

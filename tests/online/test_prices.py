@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ def day():
         special_machines=(1,), special_task_types=3,
     )  # fmt: skip
     made = essc_day("small", 3, options)
-    return replace(made, period=Period(0.5 * HOUR, 3 * HOUR, "prorated", 1.2e7))
+    return made.model_copy(update={"period": Period(0.5 * HOUR, 3 * HOUR, "prorated", 1.2e7)})
 
 
 def run(day, policy=None, **options):
@@ -51,7 +50,7 @@ def with_tasks(day, keep):
     arriving = ArrivingTasks.of(
         [tasks.arrival_seconds[n] for n in kept], [tasks.type_numbers[n] for n in kept], [told[n] for n in kept]
     )
-    return replace(day, arriving=arriving, made_by=None)
+    return day.model_copy(update={"arriving": arriving, "made_by": None})
 
 
 @pytest.mark.parametrize("machines", ["queued", "polled"])
@@ -64,7 +63,7 @@ def test_it_earns_more_than_published_policies_and_keeps_to_the_energy(day, mach
 
 
 def test_without_an_energy_constraint_it_earns_more_too(day):
-    free = replace(day, period=Period(0.5 * HOUR, 3 * HOUR))
+    free = day.model_copy(update={"period": Period(0.5 * HOUR, 3 * HOUR)})
     theirs = run(free, find_policy("max-max-upt", free), drop_below=0.5)
     assert measure(free, run(free).schedule).utility > measure(free, theirs.schedule).utility
 
@@ -151,7 +150,7 @@ def test_a_task_that_is_worth_less_than_its_energy_could_earn_is_left():
     # 25 J for 20 tasks that come one a minute, of 2.5 J each: ten may run, those worth 4 and not those worth 1.
     tasks = [(60.0 * k, 0, decaying(4.0 if k % 2 else 1.0, until=200.0)) for k in range(20)]
     made = simple_day([[10.0]], [[0.25]], [1], tasks)
-    made = replace(made, period=Period(0.0, 1300.0, "prorated", 25.0))
+    made = made.model_copy(update={"period": Period(0.0, 1300.0, "prorated", 25.0)})
     measured = measure(made, run(made).schedule)
     assert measured.energy_joules <= 25.0
     assert measured.utility >= 9 * 4.0

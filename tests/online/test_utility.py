@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lpsched.errors import InstanceError
 from lpsched.online.arrays import day_arrays
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import (
     ClassInterval,
@@ -19,9 +20,9 @@ from lpsched.online.utility import (
     Urgency,
     UtilityFunction,
     UtilityLevels,
-    broken_class,
-    broken_function,
+    classes_never_rise,
     compiled_utility,
+    functions_never_rise,
     utilities,
     utility_at,
 )
@@ -53,7 +54,7 @@ def test_utility_falls_interval_by_interval(seconds, expected):
 @settings(max_examples=50)
 @given(utility_functions(), st.floats(0, 200), st.floats(0, 200))
 def test_utility_never_rises(function, one, other):
-    assert list(broken_function(function, ())) == []
+    assert list(functions_never_rise({"f": function})) == []
     assert function.at(max(one, other)) <= function.at(min(one, other)) + 1e-12
     assert function.at(one) >= 0
 
@@ -168,8 +169,8 @@ def steady(after, value):
 @pytest.mark.parametrize(
     ("intervals", "fault"),
     [
-        ((), "f: found 0 intervals, needs 1 to 100 of them; add or join some"),
-        (tuple(steady(float(k), 1.0) for k in range(101)), "f: found 101 intervals, needs 1 to 100 of them; add or join some"),
+        ((), "f: found a list of 0, needs a list of 1 to 100 intervals; add or join some"),
+        (tuple(steady(float(k), 1.0) for k in range(101)), "f: found a list of 101, needs a list of 1 to 100 intervals; add or join some"),
         ((steady(1.0, 1.0),), "f[0].after_seconds: found a first interval that begins at 1 s, needs 0, the arrival; begin with one that does"),
         ((steady(0.0, 1.0), steady(0.0, 1.0)), "f[1].after_seconds: found 0, not after the 0 of the one before, needs intervals by rising begin; sort or join them"),
         ((steady(0.0, 1.0), steady(5.0, 1.0), steady(4.0, 1.0)), "f[2].after_seconds: found 4, not after the 5 of the one before, needs intervals by rising begin; sort or join them"),
@@ -182,16 +183,19 @@ def steady(after, value):
     ],
 )  # fmt: skip
 def test_each_broken_rule_of_a_function_is_told(intervals, fault):
-    assert fault in [str(each) for each in broken_function(UtilityFunction(intervals), ("f",))]
+    day = day_from_dict(sound_day())
+    with pytest.raises(InstanceError) as caught:
+        day.model_copy(update={"utility_functions": day.utility_functions | {"f": UtilityFunction(intervals)}})
+    assert f"utility_functions.{fault}" in [str(each) for each in caught.value.faults]
 
 
 def test_a_sound_function_or_class_breaks_no_rule():
-    assert list(broken_function(THREE, ("f",))) == []
-    assert list(broken_class(LEVELS.utility_classes["A"], ("A",))) == []
+    assert list(functions_never_rise({"f": THREE})) == []
+    assert list(classes_never_rise(LEVELS.utility_classes)) == []
 
 
 def test_a_class_whose_shares_rise_is_refused():
     rising = (ClassInterval(0.0, 0.5), ClassInterval(1.0, 0.6))
-    assert [str(each) for each in broken_class(rising, ("A",))] == [
-        "A[1].share: found 0.6, above the 0.5 of the one before, needs utility that never rises; lower it"
+    assert [str(each) for each in classes_never_rise({"A": rising})] == [
+        "utility_classes.A[1].share: found 0.6, above the 0.5 of the one before, needs utility that never rises; lower it"
     ]

@@ -82,7 +82,16 @@ def days(draw, *, most_tasks=6, most_types=3, most_machines=2) -> Day:
         arrivals, [draw(st.integers(0, types - 1)) for _ in arrivals], [draw(st.sampled_from(ways)) for _ in arrivals]
     )
     names = tuple(DayTaskType(f"t{i}") for i in range(types))
-    return Day("drawn", machines, names, table(SECONDS), table(WATTS), tasks, levels, own)
+    return Day(
+        name="drawn",
+        machine_types=machines,
+        task_types=names,
+        seconds=table(SECONDS),
+        watts=table(WATTS),
+        tasks=tasks,
+        utility_functions=own,
+        **dict(levels),
+    )
 
 
 @st.composite

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from lpsched.online.clusters import NO_LEVELS, Clusters, DayTaskType, ParallelTasks
-from lpsched.online.parts import WHOLE, Cluster, NodeCurves
+from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
+from lpsched.online.curves import NodeCurves
+from lpsched.online.parts import WHOLE, Cluster
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
 from lpsched.online.tasks import Levels
-from lpsched.online.utility import BOUNDED, MEASURES, POINTS, WEIGHTS, WaitingCost
+from lpsched.online.utility import BOUNDED, MEASURES, POINTS, WEIGHTS, UtilityLevels, WaitingCost
 from tests.property.days import GAPS, SECONDS, WATTS, periods, utility_functions, utility_levels
 
 if TYPE_CHECKING:
-    from lpsched.online.parts import Points
+    from lpsched.online.curves import Points
 
 UTILITY = "utility"
 WAITING = "waiting"
@@ -93,18 +94,25 @@ def parallel_clusters(
         work.append(draw(WORK))
         requested.append(work[-1] * draw(ASKED))
     names = tuple(DayTaskType(f"t{i}") for i in range(types))
+    drawn: dict[str, Any] = {
+        "name": "drawn",
+        "clusters": parts,
+        "task_types": names,
+        "seconds": seconds,
+        "watts": powers,
+    }
     if (judged or draw(st.sampled_from([UTILITY, UTILITY, WAITING]))) == WAITING:
         tasks = ParallelTasks.of(arrivals, of_type, cores, work=work, requested=requested)
-        return Clusters("drawn", parts, names, seconds, powers, tasks, waiting=draw(waiting_costs()))
-    levels = draw(st.just(NO_LEVELS) | utility_levels())
-    own = {f"u{f}": draw(utility_functions()) for f in range(1 if levels == NO_LEVELS else 0, 2)}
+        return Clusters(**drawn, tasks=tasks, waiting=draw(waiting_costs()))
+    levels = draw(st.just(UtilityLevels()) | utility_levels())
+    own = {f"u{f}": draw(utility_functions()) for f in range(1 if levels == UtilityLevels() else 0, 2)}
     ways = [*own, *(Levels(p, "soon", c) for p in levels.priorities for c in levels.utility_classes)]
     told = [draw(st.sampled_from(ways)) for _ in arrivals]
     tasks = ParallelTasks.of(arrivals, of_type, cores, work=work, requested=requested, utilities=told)
     period = WHOLE if whole else draw(st.just(WHOLE) | periods())
     if powers is None and period.energy_constraint_joules is not None:
         period = WHOLE
-    return Clusters("drawn", parts, names, seconds, powers, tasks, levels, own, period=period)
+    return Clusters(**drawn, tasks=tasks, utility_functions=own, period=period, **dict(levels))
 
 
 @st.composite

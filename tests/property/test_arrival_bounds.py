@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -39,7 +38,9 @@ def prices_of(draw, day) -> ArrivalPrices:
 @st.composite
 def priced_days(draw, most_tasks=3):
     """Draw a tiny day with a period, and prices."""
-    day = replace(draw(days(most_tasks=most_tasks, most_types=2, most_machines=1)), period=draw(periods()))
+    day = draw(days(most_tasks=most_tasks, most_types=2, most_machines=1)).model_copy(
+        update={"period": draw(periods())}
+    )
     return day, draw(prices_of(day))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,7 +89,7 @@ def what_happened(day, policy, seed, options):
 @settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of(), seed=SEEDS)
 def test_engine_and_plain_twin_agree(day, period, options, seed, immediate):
-    day = replace(day, period=period)
+    day = day.model_copy(update={"period": period})
     policy = Policy("at-random", at_random, immediate)
     try:
         made, ran, dropped = what_happened(day, policy, seed, options)
@@ -145,7 +144,7 @@ def _worthiest_first(state):
 @settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of())
 def test_what_will_be_mapped_anew_anyway_need_not_be_mapped(day, period, options):
-    day = replace(day, period=period)
+    day = day.model_copy(update={"period": period})
     try:
         _, everything, dropped = what_happened(day, Policy("all", all_by_first_machine), 0, options)
     except (InstanceError, StalledError):
@@ -159,7 +158,7 @@ def test_what_will_be_mapped_anew_anyway_need_not_be_mapped(day, period, options
 @settings(max_examples=15, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of())
 def test_policies_fare_alike_in_the_engine_and_in_its_twin(day, period, options, name):
-    day, policy = replace(day, period=period), registry.policy(name)
+    day, policy = day.model_copy(update={"period": period}), registry.policy(name)
     try:
         _, ran, dropped = what_happened(day, policy, 0, options)
     except (InstanceError, StalledError):
@@ -173,7 +172,7 @@ def test_policies_fare_alike_in_the_engine_and_in_its_twin(day, period, options,
 @settings(max_examples=30, deadline=None)
 @given(day=days(most_tasks=9), period=periods(), options=options_of(), seed=SEEDS)
 def test_compiled_loops_do_what_they_say(day, period, options, seed):
-    day, policy = replace(day, period=period), Policy("at-random", at_random)
+    day, policy = day.model_copy(update={"period": period}), Policy("at-random", at_random)
     try:
         _, ran, dropped = what_happened(day, policy, seed, options)
     except (InstanceError, StalledError):

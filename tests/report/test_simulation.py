@@ -178,7 +178,7 @@ def ten_second_tasks(period):
     """Two machines; tasks of 10 s worth 9 and 1."""
     much, little = decaying(9.0), decaying(1.0)
     day = simple_day([[10.0]], [[1.0]], [2], [(0.0, 0, much), (0.0, 0, little), (0.0, 0, much)])
-    return replace(day, period=period)
+    return day.model_copy(update={"period": period})
 
 
 def test_a_timeline_has_a_bar_for_each_run_cut_to_the_period():
@@ -195,7 +195,7 @@ def test_what_is_thinner_than_a_column_is_joined_with_its_neighbours():
     # A column is 100 s: ten runs of 10 s each without a break fill one; a single one does not.
     worth = decaying(1.0)
     day = simple_day([[10.0]], [[1.0]], [1], [(0.0, 0, worth)] * 21)
-    day = replace(day, period=Period(0.0, 100.0 * COLUMNS))
+    day = day.model_copy(update={"period": Period(0.0, 100.0 * COLUMNS)})
     starts = [*(10.0 * n for n in range(20)), 5000.0]
     schedule = DaySchedule(tuple(PlacedTask(n, "m0", 1, start) for n, start in enumerate(starts)))
     assert timeline_of(day, schedule).bars == (Bar(0, 0, 0, 2),)
@@ -211,12 +211,12 @@ def test_a_day_without_an_end_is_drawn_until_the_last_task_ends():
 
 def many_machines(types, count):
     return Day(
-        "many",
-        tuple(DayMachineType(f"m{j}", count) for j in range(types)),
-        (DayTaskType("t"),),
-        Table.of([[1.0] * types]),
-        Table.of([[1.0] * types]),
-        ArrivingTasks.of([0.0], [0], ["u"]),
+        name="many",
+        machine_types=tuple(DayMachineType(f"m{j}", count) for j in range(types)),
+        task_types=(DayTaskType("t"),),
+        seconds=Table.of([[1.0] * types]),
+        watts=Table.of([[1.0] * types]),
+        tasks=ArrivingTasks.of([0.0], [0], ["u"]),
         utility_functions={"u": decaying(1.0)},
     )
 
@@ -235,7 +235,7 @@ def test_of_many_machines_some_of_each_type_are_drawn(types, count):
 def test_a_full_day_of_a_hundred_machines_is_a_small_file():
     worths = [decaying(float(most)) for most in (8, 4, 2, 1)]
     tasks = [(0.0, 0, worths[n % 4]) for n in range(10_000)]
-    day = replace(simple_day([[860.0]], [[1.0]], [100], tasks), period=Period(0.0, 86_400.0))
+    day = simple_day([[860.0]], [[1.0]], [100], tasks).model_copy(update={"period": Period(0.0, 86_400.0)})
     schedule = DaySchedule(tuple(PlacedTask(n, "m0", n % 100 + 1, 861.0 * (n // 100)) for n in range(10_000)))
     svg = picture_bytes(timeline_picture(timeline_of(day, schedule), "busy"), ".svg")
     assert len(svg) < 1_500_000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from lpsched.errors import InvalidScheduleError, OutputError
-from lpsched.online.cluster_reading import clusters_from_dict
+from lpsched.online.clusters import clusters_from_dict
 from lpsched.online.schedule import ClustersSchedule, DaySchedule, PlacedOnNodes, PlacedTask
 from lpsched.traces.export import export_schedule
 from lpsched.traces.swf import read_swf

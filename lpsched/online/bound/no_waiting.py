@@ -231,8 +231,9 @@ def naive_utility(day: Day) -> float:
     >>> from lpsched.online.utility import Interval, UtilityFunction
     >>> steady = UtilityFunction((Interval(0.0, 8.0, 8.0, 0.0),))
     >>> tasks = ArrivingTasks.of([0.0, 30.0], [0, 0], ["steady", "steady"])
-    >>> day = Day("two", (DayMachineType("cpu", 1),), (DayTaskType("render"),), Table.of([[40.0]]),
-    ...     Table.of([[100.0]]), tasks, utility_functions={"steady": steady}, period=Period(0.0, 50.0))
+    >>> day = Day(name="two", machine_types=(DayMachineType("cpu", 1),), task_types=(DayTaskType("render"),),
+    ...     seconds=Table.of([[40.0]]), watts=Table.of([[100.0]]), tasks=tasks,
+    ...     utility_functions={"steady": steady}, period=Period(0.0, 50.0))
     >>> naive_utility(day)
     12.0
     """

@@ -14,9 +14,10 @@ from lpsched.online.bound.solve import cluster_bound
 from lpsched.online.cluster_policies import POLICIES, cluster_policy, cluster_policy_names
 from lpsched.online.clusters import Clusters, DayTaskType, ParallelTasks
 from lpsched.online.compare.backend import FoundBound, Stage, earned_by_kind, length_of, refusal, traces_of
+from lpsched.online.curves import NodeCurves
 from lpsched.online.nodes.clusters import simulate_clusters
 from lpsched.online.nodes.state import ClusterPolicy
-from lpsched.online.parts import Cluster, NodeCurves, Period
+from lpsched.online.parts import Cluster, Period
 from lpsched.online.result.policy import Judged, PolicyRun
 from lpsched.online.schedule import ClustersSchedule
 from lpsched.online.simulate.options import ClusterOptions
@@ -56,18 +57,18 @@ def two_tasks(waiting: WaitingCost | None) -> Clusters:
     worth = {"worth": UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))}
     curve = ((1, 1.0), (2, 0.5))
     small = Clusters(
-        "rehearsal",
-        (Cluster("cluster", 2, 1, ("P0", "P1")),),
-        (DayTaskType("task"),),
-        NodeCurves(((curve, curve),)),
-        NodeCurves(((curve, curve),)),
-        ParallelTasks.of([0.0, 0.2], [0, 0], [2, 2], utilities=["worth", "worth"]),
+        name="rehearsal",
+        clusters=(Cluster("cluster", 2, 1, ("P0", "P1")),),
+        task_types=(DayTaskType("task"),),
+        seconds=NodeCurves(((curve, curve),)),
+        watts=NodeCurves(((curve, curve),)),
+        tasks=ParallelTasks.of([0.0, 0.2], [0, 0], [2, 2], utilities=["worth", "worth"]),
         utility_functions=worth,
     )
     if waiting is None:
-        return replace(small, period=Period(0.0, 3.0, energy_constraint_joules=10.0))
+        return small.model_copy(update={"period": Period(0.0, 3.0, energy_constraint_joules=10.0)})
     tasks = ParallelTasks.of([0.0, 0.2], [0, 0], [2, 2])
-    return replace(small, arriving=tasks, utility_functions={}, waiting=waiting)
+    return small.model_copy(update={"arriving": tasks, "utility_functions": {}, "waiting": waiting})
 
 
 # Clusters on the stage: how policies run on them, and how schedules of them are measured.

@@ -116,12 +116,12 @@ def two_tasks() -> Day:
     """Return a day that is over in a minute."""
     worth = UtilityFunction((Interval(0.0, 8.0, 1.0, 0.01),))
     return Day(
-        "rehearsal",
-        (DayMachineType("machine", 1, ("P0", "P1")),),
-        (DayTaskType("task"),),
-        Table.of([[1.0, 2.0]]),
-        Table.of([[100.0, 40.0]]),
-        ArrivingTasks.of([0.0, 0.5], [0, 0], ["worth", "worth"]),
+        name="rehearsal",
+        machine_types=(DayMachineType("machine", 1, ("P0", "P1")),),
+        task_types=(DayTaskType("task"),),
+        seconds=Table.of([[1.0, 2.0]]),
+        watts=Table.of([[100.0, 40.0]]),
+        tasks=ArrivingTasks.of([0.0, 0.5], [0, 0], ["worth", "worth"]),
         utility_functions={"worth": worth},
     )
 

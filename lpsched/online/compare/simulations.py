@@ -260,7 +260,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
         energy_constraint_joules=instance.period.energy_constraint_joules,
         provenance=provenance_of(instance, NO_SOLVER),
         judged=stage.judged,
-        waiting=None if stage.waiting is None else asdict(stage.waiting),
+        waiting=None if stage.waiting is None else stage.waiting.model_dump(),
     )
 
 

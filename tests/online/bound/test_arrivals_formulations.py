@@ -36,7 +36,7 @@ STEADY = decaying(8.0)
 def one_machine(*tasks, seconds=10.0, watts=10.0, machines=1, period=None):
     """Return a day of one machine type and one task type; tasks are (arrival, utility function)."""
     day = simple_day([[seconds]], [[watts]], [machines], [(at, 0, function) for at, function in tasks])
-    return day if period is None else replace(day, period=period)
+    return day if period is None else day.model_copy(update={"period": period})
 
 
 def prices(*edges, per_second=0.0, per_joule=0.0):
@@ -57,7 +57,9 @@ def mixed_day(seed, *, period):
         (at, int(rng.integers(2)), decaying(float(rng.integers(1, 9)), 0.02, until=float(rng.integers(15, 90))))
         for at in np.sort(rng.uniform(0.0, 100.0, 12)).round(1).tolist()
     ]
-    return replace(simple_day([[10.0, 25.0], [18.0, None]], [[90.0, 30.0], [70.0, None]], [1, 2], tasks), period=period)
+    return simple_day([[10.0, 25.0], [18.0, None]], [[90.0, 30.0], [70.0, None]], [1, 2], tasks).model_copy(
+        update={"period": period}
+    )
 
 
 WHOLE = Period()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,7 +26,7 @@ def busy_day(tasks=40, *, machines=(1, 2), watts=50.0, period=None):
         for at in np.sort(rng.uniform(0.0, 300.0, tasks)).round(1)
     ]
     day = simple_day([[20.0, 30.0], [35.0, None]], [[watts, watts], [watts, None]], machines, rows)
-    return replace(day, period=Period(60.0, 240.0, "prorated", 20_000.0) if period is None else period)
+    return day.model_copy(update={"period": Period(60.0, 240.0, "prorated", 20_000.0) if period is None else period})
 
 
 def test_the_bound_is_what_its_prices_prove_to_the_plain_checker_to_the_last_digit():
@@ -90,7 +89,9 @@ def test_shortened_prices_are_the_same_to_nine_digits_and_have_thirty_bits():
         pytest.param(busy_day(period=Period(0.0, None, "prorated", None)), 200.0, id="no-end"),
         pytest.param(simple_day([[1.0]], [[1.0]], [1], [(0.0, 0, decaying(0.0))]), 0.0, id="nothing-to-earn"),
         pytest.param(
-            replace(simple_day([[1.0]], [[1.0]], [1], [(9.0, 0, decaying(5.0))]), period=Period(0.0, 5.0)),
+            simple_day([[1.0]], [[1.0]], [1], [(9.0, 0, decaying(5.0))]).model_copy(
+                update={"period": Period(0.0, 5.0)}
+            ),
             0.0,
             id="all-tasks-after-the-end",
         ),

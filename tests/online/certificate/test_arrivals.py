@@ -14,8 +14,8 @@ from tests.days import decaying, simple_day
 # Two tasks of 10 s and 100 J, worth 8 if they end before 11 s; one machine; 100 J. At 0.08 a joule neither gains
 # anything, and all energy is worth 8, and a billionth of that for rounding.
 SOON = decaying(8.0, until=11.0)
-DAY = replace(
-    simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, SOON), (0.0, 0, SOON)]), period=Period(0.0, 50.0, "prorated", 100.0)
+DAY = simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, SOON), (0.0, 0, SOON)]).model_copy(
+    update={"period": Period(0.0, 50.0, "prorated", 100.0)}
 )
 
 
@@ -51,7 +51,7 @@ def test_what_is_proved_does_not_depend_on_the_claim():
 
 def test_machine_time_counts_for_every_machine():
     # At 0.8 a second until 25 no run gains anything: 25 * 0.8 for each of three machines.
-    three = replace(simple_day([[10.0]], [[10.0]], [3], [(0.0, 0, SOON)]), period=Period(0.0, 50.0))
+    three = simple_day([[10.0]], [[10.0]], [3], [(0.0, 0, SOON)]).model_copy(update={"period": Period(0.0, 50.0)})
     prices = FrozenDict({"m0": (Fraction(4, 5), Fraction(0))})
     made = certificate(three, per_joule=Fraction(0), machine_prices=prices, bound=Fraction(60))
     assert float(check(three, made).proved) == pytest.approx(60.0)
@@ -83,7 +83,7 @@ def test_each_fault_is_told(changes, reason):
 
 
 def test_energy_that_is_not_limited_has_no_price():
-    free = replace(DAY, period=Period(0.0, 50.0))
+    free = DAY.model_copy(update={"period": Period(0.0, 50.0)})
     assert check(free, certificate(free)).reasons == ("it has a price of a joule, but energy is not limited",)
 
 
@@ -99,7 +99,7 @@ def test_energy_that_is_not_limited_has_no_price():
     ],
 )
 def test_a_run_over_an_edge_counts_by_its_share(period, most):
-    day = replace(simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, decaying(8.0))]), period=period)
+    day = simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, decaying(8.0))]).model_copy(update={"period": period})
     verdict = check(day, certificate(day, per_joule=Fraction(0), bound=Fraction(9)))
     assert float(verdict.proved) == pytest.approx(most, abs=1e-9)
 
@@ -127,12 +127,12 @@ def test_waiting_until_time_is_cheap_is_a_choice():
 def test_over_the_begin_utility_before_the_piece_and_share_after_it_are_taken():
     # It must start before 5 to end before 15: share 0.5 there, and 8 exp(-1) at the start of the piece, at 0.
     day = simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, decaying(8.0, 0.1, until=15.0))])
-    day = replace(day, period=Period(10.0, 100.0))
+    day = day.model_copy(update={"period": Period(10.0, 100.0)})
     assert proved(day, [10, 110], [0.0]) == pytest.approx(4.0 * math.exp(-1.0))
 
 
 def test_waiting_for_time_that_is_a_little_cheaper_is_a_choice():
     # A run costs 0.5 until 20 and 0.4 after. At 20 it gains 8 exp(-0.003) - 0.4, more than at once; the machine costs 1.8.
     day = simple_day([[10.0]], [[10.0]], [1], [(0.0, 0, decaying(8.0, 0.0001))])
-    day = replace(day, period=Period(0.0, 40.0))
+    day = day.model_copy(update={"period": Period(0.0, 40.0)})
     assert proved(day, [0, 20, 40], [0.05, 0.04]) == pytest.approx(8.0 * math.exp(-0.003) + 1.4)

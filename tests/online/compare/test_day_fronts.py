@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 # 400 J or 200 J a task.
 SOON = UtilityFunction((Interval(0.0, 9.0, 9.0, 0.0), Interval(10.0, 3.0, 3.0, 0.0)))
 DAY = Day(
-    "three",
-    (DayMachineType("fast", 1), DayMachineType("slow", 1)),
-    (DayTaskType("a"),),
-    Table.of([[4.0, 8.0]]),
-    Table.of([[100.0, 25.0]]),
-    ArrivingTasks.of([0.0, 0.0, 0.0], [0, 0, 0], ["soon"] * 3),
+    name="three",
+    machine_types=(DayMachineType("fast", 1), DayMachineType("slow", 1)),
+    task_types=(DayTaskType("a"),),
+    seconds=Table.of([[4.0, 8.0]]),
+    watts=Table.of([[100.0, 25.0]]),
+    tasks=ArrivingTasks.of([0.0, 0.0, 0.0], [0, 0, 0], ["soon"] * 3),
     utility_functions={"soon": SOON},
 )
 SHORT = Evolving(generations=3, seed_with=("min-energy",))

@@ -17,7 +17,7 @@ from lpsched.online.bound.no_waiting import NoWaitingFront
 from lpsched.online.compare import days
 from lpsched.online.compare.days import validate_day
 from lpsched.online.compare.evolved_days import mean_gap
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import day_from_dict
 from lpsched.online.heuristics import forget_for_days, names_for_days, register_for_days
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.schedule_files import write_day_schedule

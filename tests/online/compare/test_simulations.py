@@ -81,7 +81,7 @@ def test_what_is_dropped_before_the_period_is_not_counted():
 
 def test_a_task_that_comes_after_the_period_does_not_wait():
     day = drawn_day()
-    short = replace(day, period=replace(day.period, length_seconds=600.0))
+    short = day.model_copy(update={"period": day.period.model_copy(update={"length_seconds": 600.0})})
     result = simulate(short, ["fcfs"])
     (run,) = result.policies[0].runs
     arrived = sum(arrival < short.period.ends_at for arrival in short.arriving.arrival_seconds)

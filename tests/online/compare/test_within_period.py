@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +25,7 @@ ALL = tuple(PlacedTask(n, "m0", 1, 10.0 * n) for n in range(4))
 
 
 def cut_to(period, placed=ALL):
-    return within_period(replace(WHOLE, period=period), DaySchedule(placed)).placed
+    return within_period(WHOLE.model_copy(update={"period": period}), DaySchedule(placed)).placed
 
 
 def test_a_whole_day_leaves_nothing_out():
@@ -61,7 +59,7 @@ def test_a_schedule_that_breaks_other_rules_stays_as_it_is():
 def test_what_is_left_of_a_valid_schedule_is_valid(data):
     whole = data.draw(days())
     schedule = data.draw(schedules_of(whole))
-    day = replace(whole, period=data.draw(periods()))
+    day = whole.model_copy(update={"period": data.draw(periods())})
     left = within_period(day, schedule)
     assert violations(day, left) == ()
     assert set(left.placed) <= set(schedule.placed)
@@ -71,7 +69,7 @@ def test_what_is_left_of_a_valid_schedule_is_valid(data):
 
 def test_heuristics_are_cut_and_counted_by_the_period():
     # Tasks end at 10, 20, 30 s; the last one starts at 30 s, half of it counts until 35 s.
-    day = replace(WHOLE, period=Period(5.0, 30.0))
+    day = WHOLE.model_copy(update={"period": Period(5.0, 30.0)})
     result = validate_day(day, heuristics=["min-min"])
     (entry,) = result.entries
     assert entry.valid
@@ -90,13 +88,13 @@ def test_heuristics_are_cut_and_counted_by_the_period():
 
 
 def test_schedules_that_are_brought_are_not_cut():
-    day = replace(WHOLE, period=Period(length_seconds=30.0))
+    day = WHOLE.model_copy(update={"period": Period(length_seconds=30.0)})
     (entry,) = validate_day(day, {"mine": DaySchedule(ALL)}).entries
     assert [each.code for each in entry.violations] == ["starts-after-the-day"]
 
 
 def test_a_front_holds_cut_points_below_the_envelope():
-    day = replace(WHOLE, period=Period(length_seconds=25.0, energy_constraint_joules=130.0))
+    day = WHOLE.model_copy(update={"period": Period(length_seconds=25.0, energy_constraint_joules=130.0)})
     (entry,) = compare_day_fronts(day, ["min-min"]).entries
     # the third one counts for a half: 50 + 50 + 25 J and 20 utility
     (point,) = entry.points
@@ -117,7 +115,7 @@ def test_a_front_holds_cut_points_below_the_envelope():
     ],
 )
 def test_what_knows_of_no_period_says_so_before_any_work(run, what):
-    day = replace(WHOLE, period=Period(length_seconds=30.0))
+    day = WHOLE.model_copy(update={"period": Period(length_seconds=30.0)})
     with pytest.raises(InstanceError, match=f"needs a day that counts as a whole: {what} can do no other"):
         run(day)
 
@@ -127,7 +125,7 @@ def test_what_knows_of_no_period_says_so_before_any_work(run, what):
 def test_no_schedule_of_a_day_with_a_period_is_above_the_bound_without_waiting(data):
     whole = data.draw(days())
     schedule = data.draw(schedules_of(whole))
-    day = replace(whole, period=data.draw(periods()))
+    day = whole.model_copy(update={"period": data.draw(periods())})
     left = within_period(day, schedule)
     (entry,) = validate_day(day, {"drawn": left}).entries  # raises if it is
     assert entry.measured == measure(day, left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -36,7 +35,7 @@ def _both_ways(request, monkeypatch):
 def allowed(joules, energy_filter, day=PAIRS, **options):
     """Return what each event of a day of 260 s allows."""
     seen = Seen()
-    run(replace(day, period=Period(0.0, 260.0, energy_constraint_joules=joules)), seen,
+    run(day.model_copy(update={"period": Period(0.0, 260.0, energy_constraint_joules=joules)}), seen,
         energy_filter=energy_filter, **options)  # fmt: skip
     return [state.allowed[:, 0].tolist() for state in seen.states]
 
@@ -77,7 +76,7 @@ def test_the_adaptive_filter_spreads_energy_over_the_day():
 
 
 def test_what_the_filter_lets_not_pass_is_refused():
-    day = replace(PAIRS, period=Period(0.0, 260.0, energy_constraint_joules=3000.0))
+    day = PAIRS.model_copy(update={"period": Period(0.0, 260.0, energy_constraint_joules=3000.0)})
     with pytest.raises(PolicyError, match=r"task 1 on machine 0 in column 0 .*energy filter does not let"):
         run(day, lambda *_: [(1, 0, 0)], energy_filter=1.0)
 
@@ -86,7 +85,7 @@ def test_a_day_without_energy_constraint_and_first_hours_have_no_filter():
     assert allowed(None, 1e-9)[0] == [True, True]
     seen = Seen()
     period = Period(100.0, 500.0, energy_constraint_joules=1.0)
-    run(replace(PAIRS, period=period), seen, energy_filter=1e-9)
+    run(PAIRS.model_copy(update={"period": period}), seen, energy_filter=1e-9)
     assert [state.allowed.all() for state in seen.states[:2]] == [True, False]  # at 60 s and at 120 s
 
 
@@ -195,9 +194,9 @@ def test_orders_in_which_a_task_starts_too_late_are_not_tried():
     # though 3 would then meet its deadline.
     tasks = [(0.0, 0, decaying(1.0)), (0.0, 0, decaying(1.0)), (0.0, 0, decaying(1.0)), (0.0, 1, by_deadline(181.0))]  # fmt: skip
     day = simple_day([[10.0], [100.0]], [[1.0], [1.0]], [1], tasks)
-    short = replace(day, period=Period(0.0, 150.0))
+    short = day.model_copy(update={"period": Period(0.0, 150.0)})
     assert starts(run(short, permute=2)) == {0: (1, 60.0), 1: (1, 70.0), 2: (1, 80.0), 3: (1, 90.0)}
-    longer = replace(day, period=Period(0.0, 200.0))
+    longer = day.model_copy(update={"period": Period(0.0, 200.0)})
     assert starts(run(longer, permute=2))[3] == (1, 80.0)
 
 

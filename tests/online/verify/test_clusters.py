@@ -91,7 +91,7 @@ def test_nothing_at_all_is_a_schedule():
 
 
 def test_without_watts_nobody_knows_the_energy():
-    assert measure(replace(CLUSTERS, watts=None), ClustersSchedule(VALID)).energy_joules is None
+    assert measure(CLUSTERS.model_copy(update={"watts": None}), ClustersSchedule(VALID)).energy_joules is None
 
 
 @pytest.mark.parametrize(
@@ -269,8 +269,8 @@ def test_a_file_of_junk_gives_no_end_of_violations():
 CUT = simple_clusters(
     [[10.0]], [2], [Task(float(k), 1, decaying(8.0)) for k in range(4)], watts=[[5.0]], cores_per_node=[4]
 )
-PRORATED = replace(CUT, period=Period(20.0, 80.0))
-COMPLETED = replace(CUT, period=Period(20.0, 80.0, "completed"))
+PRORATED = CUT.model_copy(update={"period": Period(20.0, 80.0)})
+COMPLETED = CUT.model_copy(update={"period": Period(20.0, 80.0, "completed")})
 
 
 def run(*starts):
@@ -300,7 +300,7 @@ def test_utility_energy_and_busy_nodes_count_by_the_period(start, prorated, comp
 
 def test_waits_are_those_of_tasks_that_arrive_in_the_period():
     # Tasks arrive at 0, 1, 2 and 3 s; of the period from 1 to 3 s those at 1 and 2 s.
-    clusters = replace(CUT, period=Period(1.0, 2.0))
+    clusters = CUT.model_copy(update={"period": Period(1.0, 2.0)})
     placed = [PlacedOnNodes(n, "c0", ((node, node),), start) for n, node, start in ((0, 1, 0.0), (1, 2, 2.5))]
     measured = measure(clusters, ClustersSchedule(tuple(placed)))
     assert (measured.waits.tasks, measured.waits.mean_seconds) == (1, 1.5)
@@ -308,11 +308,11 @@ def test_waits_are_those_of_tasks_that_arrive_in_the_period():
 
 def test_a_warm_up_without_an_end_counts_from_its_end_to_the_last_end():
     # From 5 s to 12 s: one of two nodes from 5 to 12 s. Were the warm-up 1 s: tasks arrive from 0 s on.
-    clusters = replace(CUT, period=Period(5.0))
+    clusters = CUT.model_copy(update={"period": Period(5.0)})
     assert measure(clusters, run(2.0)).utilisation == 0.5
     late = simple_clusters([[10.0]], [1], [Task(30.0, 1, decaying(1.0))], period=Period(5.0))
     assert measure(late, run(40.0)).utilisation == 10.0 / 20.0
-    clusters = replace(CUT, period=Period(50.0))
+    clusters = CUT.model_copy(update={"period": Period(50.0)})
     assert measure(clusters, run(2.0)).utilisation is None
 
 
@@ -329,7 +329,7 @@ def test_nothing_starts_when_the_period_is_over():
 )
 def test_counted_energy_keeps_the_constraint_but_for_a_billionth(constraint, is_valid):
     # Task 0 counts for a quarter, task 1 wholly: 12.5 + 50 J.
-    clusters = replace(CUT, period=Period(20.0, 80.0, "prorated", constraint))
+    clusters = CUT.model_copy(update={"period": Period(20.0, 80.0, "prorated", constraint)})
     found = examine(clusters, run(12.5, 30.0))
     assert ([each.code for each in found.violations] == []) is is_valid
     assert (found.measured is not None) is is_valid
@@ -358,7 +358,7 @@ def test_details_tell_the_naive_figure_and_the_busy_node_seconds():
         8.0, pytest.approx(3.0 * math.exp(-0.5)), 2.0
     ]  # fmt: skip
     # Of each task's 10 s from its arrival on, the period from 5 to 7 s has a fifth.
-    clusters = replace(CUT, period=Period(5.0, 2.0))
+    clusters = CUT.model_copy(update={"period": Period(5.0, 2.0)})
     naive = ClustersAccount(clusters, ClustersSchedule(())).details().if_none_waits
     assert naive == pytest.approx(4 * 8.0 * 0.2)
 

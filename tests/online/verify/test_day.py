@@ -12,8 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lpsched.online.bound.no_waiting import naive_utility
-from lpsched.online.day import Levels
-from lpsched.online.day_reading import day_from_dict
+from lpsched.online.day import Levels, day_from_dict
 from lpsched.online.parts import Period
 from lpsched.online.schedule import DaySchedule, PlacedTask
 from lpsched.online.verify.day import DayAccount, Runs, details, examine, measure, traces, violations
@@ -157,8 +156,8 @@ def test_measured_is_what_sums_in_doubles_give_but_for_their_rounding(data):
 
 # One machine m0: type t0 takes 10 s at 5 W. The period counts from 20 to 100 s.
 CUT = simple_day([[10.0]], [[5.0]], [1], [(float(k), 0, decaying(8.0, until=100.0)) for k in range(4)])
-PRORATED = replace(CUT, period=Period(20.0, 80.0))
-COMPLETED = replace(CUT, period=Period(20.0, 80.0, "completed"))
+PRORATED = CUT.model_copy(update={"period": Period(20.0, 80.0)})
+COMPLETED = CUT.model_copy(update={"period": Period(20.0, 80.0, "completed")})
 STEADY = {"u0": decaying(8.0)}  # always worth 8
 
 
@@ -195,7 +194,7 @@ def test_utility_and_energy_count_by_the_share_at_the_begin(start, prorated, com
 )
 def test_utility_and_energy_count_by_the_share_at_the_end(start, prorated, completed):
     for day, expected in ((PRORATED, prorated), (COMPLETED, completed)):
-        measured = run(replace(day, utility_functions=STEADY), start)
+        measured = run(day.model_copy(update={"utility_functions": STEADY}), start)
         assert (measured.utility, measured.energy_joules) == pytest.approx(expected[:2], rel=1e-14)
         assert measured.utility <= expected[0]
         assert measured.completed == expected[2]
@@ -204,7 +203,9 @@ def test_utility_and_energy_count_by_the_share_at_the_end(start, prorated, compl
 def test_a_run_across_both_edges_counts_by_what_is_between():
     # 100 s from 0 on at 2 W, of which 30 to 40 s count: a tenth
     day = simple_day([[100.0]], [[2.0]], [1], [(0.0, 0, decaying(5.0))])
-    measured = measure(replace(day, period=Period(30.0, 10.0)), DaySchedule((PlacedTask(0, "m0", 1, 0.0),)))
+    measured = measure(
+        day.model_copy(update={"period": Period(30.0, 10.0)}), DaySchedule((PlacedTask(0, "m0", 1, 0.0),))
+    )
     assert (measured.utility, measured.energy_joules, measured.completed) == (0.5, 20.0, 0)
 
 
@@ -214,7 +215,7 @@ def test_what_counts_is_rounded_to_the_worse_side(seconds):
     day = simple_day([[21.0]], [[0.3]], [1], [(0.0, 0, decaying(0.7))])
     period = Period(length_seconds=seconds + 0.1)
     within = Fraction(period.ends_at) - Fraction(0.1)
-    measured = measure(replace(day, period=period), DaySchedule((PlacedTask(0, "m0", 1, 0.1),)))
+    measured = measure(day.model_copy(update={"period": period}), DaySchedule((PlacedTask(0, "m0", 1, 0.1),)))
     utility, joules, makespan = within / 21 * Fraction(0.7), within * Fraction(0.3), 21 + Fraction(0.1)
     assert measured.utility <= utility < math.nextafter(measured.utility, 1.0)
     assert math.nextafter(measured.energy_joules, 0.0) < joules <= measured.energy_joules
@@ -232,7 +233,7 @@ def test_nothing_starts_when_the_period_is_over(day):
 
 def test_a_start_that_was_rounded_below_the_end_counts_nothing():
     # Task 1 really starts as task 0 ends, with the period; it is told a hair earlier.
-    measured = run(replace(PRORATED, utility_functions=STEADY), 90.0, math.nextafter(100.0, 0.0))
+    measured = run(PRORATED.model_copy(update={"utility_functions": STEADY}), 90.0, math.nextafter(100.0, 0.0))
     assert (measured.utility, measured.energy_joules, measured.completed) == (8.0, 50.0, 1)
 
 
@@ -242,7 +243,7 @@ def test_a_start_that_was_rounded_below_the_end_counts_nothing():
 )
 def test_counted_energy_keeps_the_constraint_but_for_a_billionth(constraint, is_valid):
     # Task 0 counts for a quarter, task 1 wholly: 12.5 + 50 J.
-    day = replace(CUT, period=Period(20.0, 80.0, "prorated", constraint))
+    day = CUT.model_copy(update={"period": Period(20.0, 80.0, "prorated", constraint)})
     placed = (PlacedTask(0, "m0", 1, 12.5), PlacedTask(1, "m0", 1, 30.0))
     found = violations(day, DaySchedule(placed))
     assert ([each.code for each in found] == []) is is_valid
@@ -262,16 +263,16 @@ def test_a_bound_that_grants_most_joules_grants_all_that_passes(joules):
 
 def test_a_constraint_of_nothing_allows_what_takes_nothing():
     free = simple_day([[10.0]], [[0.0]], [1], [(0.0, 0, decaying(8.0))])
-    day = replace(free, period=Period(energy_constraint_joules=0.0))
+    day = free.model_copy(update={"period": Period(energy_constraint_joules=0.0)})
     assert measure(day, DaySchedule((PlacedTask(0, "m0", 1, 0.0),))).utility == 8.0
     assert (day.period.most_joules, free.period.most_joules) == (0.0, math.inf)
     # energy of the warm-up is not counted
-    day = replace(CUT, period=Period(20.0, 80.0, "prorated", 0.0))
+    day = CUT.model_copy(update={"period": Period(20.0, 80.0, "prorated", 0.0)})
     assert violations(day, DaySchedule((PlacedTask(0, "m0", 1, 10.0),))) == ()
 
 
 def test_too_much_energy_is_told_beside_other_broken_rules():
-    day = replace(CUT, period=Period(energy_constraint_joules=1.0))
+    day = CUT.model_copy(update={"period": Period(energy_constraint_joules=1.0)})
     placed = (PlacedTask(0, "m0", 1, 0.0), PlacedTask(1, "m0", 2, 1.0))
     assert [each.code for each in violations(day, DaySchedule(placed))] == ["no-such-machine", "too-much-energy"]
 
@@ -292,7 +293,7 @@ def test_traces_credit_utility_at_the_end_and_energy_on_the_way():
 def test_a_task_that_the_end_cuts_is_credited_at_the_end():
     day = simple_day([[10.0]], [[5.0]], [1], [(0.0, 0, decaying(8.0))])
     schedule = DaySchedule((PlacedTask(0, "m0", 1, 2.0),))
-    utility, energy = traces(replace(day, period=Period(length_seconds=7.0)), schedule, [6.9, 7.0])
+    utility, energy = traces(day.model_copy(update={"period": Period(length_seconds=7.0)}), schedule, [6.9, 7.0])
     assert utility == pytest.approx((0.0, 4.0))
     assert energy == pytest.approx((24.5, 25.0))
 
@@ -300,7 +301,7 @@ def test_a_task_that_the_end_cuts_is_credited_at_the_end():
 def test_details_tell_utility_by_how_it_is_told_and_how_busy_machines_were():
     # By level high, task 0 on the gpu from 0 to 10 s: half of its 4 counts from 5 s on. Task 1 ends 32.5 s after
     # its arrival, within its deadline: 8. Nothing runs of low and slow.
-    day = replace(day_from_dict(sound_day()), period=Period(5.0, 50.0))
+    day = day_from_dict(sound_day()).model_copy(update={"period": Period(5.0, 50.0)})
     schedule = DaySchedule((PlacedTask(0, "gpu", 1, 0.0, "P0"), PlacedTask(1, "cpu", 2, 5.0)))
     found = details(day, schedule)
     high, low = Levels("high", "soon", "A"), Levels("low", "soon", "A")
@@ -342,7 +343,9 @@ def test_one_account_tells_all_and_goes_through_the_schedule_once(monkeypatch):
 def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
     day = simple_day([[1.0]], [[1.0]], [1], [(1e20, 0, decaying(8.0))])  # 1 s more is not seen in a double
     assert (
-        details(replace(day, period=Period(length_seconds=1e20)), DaySchedule(())).utility_by_told[0].if_none_waits
+        details(day.model_copy(update={"period": Period(length_seconds=1e20)}), DaySchedule(()))
+        .utility_by_told[0]
+        .if_none_waits
         == 0.0
     )
 
@@ -352,7 +355,7 @@ def test_a_task_that_arrives_with_the_end_might_have_earned_nothing():
 def test_what_counts_is_what_shares_in_doubles_give_but_for_their_rounding(data):
     whole_day = data.draw(days())
     schedule = data.draw(schedules_of(whole_day))
-    day = replace(whole_day, period=data.draw(periods()))
+    day = whole_day.model_copy(update={"period": data.draw(periods())})
     period = day.period
     late = any(placed.start_seconds >= period.ends_at for placed in schedule.placed)
     columns = {(day.machine_types[j].name, day.p_state(c)): c for c, (j, _) in enumerate(day.modes)}

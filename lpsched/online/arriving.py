@@ -1,0 +1,281 @@
+"""What days and clusters have in common: task types, tasks that arrive, what they are worth, and what counts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_serializer
+
+from lpsched.errors import Fault, quote
+from lpsched.model.base import Entries, Instance, Rule, repeats
+from lpsched.model.fields import Frozen, FrozenDict, Name, little_endian
+from lpsched.model.provenance import (
+    LARGEST_SEED,
+    LONGEST_TEXT,
+    MOST_ENTRIES,
+    MOST_NUMBERS,
+    broken_note,
+    frozen_note,
+    written_note,
+)
+from lpsched.online.arriving_rows import KEY_OF, unknown_names
+from lpsched.online.parts import WHOLE, DayTaskType, Period, period_has_an_end
+from lpsched.online.tasks import Levels
+from lpsched.online.utility import (
+    Priorities,
+    Urgencies,
+    UtilityClasses,
+    UtilityFunction,
+    UtilityFunctions,
+    UtilityLevels,
+    classes_never_rise,
+    functions_never_rise,
+    written_function,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lpsched.model.table import Column
+    from lpsched.online.tasks import ArrivingTasks, ParallelTasks, Told
+
+TaskTypes = tuple[DayTaskType, ...]
+_TEXT: Final = {"type": "string", "maxLength": LONGEST_TEXT}
+_NOTE: Final = {
+    "description": "what a generator notes of itself",
+    "type": "object",
+    "required": ["generator", "seed"],
+    "maxProperties": MOST_ENTRIES,
+    "properties": {
+        "generator": _TEXT | {"minLength": 1},
+        "seed": {"type": "integer", "minimum": 0, "maximum": LARGEST_SEED},
+    },
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "number"},
+            {"type": "boolean"},
+            _TEXT,
+            {"type": "array", "items": {"type": "number"}, "maxItems": MOST_NUMBERS},
+        ]
+    },
+}
+Note = Annotated[Mapping[Name, Any], Frozen(), AfterValidator(frozen_note), WithJsonSchema(_NOTE)]
+
+
+# What the fields must satisfy together: one small function per rule, named for the rule.
+def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
+    """Check the names of task types."""
+    return repeats([each.name for each in task_types], ("task_types",), ("name",))
+
+
+def there_are_tasks(arriving: ArrivingTasks | ParallelTasks) -> Iterator[Fault]:
+    """Check that some task arrives."""
+    if not arriving.count:
+        yield Fault(("tasks",), "no tasks", "at least one task", "add a task")
+
+
+def utilities_are_known(
+    arriving: ArrivingTasks | ParallelTasks,
+    priorities: Mapping[str, object],
+    urgencies: Mapping[str, object],
+    utility_classes: Mapping[str, object],
+    utility_functions: Mapping[str, object],
+) -> Iterator[Fault]:
+    """Check the names by which tasks tell their utility; the first task of each unknown one has the problem."""
+    known = dict(zip(KEY_OF, (priorities, urgencies, utility_classes, utility_functions), strict=True))
+    for number, told in enumerate(arriving.told):
+        for key, found, advice in unknown_names(told, known):
+            n = arriving.utility_numbers.tolist().index(number)
+            yield Fault(("tasks", n, key), found, f"one of {KEY_OF[key]}", advice)
+
+
+def generator_has_name_and_seed(made_by: Mapping[str, object] | None) -> Iterator[Fault]:
+    """Check the note of a generator."""
+    if made_by is not None:
+        yield from broken_note(made_by, ("made_by",))
+
+
+def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[Fault]:
+    """Return the problems of machine types or clusters with one name, or with labels that are one."""
+    for j, column in enumerate(columns):
+        yield from repeats(column.p_states or (), (key, j, "p_states"), ())
+    yield from repeats([each.name for each in columns], (key,), ("name",))
+    labels = Counter(label for column in columns for label in set(column.columns))
+    for j, column in enumerate(columns):
+        for label in column.columns:
+            if column.p_states is not None and labels[label] > 1:
+                found = f"{quote(label)}, which names a P-state here and another {kind}"
+                yield Fault((key, j), found, "labels that differ", "rename one")
+
+
+class ArrivingInstance(Instance):
+    """Tasks that arrive over time; what runs them, the subclasses say.
+
+    The utility of a task is a function of the seconds between its arrival and its end. It is told by levels
+    (priority, urgency, utility class: see `utility.py`), or by the name of one of the file's own functions.
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True)
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        task_types_have_names_of_their_own,
+        period_has_an_end,
+        classes_never_rise,
+        functions_never_rise,
+        there_are_tasks,
+        utilities_are_known,
+        generator_has_name_and_seed,
+    )
+
+    name: Name
+    task_types: Annotated[TaskTypes, Entries("task type", stand_in={})] = Field(description="a list of task types")
+    period: Period = Field(default=WHOLE, kw_only=True)
+    priorities: Priorities = Field(
+        default=FrozenDict({}), description="a mapping from names to the most utility", kw_only=True
+    )
+    urgencies: Urgencies = Field(
+        default=FrozenDict({}), description="a mapping from names to decay_per_minute and steady_share", kw_only=True
+    )
+    utility_classes: UtilityClasses = Field(
+        default=FrozenDict({}), description="a mapping from names to lists of intervals", kw_only=True
+    )
+    utility_functions: UtilityFunctions = Field(
+        default=FrozenDict({}), description="a mapping from names to lists of intervals", kw_only=True
+    )
+    made_by: Note | None = Field(
+        default=None, description="a mapping of generator, seed and options, if a generator made the file", kw_only=True
+    )
+
+    if TYPE_CHECKING:  # each kind has tasks and columns of its own
+
+        @property
+        def arriving(self) -> ArrivingTasks | ParallelTasks:
+            """The tasks."""
+
+    def runs_on(self) -> Sequence[Column]:
+        """Return the machine types, or the clusters."""
+        raise NotImplementedError
+
+    def _alike(self) -> tuple[Sequence[int], Callable[[int], float | None]]:
+        """Return a number for each task, the same for those that run equally long; and the mean seconds of each."""
+        raise NotImplementedError
+
+    def _packed(self) -> Iterator[tuple[str, bytes]]:
+        """Return the packed numbers that a hash covers, each with the code of its type."""
+        raise NotImplementedError
+
+    @field_serializer("utility_functions")
+    def _as_intervals(self, functions: Mapping[str, UtilityFunction]) -> dict[str, Any]:
+        return {name: written_function(each) for name, each in functions.items()}
+
+    @field_serializer("arriving", check_fields=False)
+    def _as_rows(self, arriving: object) -> list[dict[str, Any]]:  # noqa: ARG002 - they are those of `self`
+        return self.task_rows()
+
+    @field_serializer("made_by")
+    def _as_note(self, note: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        return None if note is None else written_note(note)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks arrive."""
+        return self.arriving.count
+
+    def task_columns(self) -> dict[str, list[Any]]:
+        """Return the tasks as columns of a file; `None` where a task has nothing to say."""
+        return self.arriving.columns([task.name for task in self.task_types])
+
+    def task_rows(self) -> list[dict[str, Any]]:
+        """Return the tasks as they are inside a file."""
+        columns = self.task_columns()
+        return [
+            {key: cell for key, cell in zip(columns, row, strict=True) if cell is not None}
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+    @cached_property
+    def levels(self) -> UtilityLevels:
+        """What the names of levels stand for."""
+        return UtilityLevels.model_construct(
+            priorities=self.priorities, urgencies=self.urgencies, utility_classes=self.utility_classes
+        )
+
+    @cached_property
+    def modes(self) -> tuple[tuple[int, int], ...]:
+        """Machine type (or cluster) and P-state (j, k) of each column."""
+        return tuple((j, k) for j, each in enumerate(self.runs_on()) for k in range(each.modes))
+
+    def p_state(self, column: int) -> str | None:
+        """Return the name of a column's P-state, `None` where there are none."""
+        j, k = self.modes[column]
+        states = self.runs_on()[j].p_states
+        return None if states is None else states[k]
+
+    @property
+    def functions(self) -> tuple[UtilityFunction, ...]:
+        """The utility functions that tasks have, each once for every way to tell it; none if none has one."""
+        return self._functions[0]
+
+    @property
+    def function_numbers(self) -> bytes:
+        """Which of `functions` each task has, as 64-bit numbers; empty if there are none."""
+        return self._functions[1]
+
+    def utility_of(self, task: int) -> UtilityFunction:
+        """Return the utility function of a task."""
+        return self.functions[memoryview(self.function_numbers).cast("q")[task]]
+
+    @cached_property
+    def _functions(self) -> tuple[tuple[UtilityFunction, ...], bytes]:
+        """Make a function for each pair of levels and tasks that run equally long, and for each own one."""
+        told = self.arriving.told
+        own = [isinstance(each, str) for each in told]
+        alike, mean = self._alike()
+        number: dict[tuple[int, int], int] = {}
+        pairs = zip(alike, self.arriving.utility_numbers, strict=bool(told))
+        numbers = array("q", (number.setdefault((-1 if own[u] else i, u), len(number)) for i, u in pairs))
+        return tuple(self._function(told[u], i, mean) for i, u in number), numbers.tobytes()
+
+    def _function(self, told: Told, alike: int, mean: Callable[[int], float | None]) -> UtilityFunction:
+        if isinstance(told, str):
+            return self.utility_functions[told]
+        seconds = mean(alike)
+        assert seconds is not None, "what has tasks can run"
+        return self.levels.function(told, seconds)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """The SHA-256 of everything that is said, in hexadecimal.
+
+        It is taken after reading, so that the form of the file does not matter; the order of types and of
+        tasks does. A key added to the format one day leaves the hashes of today's files as they are.
+        """
+        digest = hashlib.sha256(self.FORMAT.encode())
+        digest.update(json.dumps(self._said(), sort_keys=True, separators=(",", ":")).encode())
+        for code, packed in self._packed():
+            digest.update(little_endian(code, packed))
+        return digest.hexdigest()
+
+    def _said(self) -> dict[str, Any]:
+        later = {} if self.period.is_whole else {"period": self.period.model_dump()}
+        return later | {
+            "name": self.name,
+            "task_types": [each.model_dump() for each in self.task_types],
+            "told": [list(each) if isinstance(each, Levels) else each for each in self.arriving.told],
+            "levels": self.levels.model_dump(),
+            "utility_functions": {
+                name: [asdict(each) for each in function.intervals] for name, function in self.utility_functions.items()
+            },
+        }
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what is legal but worth a second look, in sentences."""
+        late = self.tasks - bisect_left(self.arriving.arrival_seconds, self.period.ends_at)
+        return (f"{late:,} of the tasks arrive when the period is over, and can never start",) if late else ()

@@ -1,0 +1,309 @@
+"""Curves over numbers of nodes: seconds and watts of tasks on clusters, and how a file writes them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from pydantic_core import PydanticCustomError, core_schema
+
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
+from lpsched.model.base import INVALID, MOST_ADVISED
+from lpsched.model.fields import MOST, Amount, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from lpsched.errors import Place
+    from lpsched.model.base import Reader
+    from lpsched.online.parts import Cluster, DayTaskType
+
+Points: TypeAlias = tuple[tuple[int, float], ...]  # (nodes, value), by rising nodes
+
+
+# Seconds or watts by task type, cluster, P-state and number of nodes: a curve in each cell.
+#
+# A cell tells values for some numbers of nodes, rising. Between two of them the value is on the straight line
+# (the double nearest to it); outside them nobody knows, and nothing is guessed. A pair without a cell cannot
+# run.
+#
+# Source: Machovec et al., "Dynamic Resource Management for Parallel Tasks in an Oversubscribed Energy-
+# Constrained Heterogeneous Environment" (2016), section II.B and figure 2.
+@dataclass(frozen=True, slots=True)
+class NodeCurves:
+    """Cells by task type i and column (cluster and P-state); `None` where a pair cannot run.
+
+    >>> curves = NodeCurves((((((1, 100.0), (2, 70.0), (4, 50.0))), None),))
+    >>> curves.at(0, 0, 3), curves.at(0, 0, 5), curves.at(0, 1, 1)
+    (60.0, None, None)
+    """
+
+    cells: tuple[tuple[Points | None, ...], ...]
+
+    def at(self, i: int, column: int, nodes: int) -> float | None:
+        """Return the value for a number of nodes; `None` where it is not known."""
+        points = self.cells[i][column]
+        if points is None or not points[0][0] <= nodes <= points[-1][0]:
+            return None
+        place = bisect_left(points, nodes, key=lambda point: point[0])
+        right, high = points[place]
+        if right == nodes:
+            return high
+        left, low = points[place - 1]
+        return _between(low, right - nodes, high, nodes - left)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> CoreSchema:
+        """Let Pydantic know the type; `Curves` reads one from a file."""
+        return core_schema.is_instance_schema(cls)
+
+    def said(self) -> list[list[list[list[float]] | None]]:
+        """Return the cells as lists, for a hash: 8 and 8.0 are one, as are 0.0 and -0.0."""
+        return [
+            [None if cell is None else [[n, value + 0.0] for n, value in cell] for cell in row] for row in self.cells
+        ]
+
+
+def _between(low: float, low_weight: int, high: float, high_weight: int) -> float:
+    """Return the weighted mean of two numbers: exact in whole numbers, whose quotient Python rounds once."""
+    low_top, low_bottom = low.as_integer_ratio()
+    high_top, high_bottom = high.as_integer_ratio()
+    top = low_top * high_bottom * low_weight + high_top * low_bottom * high_weight
+    return top / (low_bottom * high_bottom * (low_weight + high_weight))
+
+
+# Curves as they stand in a file: by task type, cluster and number of nodes.
+#
+#     seconds:
+#       flow:
+#         thin: {1: 800, 4: 200, 8: 120}                 # a cluster without P-states
+#         fat: {1: [300, 500], 2: [180, null]}           # with two; null: not told for this number of nodes
+#         any: 60                                        # the same for any number of nodes the cluster has
+#
+# What is not named cannot run.
+MOST_CURVE_POINTS: Final = 100_000  # of one cell
+MOST_DIGITS: Final = 16
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Metadata of curves in a file; `check` is what a single value must pass."""
+
+    check: Amount
+
+    def read_field(self, reader: Reader, key: str, raw: object) -> object:
+        """Return the curves; `INVALID` if they or their lists have problems."""
+        clusters, types = reader.valid.get("clusters"), reader.valid.get("task_types")
+        if clusters is None or types is None:
+            return INVALID  # the problems of the lists are told; without names curves say nothing
+        if isinstance(raw, NodeCurves):
+            shape = len(types), sum(cluster.modes for cluster in clusters)
+            found = list(islice(_problems_of(raw, key, shape, self.check), MOST_FAULTS))
+            reader.problems += found
+            return INVALID if found else raw
+        cells = _Cells(self.check, reader.hint)
+        rows = cells.rows(raw, key, clusters, types)
+        reader.problems += cells.faults
+        return INVALID if cells.faults else NodeCurves(tuple(rows))
+
+    def as_written(self, problem: Fault, raw: Mapping[str, Any]) -> Fault:
+        """Return a problem that a rule found with the names that the file uses, instead of numbers."""
+        match problem.path:
+            case (str(key), int(i), int(c), *more) if isinstance(raw.get(key), Mapping):
+                entries = raw["task_types"][i], raw["clusters"][c]
+                names = [each["name"] if isinstance(each, Mapping) else each.name for each in entries]
+                return replace(problem, path=(key, *names, *more))
+        return problem
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of curves by name."""
+        number = {"type": "number", "minimum": self.check.least, "maximum": self.check.most}
+        states = {"type": "array", "items": {"anyOf": [number, {"type": "null"}]}, "minItems": 1}
+        value = {"anyOf": [number, states]}
+        curve = {
+            "description": "by number of nodes; in place of a number a list, one for each P-state",
+            "type": "object",
+            "propertyNames": {"pattern": "^[0-9]+$"},
+            "minProperties": 1,
+            "additionalProperties": value,
+        }
+        cells = {"type": "object", "additionalProperties": {"anyOf": [curve, *value["anyOf"], {"type": "null"}]}}
+        return {
+            "description": "task type -> cluster -> number of nodes -> number; what is not named cannot run",
+            "type": "object",
+            "additionalProperties": {"anyOf": [cells, {"type": "null"}]},
+        }
+
+
+class _Cells:
+    """Reads cells and collects problems; one for each table of curves."""
+
+    def __init__(self, check: Amount, hint: str) -> None:
+        self.check, self.hint = check, hint
+        self.faults: list[Fault] = []
+
+    def rows(
+        self, raw: object, key: str, clusters: Sequence[Cluster], types: Sequence[DayTaskType]
+    ) -> list[tuple[Points | None, ...]]:
+        if not isinstance(raw, Mapping):
+            needed = "a mapping from task types to clusters to numbers of nodes"
+            self._fault((key,), describe(raw), needed, self.hint)
+            return []
+        self._known(raw, (key,), [task.name for task in types], "task type")
+        return [self._row(raw.get(task.name), (key, task.name), clusters) for task in types]
+
+    def _row(self, raw: object, place: Place, clusters: Sequence[Cluster]) -> tuple[Points | None, ...]:
+        if raw is not None and not isinstance(raw, Mapping):
+            self._fault(place, describe(raw), "a mapping from clusters to numbers of nodes", self.hint)
+            return ()
+        own = raw if raw is not None else {}
+        self._known(own, place, [cluster.name for cluster in clusters], "cluster")
+        row: list[Points | None] = []
+        for cluster in clusters:
+            row += self._cells(own.get(cluster.name), (*place, cluster.name), cluster)
+        return tuple(row)
+
+    def _cells(self, raw: object, place: Place, cluster: Cluster) -> list[Points | None]:
+        """Return the curves of each P-state of a cluster."""
+        if raw is None:
+            return [None] * cluster.modes
+        if not isinstance(raw, Mapping):
+            constant = self._values(raw, place, cluster)
+            ends = sorted({1, cluster.nodes})
+            return [None if each is None else tuple((n, each) for n in ends) for each in constant]
+        if not 1 <= len(raw) <= MOST_CURVE_POINTS:
+            needed = f"1 to {MOST_CURVE_POINTS:,} numbers of nodes"
+            self._fault(place, describe(raw), needed, "leave it out if the pair cannot run")
+            return []
+        points: dict[int, list[float | None]] = {}
+        for key, value in raw.items():
+            if len(self.faults) >= MOST_FAULTS:
+                return []
+            nodes = self._nodes(key, place)
+            if nodes and nodes in points:
+                self._fault((*place, str(key)), f"{nodes:,} nodes once more", "each number once", "drop one")
+            points[nodes] = self._values(value, (*place, str(key)), cluster)
+        if self.faults:
+            return []
+        counts = sorted(points)
+        curves = [
+            tuple((n, value) for n in counts if (value := points[n][k]) is not None) for k in range(cluster.modes)
+        ]
+        return [curve or None for curve in curves]
+
+    def _nodes(self, key: object, place: Place) -> int:
+        text = str(key)
+        whole = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+        if isinstance(key, bool) or not whole or not 1 <= int(text) <= MOST:
+            needed = "a whole number of nodes from 1 to 10^15"
+            self._fault((*place, text), f"{quote(text)} as a number of nodes", needed, "correct it")
+            return 0
+        return int(text)
+
+    def _values(self, raw: object, place: Place, cluster: Cluster) -> list[float | None]:
+        """Return one value for each P-state."""
+        if cluster.p_states is None:
+            return [self._value(raw, place)]
+        if isinstance(raw, list | tuple) and len(raw) == cluster.modes:
+            return [None if each is None else self._value(each, (*place, k)) for k, each in enumerate(raw)]
+        needed = f"a list of {cluster.modes}, one number per P-state of {quote(cluster.name)}"
+        self._fault(place, describe(raw), needed, "write null where it is not told")
+        return [None] * cluster.modes
+
+    def _value(self, raw: object, place: Place) -> float | None:
+        try:
+            return self.check(raw)
+        except PydanticCustomError as refused:
+            why = refused.context or {}
+            self._fault(place, why["found"], why["needed"], f"{why['do']}; leave it out if it is not told")
+            return None
+
+    def _known(self, entries: Mapping[str, object], place: Place, names: Sequence[str], kind: str) -> None:
+        known = set(names)
+        for name in entries:
+            if len(self.faults) >= MOST_FAULTS:
+                break
+            if name not in known:
+                advice = nearest(str(name), names) if len(self.faults) < MOST_ADVISED else ""
+                needed, do = f"a {kind} of the file's list", advice or "correct or remove it"
+                self._fault((*place, str(name)), f"no {kind} of that name", needed, do)
+
+    def _fault(self, place: Place, found: str, needed: str, do: str) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(Fault(place, found, needed, do))
+
+
+def _problems_of(curves: NodeCurves, key: str, shape: tuple[int, int], check: Amount) -> Iterator[Fault]:
+    """Return the problems of curves that no file holds: their shape, and what cells say."""
+    widths = {len(row) for row in curves.cells}
+    if len(curves.cells) != shape[0] or widths - {shape[1]}:
+        found = f"cells of {len(curves.cells)} x {max(widths, default=0)}"
+        yield Fault((key,), found, f"{shape[0]} x {shape[1]}, task types x columns", "mend its shape")
+        return
+    for i, row in enumerate(curves.cells):
+        for column, cell in enumerate(row):
+            if cell is not None:
+                yield from problems_of_cell(cell, (key, i, column), check)
+
+
+def problems_of_cell(points: object, place: Place, check: Amount) -> Iterator[Fault]:
+    """Return the problems of one cell, whatever it is."""
+    if not isinstance(points, tuple) or not 1 <= len(points) <= MOST_CURVE_POINTS:
+        needed = f"1 to {MOST_CURVE_POINTS:,} pairs of nodes and a value"
+        yield Fault(place, describe(points), needed, "leave it out if the pair cannot run")
+        return
+    bad = [fault for k, point in enumerate(points) for fault in _problems_of_point(point, (*place, k), check)]
+    yield from bad
+    for k, ((nodes, _), (more, _)) in enumerate([] if bad else pairwise(points), start=1):
+        if more <= nodes:
+            found = f"{more:,} nodes after {nodes:,}"
+            yield Fault((*place, k), found, "numbers of nodes that rise", "sort or join them")
+
+
+def _problems_of_point(point: object, place: Place, check: Amount) -> Iterator[Fault]:
+    if not isinstance(point, tuple) or len(point) != 2:  # noqa: PLR2004 - a pair
+        yield Fault(place, describe(point), "a pair of nodes and a value", "complete it")
+        return
+    nodes, value = point
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MOST:
+        needed = "a whole number of nodes from 1 to 10^15"
+        yield Fault(place, describe(nodes), needed, "correct it")
+    try:
+        check(value)
+    except PydanticCustomError as refused:
+        yield Fault(place, **(refused.context or {}))
+
+
+def written_curves(
+    curves: NodeCurves, clusters: Sequence[Cluster], types: Sequence[DayTaskType]
+) -> dict[str, dict[str, Any]]:
+    """Return curves by names: by rising nodes a number, or a list of one number per P-state."""
+    written: dict[str, dict[str, Any]] = {}
+    for task, row in zip(types, curves.cells, strict=True):
+        written[task.name] = {}
+        first = 0
+        for cluster in clusters:
+            cells = row[first : first + cluster.modes]
+            first += cluster.modes
+            if any(cells):
+                written[task.name][cluster.name] = _written_cells(cells, cluster)
+    return written
+
+
+def _written_cells(cells: tuple[Points | None, ...], cluster: Cluster) -> Any:  # noqa: ANN401 - as in the file
+    """Return the curves of one cluster; a number alone where it is the same for any number of nodes."""
+    ends = tuple(sorted({1, cluster.nodes}))
+    told = [dict(cell) if cell is not None else {} for cell in cells]
+    if all(tuple(each) in {(), ends} and len(set(each.values())) <= 1 for each in told):
+        values = [each.get(1) for each in told]
+        return values if cluster.p_states is not None else values[0]
+    counts = sorted({nodes for each in told for nodes in each})
+    if cluster.p_states is None:
+        return {nodes: told[0][nodes] for nodes in counts}
+    return {nodes: [each.get(nodes) for each in told] for nodes in counts}
