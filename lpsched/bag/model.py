@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from pydantic import Field, field_serializer
 
 from lpsched.bag.parts import NO_PRICES, PLAIN_SITE, RULES, MachineType, MachineTypes, Prices, Site, TaskType, TaskTypes
-from lpsched.model.base import AnyPart, Entries, Instance, Rule
+from lpsched.model.base import Entries, Instance, Rule
 from lpsched.model.fields import FrozenDict, Name, check_seconds, check_watts, little_endian
 from lpsched.model.table import Cells, Table, rows_of
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
     from numpy.typing import ArrayLike
+
+    from lpsched.model.problems import AnyPart
 
 
 FORMAT: Final = "lpsched-bag/1"

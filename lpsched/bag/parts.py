@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import Field
 
 from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
-from lpsched.model.base import MOST_ADVISED, Part, Rule, repeats
+from lpsched.model.base import Part, Rule
 from lpsched.model.fields import (
     MOST,
     Count,
@@ -29,6 +29,7 @@ from lpsched.model.fields import (
     Watts,
     WithPStates,
 )
+from lpsched.model.problems import MOST_ADVISED, repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -41,8 +41,9 @@ from lpsched.facility.parts import (
 )
 from lpsched.facility.reading import Degradation, MixingMatrix, Nodes, Units
 from lpsched.facility.rules import air_is_conserved_and_cooled, cooling_can_be_set, the_matrix_fits
-from lpsched.model.base import MOST_ADVISED, Entries, Instance, Part, Rule, repeats
+from lpsched.model.base import Entries, Instance, Part, Rule
 from lpsched.model.fields import Name, Several, Text, little_endian
+from lpsched.model.problems import MOST_ADVISED, repeats
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, rows_of
 
 if TYPE_CHECKING:

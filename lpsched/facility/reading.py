@@ -25,8 +25,9 @@ from lpsched.facility.parts import (
     NodeType,
     check_degradation,
 )
-from lpsched.model.base import INVALID, MOST_ADVISED, Entries, FieldReader, adapter_of, part_from, problems_of, too_many
+from lpsched.model.base import INVALID, Entries, FieldReader, adapter_of
 from lpsched.model.fields import Amount, Name, Whole, check_name, describe, numbered
+from lpsched.model.problems import MOST_ADVISED, part_from, problems_of, too_many
 from lpsched.model.table import Axes, Cells, SparseMatrix, Table, in_a_file, name_in, table_file
 
 if TYPE_CHECKING:

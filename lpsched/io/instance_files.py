@@ -20,7 +20,7 @@ from lpsched.io.documents import MOST_JSON_BYTES, MOST_YAML_BYTES, SUFFIXES
 from lpsched.io.matrices import read_matrix_file
 from lpsched.io.rows import gather_rows
 from lpsched.io.table_contract import TableContract
-from lpsched.model.base import in_file_order
+from lpsched.model.problems import in_file_order
 from lpsched.model.table import rows_of
 
 if TYPE_CHECKING:

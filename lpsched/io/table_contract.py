@@ -11,8 +11,8 @@ from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
 from lpsched.io.content import read_bytes
-from lpsched.model.base import MOST_ADVISED
 from lpsched.model.fields import SMALLEST
+from lpsched.model.problems import MOST_ADVISED
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.errors import Fault, InstanceError, nearest, quote
 from lpsched.measure.measurements import class_rank
-from lpsched.model.base import problems_of
+from lpsched.model.problems import problems_of
 from lpsched.model.table import Table
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from lpsched.measure.fields import (
     Word,
     processors_twice,
 )
-from lpsched.model.base import MOST_ADVISED, MOST_KEYS, Entries, Instance, OpenPart, problems
+from lpsched.model.base import MOST_KEYS, Entries, Instance, OpenPart
 from lpsched.model.fields import (
     Amount,
     Count,
@@ -54,6 +54,7 @@ from lpsched.model.fields import (
     plain_hash,
     refusal,
 )
+from lpsched.model.problems import MOST_ADVISED, problems
 from lpsched.model.provenance import LARGEST_SEED
 
 if TYPE_CHECKING:

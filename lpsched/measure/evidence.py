@@ -11,7 +11,7 @@ from pydantic import model_validator as validator
 from pydantic_core import CoreSchema, core_schema
 
 from lpsched.measure.fields import MOST_PLACES, Megahertz
-from lpsched.model.base import OpenPart, problems
+from lpsched.model.base import OpenPart
 from lpsched.model.fields import (
     LARGEST,
     SMALLEST,
@@ -25,6 +25,7 @@ from lpsched.model.fields import (
     describe,
     refusal,
 )
+from lpsched.model.problems import problems
 
 if TYPE_CHECKING:
     from lpsched.model.fields import Message

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Typ
 
 from lpsched.errors import LONGEST_NAME, Fault, quote
 from lpsched.facility.parts import MOST_CORES
-from lpsched.model.base import problems
 from lpsched.model.fields import Amount, Several, Text, Whole, check_name, describe, refusal
+from lpsched.model.problems import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,7 +40,7 @@ from lpsched.measure.fields import (
     processors_twice,
     read_cores,
 )
-from lpsched.model.base import MOST_ADVISED, Entries, Instance, OpenPart
+from lpsched.model.base import Entries, Instance, OpenPart
 from lpsched.model.fields import (
     Amount,
     Count,
@@ -55,6 +55,7 @@ from lpsched.model.fields import (
     check_watts,
     plain_hash,
 )
+from lpsched.model.problems import MOST_ADVISED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ function whose parameters name the fields that it needs:
     def priced_tasks_exist(prices: Prices, task_types: tuple[TaskType, ...]) -> Iterator[Fault]: ...
 
 The reader validates field by field, runs each rule whose fields are valid, and reports every problem at once, in the
-order of the file. `MESSAGES` translates Pydantic's types of errors into our messages.
+order of the file. `problems.py` translates Pydantic's errors into our messages.
 """
 
 from __future__ import annotations
@@ -16,38 +16,25 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Protocol,
-    Self,
-    TypeVar,
-    cast,
-    dataclass_transform,
-    get_args,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Self, cast, dataclass_transform, get_args
 from typing import runtime_checkable as checkable
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, TypeAdapter, ValidationError, model_serializer
 from pydantic import model_validator as validator
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.fields import Checked, Several, describe, refusal
+from lpsched.model.fields import Checked, describe, refusal
 from lpsched.model.kinds import COMMANDS, name_of, read_file
+from lpsched.model.problems import MOST_ADVISED, field_at, in_file_order, names_of, problems_of, too_many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sized
     from pathlib import Path
 
     from pydantic import GetJsonSchemaHandler, SerializerFunctionWrapHandler
     from pydantic._internal._model_construction import ModelMetaclass
     from pydantic.fields import FieldInfo
-    from pydantic_core import CoreSchema, ErrorDetails
+    from pydantic_core import CoreSchema
 
     from lpsched.errors import Place
 
@@ -58,11 +45,8 @@ else:
     _Positional = type(BaseModel)
 
 MOST_KEYS: Final = 100  # of one entry of a list, or of a section
-MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
 SCHEMA: Final = "https://json-schema.org/draft/2020-12/schema"
 Rule = Callable[..., Iterable[Fault]]
-AnyPart = TypeVar("AnyPart", bound="Part")
-Problem = tuple["Place", str, str, str]  # where in a part, what was found, what is needed, what to do
 
 
 class Part(BaseModel, metaclass=_Positional):
@@ -209,6 +193,8 @@ class Instance(Part):
         What ties the fields together (names that match, shapes, totals) is beyond it; reading a file checks that, too.
         """
         schema: dict[str, Any] = super().model_json_schema(*arguments, **{"schema_generator": _Schema} | options)
+        for part in schema.get("$defs", {}).values():
+            part["description"] = part.get("description", "").partition("\n\n")[0]  # without the examples
         return {"$schema": SCHEMA} | schema
 
 
@@ -328,7 +314,7 @@ class Reader:
                 self.problems += [self._as_written(each) for each in found]
 
     def _as_written(self, problem: Fault) -> Fault:
-        field = _field_at(self.model, problem.path[:1])
+        field = field_at(self.model, problem.path[:1])
         reader = _reader_of(field) if field is not None else None
         written = problem if reader is None else reader.as_written(problem, self.raw)
         place = self.places.get(str(written.path[0])) if written.path else None
@@ -367,28 +353,6 @@ class Reader:
     def add(self, place: Place, found: str, needed: str, do: str = "") -> None:
         """Add a problem."""
         self.problems.append(Fault(place, found, needed, do or self.hint))
-
-
-def in_file_order(problems: Iterable[Fault], raw: object) -> tuple[Fault, ...]:
-    """Sort problems by where their paths stand in `raw`; a missing key comes after its siblings."""
-    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
-
-    def position(problem: Fault) -> tuple[int, ...]:
-        here, steps = raw, []
-        for step in problem.path:
-            if isinstance(here, Mapping):
-                order = orders.setdefault(id(here), {})
-                if not order:
-                    order.update({key: index for index, key in enumerate(here)})
-                steps.append(order.get(str(step), len(order)))
-                here = here.get(step)
-            else:
-                steps.append(step if isinstance(step, int) else 0)
-                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
-                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
-        return tuple(steps)
-
-    return tuple(sorted(dict.fromkeys(problems), key=position))
 
 
 @dataclass(frozen=True)
@@ -461,20 +425,6 @@ class Entries(FieldReader):
         return dict(handler(core)) | {key: limit for key, limit in limits.items() if limit}
 
 
-def too_many(path: Place, count: int, most: int) -> Fault:
-    """Return the problem of a list that is longer than anything that could be solved."""
-    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
-
-
-def repeats(names: Iterable[str], path: Place, tail: Place) -> Iterator[Fault]:
-    """Return a problem for each name that was given before."""
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name in seen:
-            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
-        seen.add(name)
-
-
 @cache
 def _parameters(rule: Rule) -> frozenset[str]:
     return frozenset(inspect.signature(rule).parameters)
@@ -501,129 +451,5 @@ def _reader_of(field: FieldInfo) -> FieldReader | None:
     return next((each for each in field.metadata if isinstance(each, FieldReader)), None)
 
 
-def names_of(model: type[BaseModel]) -> list[str]:
-    """Return the keys that a part of a file may have."""
-    return [field.alias or key for key, field in model.model_fields.items()]
-
-
 def _needed(field: FieldInfo, key: str) -> str:
     return field.description or f"the key {quote(key)}"
-
-
-# The messages: what was found, what is needed, and what to do, by Pydantic's type of error.
-#
-# A field type of `fields.py` knows its own message. What a list or a mapping should hold is told by the description
-# of its field, which its JSON Schema shows, too.
-SHAPES: Final = {
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-}
-
-
-def problems_of(error: ValidationError, model: type[BaseModel], place: Place, hint: str) -> list[Fault]:
-    """Translate Pydantic's errors into problems; the one place where that happens."""
-    found: list[Fault] = []
-    for detail in error.errors(include_url=False)[:MOST_FAULTS]:
-        found += _translated(detail, model, place, hint, advise=len(found) < MOST_ADVISED)
-    return found
-
-
-def _translated(
-    detail: ErrorDetails, model: type[BaseModel], place: Place, hint: str, *, advise: bool
-) -> Iterable[Fault]:
-    path: Place = (*place, *(step for step in detail["loc"] if step != "[key]"))
-    context: dict[str, Any] = detail.get("ctx", {})
-    match detail["type"]:
-        case "field":
-            found, needed, do = context["of"].message(detail["input"])
-        case "fault":
-            found, needed, do = context["found"], context["needed"], context["do"]
-        case "problems":  # several, from a validator of ours
-            return [Fault((*path, *inner), found, needed, do or hint) for inner, found, needed, do in context["inner"]]
-        case "missing":
-            found, needed, do = "nothing", _described(model, path) or f"the key {quote(str(path[-1]))}", "add it"
-        case "extra_forbidden" | "invalid_key":
-            part = _kind_at(model, path[:-1])
-            known = names_of(part) if isinstance(part, type) and issubclass(part, BaseModel) else []
-            advice = nearest(str(path[-1]), known) if advise else ""
-            found, needed, do = "an unknown key", "one of " + ", ".join(known), advice or "remove it"
-        case "count":
-            found, needed, do = _miscounted(detail["input"], context["of"], _described(model, path))
-        case kind:
-            part = _kind_at(model, path)
-            own = part.NEEDED if isinstance(part, type) and issubclass(part, Part) else SHAPES.get(kind)
-            found, needed, do = (
-                describe(detail["input"]),
-                _described(model, path) or _limits(model, path) or own or "a value of another kind",
-                "",
-            )
-    return [Fault(path, found, needed, do or hint)]
-
-
-def _miscounted(value: Sized, limits: Several, description: str) -> tuple[str, str, str]:
-    if limits.most is not None and len(value) > limits.most:
-        return f"{len(value):,} of them", f"at most {limits.most:,}", "divide the instance"
-    found = describe(value) if len(value) else "an empty mapping" if isinstance(value, Mapping) else "an empty list"
-    return found, description or limits.needed or f"at least {limits.least}", ""
-
-
-def part_from(model: type[AnyPart], raw: object) -> AnyPart:
-    """Return the part that a value describes, for a validator that has more than one to choose from."""
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        raise problems(
-            (each.path, each.found, each.needed, each.do) for each in problems_of(error, model, (), "")
-        ) from None
-
-
-def problems(found: Iterable[Problem]) -> PydanticCustomError:
-    """Return the error by which a validator tells several problems at once."""
-    return PydanticCustomError("problems", "is not valid", {"inner": tuple(found)})
-
-
-def _described(model: type[BaseModel], path: Place) -> str:
-    """Return the description of the field that a path leads to."""
-    field = _field_at(model, path)
-    return (field.description or "") if field is not None else ""
-
-
-def _limits(model: type[BaseModel], path: Place) -> str:
-    """Return what the limits of a list or mapping say of it."""
-    field = _field_at(model, path)
-    kinds = () if field is None else (field, *get_args(field.annotation))
-    found = [each for kind in kinds for each in (getattr(kind, "metadata", ()) or getattr(kind, "__metadata__", ()))]
-    return next((each.needed for each in found if isinstance(each, Several)), "")
-
-
-def _field_at(model: type[BaseModel], path: Place) -> FieldInfo | None:
-    kind: Any = _kind_at(model, path[:-1]) if path else None
-    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-        return None
-    return next((each for key, each in kind.model_fields.items() if (each.alias or key) == path[-1]), None)
-
-
-def _kind_at(model: type[BaseModel], path: Place) -> object:
-    """Return the type of what a path leads to; `None` where it leaves the models."""
-    kind: Any = model
-    for step in path:
-        kind = _plain(kind)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            field = next((each for key, each in kind.model_fields.items() if (each.alias or key) == step), None)
-            kind = None if field is None else field.annotation
-        else:
-            inner = [each for each in get_args(kind) if each is not ...]
-            kind = inner[-1] if inner else None
-    return _plain(kind)
-
-
-def _plain(kind: Any) -> Any:  # noqa: ANN401 - any annotation
-    """Return a type without metadata and without `None`."""
-    if hasattr(kind, "__metadata__"):
-        return _plain(kind.__origin__)
-    inner = [each for each in get_args(kind) if each is not type(None)]
-    optional = len(inner) < len(get_args(kind))
-    return _plain(inner[0]) if optional and len(inner) == 1 else kind

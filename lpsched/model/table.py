@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
-from lpsched.model.base import INVALID, MOST_ADVISED, Reader
+from lpsched.model.base import INVALID, Reader
 from lpsched.model.fields import Amount, describe
+from lpsched.model.problems import MOST_ADVISED
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler

@@ -12,11 +12,12 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_serializer
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_serializer
 
 from lpsched.errors import Fault, quote
-from lpsched.model.base import Entries, Instance, Rule, repeats
-from lpsched.model.fields import Frozen, FrozenDict, Name, little_endian
+from lpsched.model.base import Entries, Instance, Rule
+from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
+from lpsched.model.problems import repeats
 from lpsched.model.provenance import (
     LARGEST_SEED,
     LONGEST_TEXT,
@@ -30,6 +31,7 @@ from lpsched.online.arriving_rows import KEY_OF, unknown_names
 from lpsched.online.parts import WHOLE, DayTaskType, Period, period_has_an_end
 from lpsched.online.tasks import Levels
 from lpsched.online.utility import (
+    NONE,
     Priorities,
     Urgencies,
     UtilityClasses,
@@ -67,7 +69,17 @@ _NOTE: Final = {
         ]
     },
 }
-Note = Annotated[Mapping[Name, Any], Frozen(), AfterValidator(frozen_note), WithJsonSchema(_NOTE)]
+
+
+def _few_keys(raw: object) -> object:
+    if isinstance(raw, Mapping) and len(raw) > MOST_ENTRIES:
+        raise refusal(describe(raw), f"at most {MOST_ENTRIES} keys", "drop some")
+    return raw
+
+
+Note = Annotated[
+    Mapping[Name, Any], Frozen(), BeforeValidator(_few_keys), AfterValidator(frozen_note), WithJsonSchema(_NOTE)
+]
 
 
 # What the fields must satisfy together: one small function per rule, named for the rule.
@@ -137,18 +149,10 @@ class ArrivingInstance(Instance):
     name: Name
     task_types: Annotated[TaskTypes, Entries("task type", stand_in={})] = Field(description="a list of task types")
     period: Period = Field(default=WHOLE, kw_only=True)
-    priorities: Priorities = Field(
-        default=FrozenDict({}), description="a mapping from names to the most utility", kw_only=True
-    )
-    urgencies: Urgencies = Field(
-        default=FrozenDict({}), description="a mapping from names to decay_per_minute and steady_share", kw_only=True
-    )
-    utility_classes: UtilityClasses = Field(
-        default=FrozenDict({}), description="a mapping from names to lists of intervals", kw_only=True
-    )
-    utility_functions: UtilityFunctions = Field(
-        default=FrozenDict({}), description="a mapping from names to lists of intervals", kw_only=True
-    )
+    priorities: Priorities = Field(default=NONE, kw_only=True)
+    urgencies: Urgencies = Field(default=NONE, kw_only=True)
+    utility_classes: UtilityClasses = Field(default=NONE, kw_only=True)
+    utility_functions: UtilityFunctions = Field(default=NONE, kw_only=True)
     made_by: Note | None = Field(
         default=None, description="a mapping of generator, seed and options, if a generator made the file", kw_only=True
     )

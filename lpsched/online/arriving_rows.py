@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import LONGEST_NAME, MOST_FAULTS, Fault, InstanceError, nearest, quote
-from lpsched.model.base import INVALID, MOST_ADVISED, too_many
+from lpsched.model.base import INVALID
 from lpsched.model.fields import describe
 from lpsched.model.kinds import name_of
+from lpsched.model.problems import MOST_ADVISED, too_many
 from lpsched.model.table import in_a_file, table_file
 from lpsched.online.tasks import MOST_TASKS, TOLD, TYPE, ArrivingTasks, Levels, ParallelTasks, falling_arrival
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from pydantic_core import PydanticCustomError, core_schema
 
 from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
-from lpsched.model.base import INVALID, MOST_ADVISED
+from lpsched.model.base import INVALID
 from lpsched.model.fields import MOST, Amount, describe
+from lpsched.model.problems import MOST_ADVISED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

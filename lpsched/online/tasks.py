@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Pro
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import Fault
-from lpsched.model.base import too_many
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, Amount, check_count, describe, refusal
+from lpsched.model.problems import too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

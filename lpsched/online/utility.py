@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationError
 from pydantic import model_validator as validator
+from pydantic_core import InitErrorDetails
 
 from lpsched.errors import Fault
-from lpsched.model.base import Part, problems, problems_of
+from lpsched.model.base import Part
 from lpsched.model.fields import Amount, Frozen, FrozenDict, Name, OneOf, Seconds, Several, describe, refusal
+from lpsched.model.problems import problems_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -234,21 +236,27 @@ FEW_INTERVALS: Final = (
     _from(1, MOST_INTERVALS, f"a list of 1 to {MOST_INTERVALS} intervals", "add or join some"),
 )
 FEW_NAMES: Final = (Frozen(), Several(most=MOST_NAMES))
-Priorities = Annotated[Mapping[Name, Utility], *FEW_NAMES]
-Urgencies = Annotated[Mapping[Name, Urgency], *FEW_NAMES]
-UtilityClasses = Annotated[Mapping[Name, Annotated[tuple[ClassInterval, ...], *FEW_INTERVALS]], *FEW_NAMES]
+FEW_LISTS: Final = (Frozen(), Several(most=MOST_NAMES, piece=10))
+Priorities = Annotated[
+    Mapping[Name, Utility], *FEW_NAMES, Field(description="a mapping from names to the most utility")
+]
+Urgencies = Annotated[
+    Mapping[Name, Urgency], *FEW_NAMES, Field(description="a mapping from names to decay_per_minute and steady_share")
+]
+UtilityClasses = Annotated[
+    Mapping[Name, Annotated[tuple[ClassInterval, ...], *FEW_INTERVALS]],
+    *FEW_LISTS,
+    Field(description="a mapping from names to lists of intervals"),
+]
+NONE: Final = FrozenDict[str, Any]({})
 
 
 class UtilityLevels(Part):
     """What the names of levels stand for."""
 
-    priorities: Priorities = Field(default=FrozenDict({}), description="a mapping from names to the most utility")
-    urgencies: Urgencies = Field(
-        default=FrozenDict({}), description="a mapping from names to decay_per_minute and steady_share"
-    )
-    utility_classes: UtilityClasses = Field(
-        default=FrozenDict({}), description="a mapping from names to lists of intervals"
-    )
+    priorities: Priorities = NONE
+    urgencies: Urgencies = NONE
+    utility_classes: UtilityClasses = NONE
 
     def function(self, levels: Levels, mean_seconds: float) -> UtilityFunction:
         """Return the utility function of a task whose type takes so many seconds on average.
@@ -333,17 +341,20 @@ class WrittenInterval(Part):
 def _function(raw: Sequence[object]) -> UtilityFunction:
     """Return the utility function that a list of intervals describes."""
     intervals: list[Interval] = []
-    found: list[Fault] = []
+    errors: list[InitErrorDetails] = []
     for k, entry in enumerate(raw):
         try:
             each = WrittenInterval.model_validate(asdict(entry) if isinstance(entry, Interval) else entry)
         except ValidationError as error:
-            found += problems_of(error, WrittenInterval, (k,), "")
+            errors += [
+                InitErrorDetails(type=refusal(found.found, found.needed, found.do), loc=(k, *found.path), input=None)
+                for found in problems_of(error, WrittenInterval, (), "")
+            ]
         else:
             falls_to = each.starts_at if each.falls_to is None else each.falls_to
             intervals.append(Interval(each.after_seconds, each.starts_at, falls_to, each.rate_per_second or 0.0))
-    if found:
-        raise problems((each.path, each.found, each.needed, each.do) for each in found)
+    if errors:
+        raise ValidationError.from_exception_data("intervals", errors)
     return UtilityFunction(tuple(intervals))
 
 
@@ -363,7 +374,8 @@ UtilityFunctions = Annotated[
             BeforeValidator(_intervals),
         ],
     ],
-    *FEW_NAMES,
+    *FEW_LISTS,
+    Field(description="a mapping from names to lists of intervals"),
 ]
 
 

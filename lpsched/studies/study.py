@@ -21,8 +21,9 @@ from pydantic_core import CoreSchema, core_schema
 from lpsched.errors import Fault, InstanceError
 from lpsched.io.documents import read_document
 from lpsched.io.instance_files import made_of
-from lpsched.model.base import Entries, Instance, Part, part_from
+from lpsched.model.base import Entries, Instance, Part
 from lpsched.model.fields import Amount, Checked, FrozenDict, Name, Several, Text, Whole, describe, refusal
+from lpsched.model.problems import part_from
 from lpsched.model.provenance import LARGEST_SEED
 
 if TYPE_CHECKING:

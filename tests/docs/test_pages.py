@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from lpsched.bag.files import read_bag
-from lpsched.model.base import names_of
+from lpsched.model.problems import names_of
 from lpsched.online.clusters import Clusters, Run
 from lpsched.online.files import read_clusters
 from lpsched.online.tasks import TOLD, TYPE, ParallelTasks

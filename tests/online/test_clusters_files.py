@@ -17,7 +17,7 @@ import lpsched
 from lpsched.errors import InstanceError, LpschedWarning
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
-from lpsched.model.base import names_of
+from lpsched.model.problems import names_of
 from lpsched.online.clusters import Clusters, ParallelTasks, clusters_from_dict
 from lpsched.online.files import clusters_as_dict, read_clusters, write_clusters
 from lpsched.online.parts import Cluster, Period
@@ -157,6 +157,13 @@ def test_the_csv_of_tasks_has_only_the_columns_that_say_something(tmp_path):
     ):
         write_clusters(clusters_from_dict(sound_clusters(tasks=rows)), tmp_path / "c.yaml", form=TableForm.CSV)
         assert (tmp_path / "c.yaml.tasks.csv").read_text() == text
+
+
+@settings(max_examples=20)
+@given(parallel_clusters())
+def test_clusters_are_what_their_dump_describes(clusters):
+    again = Clusters.model_validate(json.loads(json.dumps(clusters.model_dump())))
+    assert (again, again.content_hash) == (clusters, clusters.content_hash)
 
 
 def test_the_template_is_sound_and_says_every_key(tmp_path):

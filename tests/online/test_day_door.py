@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,20 @@ def test_faulty_levels_do_not_make_their_users_faulty():
 def test_a_list_of_junk_costs_no_more_than_its_first_faults():
     assert len(faults_of(sound_day(tasks=[3] * 100_000))) == 1000
     assert len(faults_of(sound_day(tasks=[TASK | {"utility": "x"}] * 100_000))) == 1000
+    lists = {f"u{k}": [{"after": 0}] * 100 for k in range(10_000)}  # two million problems
+    for key in ("utility_classes", "utility_functions"):
+        began = time.process_time()
+        found = faults_of(sound_day(tasks=[TASK], **{key: lists}))
+        assert sum(each.startswith(key) for each in found) == 1000
+        assert time.process_time() - began < 2.0  # all of them take ten times as long
+
+
+def test_an_unknown_key_of_an_interval_is_told_with_the_known_ones():
+    (found,) = faults_of(within("utility_functions.slow.0.falls_too", 1))
+    assert found == (
+        "utility_functions.slow[0].falls_too: found an unknown key, "
+        "needs one of after_seconds, starts_at, falls_to, rate_per_second; did you mean 'falls_to'?"
+    )
 
 
 def test_more_tasks_than_can_be_are_refused(monkeypatch):

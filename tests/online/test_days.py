@@ -19,7 +19,7 @@ from lpsched.errors import InstanceError, LpschedWarning, MissingExtraError, Out
 from lpsched.io import content as arrow
 from lpsched.io.instance_files import TableForm, yaml_text
 from lpsched.io.templates import template
-from lpsched.model.base import names_of
+from lpsched.model.problems import names_of
 from lpsched.online.day import ArrivingTasks, Day, day_from_dict
 from lpsched.online.files import day_as_dict, read_day, write_day
 from lpsched.online.parts import DayMachineType, Period
@@ -132,6 +132,14 @@ def test_the_csv_of_tasks_has_only_the_columns_that_are_used(tmp_path):
     assert (tmp_path / "d.yaml.tasks.csv").read_text() == (
         "arrival_seconds,task_type,priority,urgency,utility_class\n0.0,render,high,soon,A\n"
     )
+
+
+@settings(max_examples=20)
+@given(DAYS)
+def test_a_day_is_what_its_dump_describes(day):
+    again = Day.model_validate(json.loads(json.dumps(day.model_dump())))
+    assert (again, again.content_hash) == (day, day.content_hash)
+    assert day.model_copy() == day
 
 
 def test_the_template_is_a_day_and_says_every_key(tmp_path):

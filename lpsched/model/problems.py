@@ -1,0 +1,185 @@
+"""Problems of what users bring: Pydantic's errors translated into our messages, and problems in the order of a file.
+
+A problem says where, what was found, what is needed, and what to do. A field type of `fields.py` knows its own message.
+What a list or a mapping should hold is told by the description of its field, which its JSON Schema shows, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
+from lpsched.model.fields import Several, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sized
+
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+    from lpsched.errors import Place
+
+MOST_ADVISED: Final = 20  # problems that get a suggestion; finding one compares many names
+Problem = tuple["Place", str, str, str]  # where in a part, what was found, what is needed, what to do
+AnyPart = TypeVar("AnyPart", bound=BaseModel)
+
+
+SHAPES: Final = {
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+}
+
+
+def problems_of(error: ValidationError, model: type[BaseModel], place: Place, hint: str) -> list[Fault]:
+    """Translate Pydantic's errors into problems; the one place where that happens."""
+    found: list[Fault] = []
+    for detail in error.errors(include_url=False)[:MOST_FAULTS]:
+        found += _translated(detail, model, place, hint, advise=len(found) < MOST_ADVISED)
+    return found
+
+
+def _translated(
+    detail: ErrorDetails, model: type[BaseModel], place: Place, hint: str, *, advise: bool
+) -> Iterable[Fault]:
+    path: Place = (*place, *(step for step in detail["loc"] if step != "[key]"))
+    context: dict[str, Any] = detail.get("ctx", {})
+    match detail["type"]:
+        case "field":
+            found, needed, do = context["of"].message(detail["input"])
+        case "fault":
+            found, needed, do = context["found"], context["needed"], context["do"]
+        case "problems":  # several, from a validator of ours
+            return [Fault((*path, *inner), found, needed, do or hint) for inner, found, needed, do in context["inner"]]
+        case "missing":
+            found, needed, do = "nothing", described(model, path) or f"the key {quote(str(path[-1]))}", "add it"
+        case "extra_forbidden" | "invalid_key":
+            part = _kind_at(model, path[:-1])
+            known = names_of(part) if isinstance(part, type) and issubclass(part, BaseModel) else []
+            advice = nearest(str(path[-1]), known) if advise else ""
+            found, needed, do = "an unknown key", "one of " + ", ".join(known), advice or "remove it"
+        case "count":
+            found, needed, do = _miscounted(detail["input"], context["of"], described(model, path))
+        case kind:
+            part = _kind_at(model, path)
+            own = getattr(part, "NEEDED", None) or SHAPES.get(kind)
+            found, needed, do = (
+                describe(detail["input"]),
+                described(model, path) or _limits(model, path) or own or "a value of another kind",
+                "",
+            )
+    return [Fault(path, found, needed, do or hint)]
+
+
+def _miscounted(value: Sized, limits: Several, description: str) -> tuple[str, str, str]:
+    if limits.most is not None and len(value) > limits.most:
+        return f"{len(value):,} of them", f"at most {limits.most:,}", "divide the instance"
+    found = describe(value) if len(value) else "an empty mapping" if isinstance(value, Mapping) else "an empty list"
+    return found, description or limits.needed or f"at least {limits.least}", ""
+
+
+def part_from(model: type[AnyPart], raw: object) -> AnyPart:
+    """Return the part that a value describes, for a validator that has more than one to choose from."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise problems(
+            (each.path, each.found, each.needed, each.do) for each in problems_of(error, model, (), "")
+        ) from None
+
+
+def problems(found: Iterable[Problem]) -> PydanticCustomError:
+    """Return the error by which a validator tells several problems at once."""
+    return PydanticCustomError("problems", "is not valid", {"inner": tuple(found)})
+
+
+def described(model: type[BaseModel], path: Place) -> str:
+    """Return the description of the field that a path leads to."""
+    field = field_at(model, path)
+    return (field.description or "") if field is not None else ""
+
+
+def _limits(model: type[BaseModel], path: Place) -> str:
+    """Return what the limits of a list or mapping say of it."""
+    field = field_at(model, path)
+    kinds = () if field is None else (field, *get_args(field.annotation))
+    found = [each for kind in kinds for each in (getattr(kind, "metadata", ()) or getattr(kind, "__metadata__", ()))]
+    return next((each.needed for each in found if isinstance(each, Several)), "")
+
+
+def field_at(model: type[BaseModel], path: Place) -> FieldInfo | None:
+    """Return the field that a path leads to; `None` where it leaves the models."""
+    kind: Any = _kind_at(model, path[:-1]) if path else None
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return None
+    return next((each for key, each in kind.model_fields.items() if (each.alias or key) == path[-1]), None)
+
+
+def _kind_at(model: type[BaseModel], path: Place) -> object:
+    """Return the type of what a path leads to; `None` where it leaves the models."""
+    kind: Any = model
+    for step in path:
+        kind = _plain(kind)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            field = next((each for key, each in kind.model_fields.items() if (each.alias or key) == step), None)
+            kind = None if field is None else field.annotation
+        else:
+            inner = [each for each in get_args(kind) if each is not ...]
+            kind = inner[-1] if inner else None
+    return _plain(kind)
+
+
+def _plain(kind: Any) -> Any:  # noqa: ANN401 - any annotation
+    """Return a type without metadata and without `None`."""
+    if hasattr(kind, "__metadata__"):
+        return _plain(kind.__origin__)
+    inner = [each for each in get_args(kind) if each is not type(None)]
+    optional = len(inner) < len(get_args(kind))
+    return _plain(inner[0]) if optional and len(inner) == 1 else kind
+
+
+def names_of(model: type[BaseModel]) -> list[str]:
+    """Return the keys that a part of a file may have."""
+    return [field.alias or key for key, field in model.model_fields.items()]
+
+
+def too_many(path: Place, count: int, most: int) -> Fault:
+    """Return the problem of a list that is longer than anything that could be solved."""
+    return Fault(path, f"{count:,} of them", f"at most {most:,}", "divide the instance")
+
+
+def repeats(names: Iterable[str], path: Place, tail: Place) -> Iterator[Fault]:
+    """Return a problem for each name that was given before."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield Fault((*path, index, *tail), f"{quote(name)} once more", "a name of its own", "rename one")
+        seen.add(name)
+
+
+def in_file_order(problems: Iterable[Fault], raw: object) -> tuple[Fault, ...]:
+    """Sort problems by where their paths stand in `raw`; a missing key comes after its siblings."""
+    orders: dict[int, dict[str, int]] = {}  # of each mapping on the way, the position of its keys
+
+    def position(problem: Fault) -> tuple[int, ...]:
+        here, steps = raw, []
+        for step in problem.path:
+            if isinstance(here, Mapping):
+                order = orders.setdefault(id(here), {})
+                if not order:
+                    order.update({key: index for index, key in enumerate(here)})
+                steps.append(order.get(str(step), len(order)))
+                here = here.get(step)
+            else:
+                steps.append(step if isinstance(step, int) else 0)
+                inside = isinstance(here, list | tuple) and isinstance(step, int) and step < len(here)
+                here = here[step] if inside else None  # type: ignore[index]  # `inside` says it can be
+        return tuple(steps)
+
+    return tuple(sorted(dict.fromkeys(problems), key=position))
