@@ -9,6 +9,7 @@ import jsonschema
 import numpy as np
 import pytest
 
+import lpsched
 from lpsched.bag.files import read_bag
 from lpsched.bag.front import MAKESPAN
 from lpsched.bag.model import Bag
@@ -192,3 +193,12 @@ def test_gpu_machines_transcode_some_formats_about_ten_times_faster():
         assert old is not None
         if media is not None:
             assert 8 < old / media < 14
+
+
+def test_the_path_of_a_file_is_as_good_as_what_is_in_it():
+    room = FOLDER / "facility-tiny.yaml"
+    assert lpsched.facility(room).bound == lpsched.facility(lpsched.read(room)).bound
+    with pytest.raises(lpsched.InstanceError, match="found the text 'lpsched-facility/1', needs 'lpsched-day/1'"):
+        lpsched.simulate(str(room), ["max-util"])
+    with pytest.raises(lpsched.InstanceError, match="needs 'lpsched-bag/1'; bring a file of this kind"):
+        lpsched.solve(room)

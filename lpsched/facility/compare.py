@@ -16,6 +16,7 @@ from lpsched.facility import verify as facilities
 from lpsched.facility.files import allocation_from_dict
 from lpsched.facility.genetic import evolve_facility, warm_up
 from lpsched.facility.greedy import greedy
+from lpsched.facility.model import Facility
 from lpsched.facility.nlp import three_stages
 from lpsched.facility.result import FacilityValidation, Judged, MethodResult
 from lpsched.facility.schedule import CoreAllocation, GangAllocation
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.facility.genes import Population
-    from lpsched.facility.model import Facility
     from lpsched.facility.result import FacilityResult, Moment
     from lpsched.lp.program import Solver
 
@@ -117,7 +117,7 @@ METHODS: Final[dict[str, Callable[[Facility, Asked, Watch, Solver], Found]]] = {
 
 
 def allocate(  # noqa: PLR0913 - options are keyword-only
-    instance: Facility,
+    instance: Facility | Path | str,
     *,
     method: str,
     colocation: bool = True,
@@ -136,6 +136,8 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    instance
+        A facility, or the path of its file.
     method
         `greedy`, `ga` or `nlp`. Our own is `lpsched.facility`.
     colocation
@@ -173,6 +175,7 @@ def allocate(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If the allocation found does not pass verification, which is a bug of ours.
     """
+    instance = Facility.given(instance)
     check_name("method", method, tuple(METHODS))
     check_name("start", start, STARTS)
     solver = solver if solver is not None else default_solver()
@@ -252,7 +255,7 @@ Allocation: TypeAlias = GangAllocation | CoreAllocation
 
 
 def validate_facility(  # noqa: PLR0913 - options are keyword-only
-    instance: Facility,
+    instance: Facility | Path | str,
     allocations: Mapping[str, Allocation] | Sequence[Path | str] = (),
     *,
     methods: Sequence[str] = (),
@@ -267,6 +270,8 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    instance
+        A facility, or the path of its file.
     allocations
         Allocations by name, or files. A file that cannot be read is an entry with a violation, not an error.
     methods
@@ -293,6 +298,7 @@ def validate_facility(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If an allocation found does not pass verification, which is a bug of ours.
     """
+    instance = Facility.given(instance)
     for name in methods:
         check_name("method", name, NAMES)
     solver = solver if solver is not None else default_solver()

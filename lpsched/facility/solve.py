@@ -12,6 +12,7 @@ from lpsched.errors import Fault, InstanceError, InvalidScheduleError, SolverErr
 from lpsched.facility.air import FacilityArrays, cop, facility_arrays, heat_map, inlet_mix
 from lpsched.facility.certificate.boxes import HEAT, OUTLET, Box, Cut, FacilityCertificate, Step, proved
 from lpsched.facility.certificate.facility import Prices, Proof
+from lpsched.facility.model import Facility
 from lpsched.facility.outlets.box import BoxPrices
 from lpsched.facility.outlets.fixed import best_at
 from lpsched.facility.outlets.search import best_outlets
@@ -25,9 +26,9 @@ from lpsched.units import KILO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from lpsched.facility.air import HeatMap
-    from lpsched.facility.model import Facility
     from lpsched.facility.outlets.ascent import RecordedBox
     from lpsched.facility.outlets.search import OutletAnswer
     from lpsched.facility.patterns import FacilityPrices, FacilityRelaxation
@@ -157,7 +158,7 @@ FIXED_GAP: Final = 1e-6  # at given temperatures, where there is nothing to sear
 
 
 def facility(  # noqa: PLR0913 - options are keyword-only
-    instance: Facility,
+    instance: Facility | Path | str,
     *,
     colocation: bool = True,
     outlets: Sequence[float] | None = None,
@@ -171,6 +172,8 @@ def facility(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    instance
+        A facility, or the path of its file.
     colocation
         Whether cores of a node slow each other down, as the facility's degradation says.
     outlets
@@ -202,6 +205,7 @@ def facility(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If the allocation found does not pass verification, which is a bug of ours.
     """
+    instance = Facility.given(instance)
     solver = solver if solver is not None else default_solver()
     watch, timings = watch or Watch(time_limit), dict[str, float]()
     watch = watch.part(SECONDS) if watch.left() is None else watch

@@ -20,6 +20,7 @@ from lpsched.io.instance_files import (
     table_files,
     usual_form,
 )
+from lpsched.model.kinds import format_of
 from lpsched.model.provenance import written_note
 from lpsched.model.table import Axes
 from lpsched.online.clusters import CLUSTERS_FORMAT, Clusters
@@ -193,3 +194,10 @@ def clusters_as_dict(clusters: Clusters, task_file: str | None = None) -> dict[s
         return raw | _in_common(clusters, task_file)
     said = {"measure": waiting.measure} | waiting.model_dump(mode="json", exclude_defaults=True)
     return raw | _in_common(clusters, task_file, said)
+
+
+def read_arriving(path: Path | str) -> Day | Clusters:
+    """Read a day or clusters, by the format that the file names."""
+    path = Path(path)
+    document = read_document(path)
+    return clusters_of(document, path) if format_of(document.value) == Clusters.FORMAT else day_of(document, path)

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lpsched.errors import InstanceError
 from lpsched.facility.certificate.facility import Proof
+from lpsched.facility.model import Facility
 from lpsched.model.fixed_point import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lpsched.facility.certificate.facility import Prices, Ranges, Side
-    from lpsched.facility.model import Facility
 
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
@@ -80,8 +82,9 @@ class FacilityCertificate:
     granted: bool = True
 
 
-def check(facility: Facility, certificate: FacilityCertificate) -> Verdict:
+def check(facility: Facility | Path | str, certificate: FacilityCertificate) -> Verdict:
     """Derive the bound again, from the facility and the prices alone."""
+    facility = Facility.given(facility)
     claimed = Fraction(certificate.bound)
     if certificate.instance_hash != facility.content_hash:
         hashes = f"its hash is {certificate.instance_hash}, not {facility.content_hash}"

@@ -13,20 +13,20 @@ from lpsched.errors import InstanceError, InvalidScheduleError
 from lpsched.io.rows import unreadable
 from lpsched.model.provenance import provenance_of
 from lpsched.online.bound.solve import cluster_bound
+from lpsched.online.clusters import Clusters
 from lpsched.online.result.clusters_validation import ClustersEntry, ClustersValidation
 from lpsched.online.schedule_files import read_clusters_schedule
 from lpsched.online.verify.clusters import examine
 
 if TYPE_CHECKING:
     from lpsched.cancellation import Watch
-    from lpsched.online.clusters import Clusters
     from lpsched.online.schedule import ClustersSchedule
 
 NO_SOLVER: Final = "prices"
 
 
 def validate_clusters(
-    clusters: Clusters,
+    clusters: Clusters | Path | str,
     schedules: Mapping[str, ClustersSchedule] | Sequence[Path | str],
     *,
     time_limit: float | None = None,
@@ -36,6 +36,8 @@ def validate_clusters(
 
     Parameters
     ----------
+    clusters
+        Clusters, or the path of their file.
     schedules
         Schedules by name, or files with one row per task (`.csv`, `.parquet`). A file that cannot be read is
         an entry with a violation, not an error.
@@ -51,6 +53,7 @@ def validate_clusters(
     InvalidScheduleError
         If a valid schedule is above the bound, which is a bug of ours.
     """
+    clusters = Clusters.given(clusters)
     if isinstance(schedules, Mapping):
         entries = [_checked(clusters, name, "schedule", each) for name, each in schedules.items()]
     else:

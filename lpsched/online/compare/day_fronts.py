@@ -19,6 +19,7 @@ from lpsched.model.risk import told
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
 from lpsched.online.compare.days import DayRan, run_on_day
+from lpsched.online.day import Day
 from lpsched.online.evolve import DayProblem
 from lpsched.online.heuristics import heuristic_for_days, names_for_days
 from lpsched.online.parts import require_whole
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats
     from lpsched.model.risk import Risk, RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront
-    from lpsched.online.day import Day
 
 
 # Utility over energy of a day: what methods find, held against an envelope that no schedule passes.
@@ -61,7 +61,7 @@ SEEDS: Final = ("min-energy", "min-min", "max-utility", "utility-per-energy")
 
 
 def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
-    day: Day,
+    day: Day | Path | str,
     methods: Sequence[str | Path],
     *,
     evolving: Evolving | None = None,
@@ -74,6 +74,8 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    day
+        A day, or the path of its file.
     methods
         `nsga2`, names of registered heuristics for days, files of schedules, or folders of them.
     evolving
@@ -96,6 +98,7 @@ def compare_day_fronts(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If a valid schedule is above the envelope, which is a bug of ours.
     """
+    day = Day.given(day)
     evolving = evolving if evolving is not None else Evolving(seed_with=SEEDS)
     given = [str(method) for method in methods]
     _require_known(given, evolving)

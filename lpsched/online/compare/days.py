@@ -19,6 +19,7 @@ from lpsched.model.fields import column_numbers
 from lpsched.model.provenance import provenance_of
 from lpsched.model.violation import Violation
 from lpsched.online.bound.no_waiting import no_waiting_front
+from lpsched.online.day import Day
 from lpsched.online.heuristics import DayHeuristic, heuristic_for_days
 from lpsched.online.parts import require_whole
 from lpsched.online.result.day_validation import DayEntry, DayValidation
@@ -30,7 +31,6 @@ from lpsched.online.verify.day import examine, violations
 if TYPE_CHECKING:
     from lpsched.model.risk import RiskOptions
     from lpsched.online.bound.no_waiting import NoWaitingFront
-    from lpsched.online.day import Day
 
 
 # Schedulers that know of no period, on a day that has one: what it does not allow is left out.
@@ -118,7 +118,7 @@ NO_SOLVER: Final = "exact arithmetic"
 
 
 def validate_day(  # noqa: PLR0913 - options are keyword-only
-    day: Day,
+    day: Day | Path | str,
     schedules: Mapping[str, DaySchedule] | Sequence[Path | str] = (),
     *,
     heuristics: Sequence[str | DayHeuristic] = (),
@@ -133,6 +133,8 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
 
     Parameters
     ----------
+    day
+        A day, or the path of its file.
     schedules
         Schedules by name, or files with one row per task (`.csv`, `.parquet`). A file that cannot be read is
         an entry with a violation, not an error.
@@ -160,6 +162,7 @@ def validate_day(  # noqa: PLR0913 - options are keyword-only
     InvalidScheduleError
         If a valid schedule is above the bound, which is a bug of ours.
     """
+    day = Day.given(day)
     if drop_below is not None and not 0.0 <= drop_below < math.inf:
         fault = Fault(("drop_below",), repr(drop_below), "a utility: a number from 0 up", "correct it")
         raise InstanceError("validate", (fault,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from lpsched.online.compare.backend import Given, refusal, work_off
 from lpsched.online.compare.cluster_backend import ClusterStage, no_offline_schedule, usual_options
 from lpsched.online.compare.day_backend import DayStage
 from lpsched.online.day import Day
+from lpsched.online.files import read_arriving
 from lpsched.online.result.policy import OFFLINE, PolicyEntry, PolicyRun
 from lpsched.online.result.simulation import Simulation, TrialBounds
 from lpsched.online.simulate.engine import Fate
@@ -189,7 +191,7 @@ OFFLINE_ENTRY: Final = Given(OFFLINE, OFFLINE)
 
 
 def simulate(  # noqa: PLR0913 - options are keyword-only
-    instance: Day | Clusters,
+    instance: Day | Clusters | Path | str,
     policies: Sequence[str | Policy | Choose | ClusterPolicy | Place],
     *,
     options: SimulationOptions | ClusterOptions | None = None,
@@ -206,7 +208,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     instance
-        A day of machines, or clusters.
+        A day of machines, or clusters; or the path of their file.
     policies
         Names (`all`: every one), functions `(state, rng) -> assignments` (for clusters: placements), or
         policies made of such functions. One that fails is an entry with the reason.
@@ -237,6 +239,7 @@ def simulate(  # noqa: PLR0913 - options are keyword-only
         If a schedule of ours is not valid, or earns more than the bound: it is our mistake.
     """
     require_compiler("simulating a day", "simulate")
+    instance = read_arriving(instance) if isinstance(instance, Path | str) else instance
     stage = _stage(instance, options, offline=offline)
     given = _given(stage, policies)
     _require_counts({"trials": trials, "jobs": jobs})
