@@ -185,8 +185,9 @@ class OfSetting(OpenPart):
     @classmethod
     def of(cls, setting: Setting, *found: object, **named: Any) -> Self:  # noqa: ANN401 - of the fields' types
         """Return what was found, in the order of the fields, or by name."""
-        told: tuple[Any, ...] = (*asdict(setting).values(), *found)
-        return cls(*told, **named)
+        told: dict[str, Any] = asdict(setting)
+        own = (key for key in cls.model_fields if key not in told)
+        return cls(**told, **dict(zip(own, found, strict=False)), **named)
 
     @cached_property
     def setting(self) -> Setting:
