@@ -186,8 +186,8 @@ class OfSetting(OpenPart):
     def of(cls, setting: Setting, *found: object, **named: Any) -> Self:  # noqa: ANN401 - of the fields' types
         """Return what was found, in the order of the fields, or by name."""
         told: dict[str, Any] = asdict(setting)
-        own = (key for key in cls.model_fields if key not in told)
-        return cls(**told, **dict(zip(own, found, strict=False)), **named)
+        told |= dict(zip((key for key in cls.model_fields if key not in told), found, strict=False))
+        return cls(**told, **named)
 
     @cached_property
     def setting(self) -> Setting:
