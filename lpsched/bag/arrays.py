@@ -162,7 +162,9 @@ class Items:
     def dear(self, seconds: float) -> Floats:
         """Return what a program should pay for a task that is not run: more than any that is run costs."""
         dear: Floats = np.maximum(DEAR * self.cheapest, DEAR_SHARE * self.size(seconds) / float(self.tasks.sum()))
-        return dear
+        runs = np.where(np.isfinite(self.seconds), self.costs, 0.0).max(axis=1)
+        costliest = np.maximum.reduceat(runs, np.arange(0, len(runs), self.states))
+        return np.where(dear > costliest, dear, DEAR * costliest)
 
     def score(self, cost: float, seconds: float) -> float:
         """Return what a schedule is worth; one that is too late, nothing at all."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from lpsched.model.results import JsonObject, frame_of
+from lpsched.model.results import JsonObject
 from lpsched.units import number, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.violation import Violation
@@ -200,18 +200,3 @@ class FrontEntry(JsonObject, Generic[SomePoint, SomeSchedule]):
             percent(self.largest_distance),
             number(self.seconds, 3),
         )
-
-
-def front_frame(entries: Sequence[FrontEntry[Any, Any]], more: Mapping[str, Callable[[Any], object]]) -> Any:  # noqa: ANN401
-    """Return a pandas data frame with a row for each method: its points counted, its distances, and `more`."""
-    columns = ("hypervolume_ratio", "mean_distance", "largest_distance", "seconds", "generations", "ended", "refused")
-    rows = [
-        (
-            entry.name,
-            len(entry.points),
-            *(getattr(entry, column) for column in columns),
-            *(of(entry) for of in more.values()),
-        )
-        for entry in entries
-    ]
-    return frame_of(("name", "points", *columns, *more), rows)

@@ -120,6 +120,21 @@ def frame_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:  # n
     return pandas.DataFrame(list(rows), columns=list(columns))
 
 
+def front_frame(entries: Sequence[Any], more: Mapping[str, Callable[[Any], object]]) -> Any:  # noqa: ANN401
+    """Return a pandas data frame with a row for each method: its points counted, its distances, and `more`."""
+    columns = ("hypervolume_ratio", "mean_distance", "largest_distance", "seconds", "generations", "ended", "refused")
+    rows = [
+        (
+            entry.name,
+            len(entry.points),
+            *(getattr(entry, column) for column in columns),
+            *(of(entry) for of in more.values()),
+        )
+        for entry in entries
+    ]
+    return frame_of(("name", "points", *columns, *more), rows)
+
+
 # Comparisons: schedulers, methods or files, each beside a bound that is proved.
 class Compared:
     """One scheduler, method or file: what was measured of it, or the rules that it breaks."""

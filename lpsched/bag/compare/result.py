@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lpsched.bag.result import Effort, Point
 from lpsched.bag.verify import MachineLoad, machine_loads
-from lpsched.evolve.fronts import front_frame
-from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, json_of
+from lpsched.model.results import Column, Compared, Comparison, JsonObject, Score, front_frame, json_of
 from lpsched.units import bound_text, gap_text, html_table, number
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from lpsched.evolve.fronts import front_frame
-from lpsched.model.results import JsonObject, json_of
+from lpsched.model.results import JsonObject, front_frame, json_of
 from lpsched.units import MEGA, html_table, number, percent
 
 if TYPE_CHECKING:
