@@ -91,7 +91,7 @@ class CostModel(Generic[Number]):
         return self.number(machine.wear_per_busy_hour) / SECONDS_PER_HOUR
 
     def depreciation(self, machine: MachineType, machines: int = 1, *, per: int = 1) -> Number:
-        """Return the value that machines of a type lose in an hour, or in one of so many parts of it."""
+        """Return the value that machines of a type lose in 1 / `per` of an hour."""
         if machine.mean_hours_to_failure is None:
             return self.number(0.0)
         return machines * self.number(machine.purchase_price) / (self.number(machine.mean_hours_to_failure) * per)

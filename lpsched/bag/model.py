@@ -5,7 +5,7 @@
     b_j   watts of an idle machine       an absent pair (i, j, k) cannot run
 
 Units are in the names. Files speak of hours and kWh, because people do; the maths turns them into SI units. A bag is
-immutable and valid: whoever holds one need not check it again. This module imports no NumPy; the array views that the
+immutable and valid: it need not be checked again. This module imports no NumPy; the array views that the
 numerics use are in `arrays.py`.
 """
 
@@ -288,15 +288,7 @@ def _part_of(table: Table, rows: list[int], columns: list[int]) -> Table:
 def bag_from_dict(raw: object, *, source: str = "bag") -> Bag:
     """Return the bag that a mapping with the keys of a bag file describes.
 
-    Parameters
-    ----------
-    source
-        What the headline of an error calls it.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every problem in the order of `raw`.
+    The same as `Bag.read`: an error, which begins with `source`, lists every problem in the order of `raw`.
 
     Examples
     --------

@@ -30,6 +30,7 @@ from lpsched.model.fields import (
     WithPStates,
 )
 from lpsched.model.problems import MOST_ADVISED, repeats
+from lpsched.model.table import labels_differ
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,30 +87,14 @@ PLAIN_SITE: Final = Site()
 
 
 # Rules: one small function each, named for what it holds.
-def p_states_differ(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check the names of P-states."""
-    for j, machine in enumerate(machine_types):
-        yield from repeats(machine.p_states or (), ("machine_types", j, "p_states"), ())
-
-
-def machine_types_have_names_of_their_own(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check the names of machine types."""
-    return repeats([each.name for each in machine_types], ("machine_types",), ("name",))
+def machine_types_differ(machine_types: MachineTypes) -> Iterator[Fault]:
+    """Check the names of machine types and P-states."""
+    return labels_differ(machine_types, "machine_types", "machine type")
 
 
 def task_types_have_names_of_their_own(task_types: TaskTypes) -> Iterator[Fault]:
     """Check the names of task types."""
     return repeats([each.name for each in task_types], ("task_types",), ("name",))
-
-
-def column_labels_differ(machine_types: MachineTypes) -> Iterator[Fault]:
-    """Check that a P-state does not have the label of another machine type."""
-    labels = Counter(label for machine in machine_types for label in set(machine.columns))
-    for j, machine in enumerate(machine_types):
-        for label in machine.columns:
-            if machine.p_states is not None and labels[label] > 1:
-                found = f"{quote(label)}, which names a P-state here and another machine type"
-                yield Fault(("machine_types", j), found, "labels that differ", "rename one")
 
 
 def machines_can_be_counted(machine_types: MachineTypes) -> Iterator[Fault]:
@@ -176,10 +161,8 @@ def priced_tasks_exist(prices: Prices, task_types: TaskTypes) -> Iterator[Fault]
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    p_states_differ,
-    machine_types_have_names_of_their_own,
+    machine_types_differ,
     task_types_have_names_of_their_own,
-    column_labels_differ,
     machines_can_be_counted,
     tasks_can_be_counted,
     depreciation_has_price_and_life,

@@ -8,7 +8,7 @@
 
 Places of the air are numbered nodes first, then CRAC units; so are rows and columns of the mixing matrix.
 
-A facility is immutable and valid: whoever holds one need not check it again. This module imports no NumPy; the
+A facility is immutable and valid: it need not be checked again. This module imports no NumPy; the
 array views that the numerics use are in `air.py`.
 """
 
@@ -393,14 +393,6 @@ def said(part: Part) -> dict[str, Any]:
 def facility_from_dict(raw: object, *, source: str = "facility") -> Facility:
     """Return the facility that a mapping with the keys of a facility file describes.
 
-    Parameters
-    ----------
-    source
-        What the headline of an error calls it.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every problem in the order of `raw`.
+    The same as `Facility.read`: an error, which begins with `source`, lists every problem in the order of `raw`.
     """
     return Facility.read(raw, source)

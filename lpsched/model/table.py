@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
@@ -15,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from lpsched.errors import MOST_FAULTS, Fault, InstanceError, Place, nearest, quote
 from lpsched.model.base import INVALID, Reader
 from lpsched.model.fields import Amount, describe
-from lpsched.model.problems import MOST_ADVISED
+from lpsched.model.problems import MOST_ADVISED, repeats
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -250,6 +251,19 @@ def unsound(key: str, table: Table, axes: Axes, check: Amount) -> Iterator[Fault
                 check(cell)
         except PydanticCustomError as refused:
             yield Fault((key, *divmod(flat, shape[1])), **(refused.context or {}))
+
+
+def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[Fault]:
+    """Return the problems of machine types or clusters with one name, or with labels that are one."""
+    for j, column in enumerate(columns):
+        yield from repeats(column.p_states or (), (key, j, "p_states"), ())
+    yield from repeats([each.name for each in columns], (key,), ("name",))
+    labels = Counter(label for column in columns for label in set(column.columns))
+    for j, column in enumerate(columns):
+        for label in column.columns:
+            if column.p_states is not None and labels[label] > 1:
+                found = f"{quote(label)}, which names a P-state here and another {kind}"
+                yield Fault((key, j), found, "labels that differ", "rename one")
 
 
 def table_schema(number: dict[str, Any], column_kind: str = "machine type") -> dict[str, Any]:

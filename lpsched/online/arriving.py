@@ -6,7 +6,6 @@ import hashlib
 import json
 from array import array
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_serializer
 
-from lpsched.errors import Fault, quote
+from lpsched.errors import Fault
 from lpsched.model.base import Entries, Instance, Rule
 from lpsched.model.fields import Frozen, Name, describe, little_endian, refusal
 from lpsched.model.problems import repeats
@@ -113,19 +112,6 @@ def generator_has_name_and_seed(made_by: Mapping[str, object] | None) -> Iterato
     """Check the note of a generator."""
     if made_by is not None:
         yield from broken_note(made_by, ("made_by",))
-
-
-def labels_differ(columns: Sequence[Column], key: str, kind: str) -> Iterator[Fault]:
-    """Return the problems of machine types or clusters with one name, or with labels that are one."""
-    for j, column in enumerate(columns):
-        yield from repeats(column.p_states or (), (key, j, "p_states"), ())
-    yield from repeats([each.name for each in columns], (key,), ("name",))
-    labels = Counter(label for column in columns for label in set(column.columns))
-    for j, column in enumerate(columns):
-        for label in column.columns:
-            if column.p_states is not None and labels[label] > 1:
-                found = f"{quote(label)}, which names a P-state here and another {kind}"
-                yield Fault((key, j), found, "labels that differ", "rename one")
 
 
 class ArrivingInstance(Instance):

@@ -30,7 +30,8 @@ from pydantic import Field, field_serializer
 from lpsched.errors import Fault, quote
 from lpsched.model.base import Entries, Rule
 from lpsched.model.fields import LARGEST, MOST, SMALLEST, check_seconds, check_watts
-from lpsched.online.arriving import ArrivingInstance, TaskTypes, labels_differ
+from lpsched.model.table import labels_differ
+from lpsched.online.arriving import ArrivingInstance, TaskTypes
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.curves import Curves, NodeCurves, written_curves
 from lpsched.online.parts import WHOLE, Cluster, DayTaskType, Period
@@ -429,15 +430,7 @@ class Clusters(ArrivingInstance):
 def clusters_from_dict(raw: object, *, source: str = "clusters") -> Clusters:
     """Return the clusters that a mapping with the keys of a clusters file describes.
 
-    Parameters
-    ----------
-    source
-        What the headline of an error calls it.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every problem in the order of `raw`.
+    The same as `Clusters.read`: an error, which begins with `source`, lists every problem in the order of `raw`.
 
     Examples
     --------

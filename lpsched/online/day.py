@@ -23,8 +23,8 @@ from pydantic import Field, field_serializer
 from lpsched.errors import MOST_FAULTS, Fault, Place, quote
 from lpsched.model.base import Entries, Rule
 from lpsched.model.fields import MOST, check_seconds, check_watts
-from lpsched.model.table import Axes, Cells, Table, rows_of
-from lpsched.online.arriving import ArrivingInstance, TaskTypes, labels_differ
+from lpsched.model.table import Axes, Cells, Table, labels_differ, rows_of
+from lpsched.online.arriving import ArrivingInstance, TaskTypes
 from lpsched.online.arriving_rows import Rows
 from lpsched.online.parts import DayMachineType, DayTaskType
 from lpsched.online.tasks import ArrivingTasks, Levels
@@ -186,15 +186,7 @@ class Day(ArrivingInstance):
 def day_from_dict(raw: object, *, source: str = "day") -> Day:
     """Return the day that a mapping with the keys of a day file describes.
 
-    Parameters
-    ----------
-    source
-        What the headline of an error calls it.
-
-    Raises
-    ------
-    InstanceError
-        If anything is wrong; the error lists every problem in the order of `raw`.
+    The same as `Day.read`: an error, which begins with `source`, lists every problem in the order of `raw`.
 
     Examples
     --------

@@ -271,7 +271,6 @@ def facility_methods() -> dict[str, Method]:
 # Methods for days and clusters: the policies of `lpsched simulate`, one run of one policy each.
 #
 # `value` is the utility, `bound` what no schedule can pass, if `bound: true` asks for it.
-POLICY_KINDS: Final = ("day", "clusters")
 KEPT: Final = (
     "utility",
     "share_of_naive",
