@@ -187,7 +187,9 @@ class Cells:
     def _read(self, reader: Reader, key: str, raw: object, axes: Axes) -> tuple[Table | None, Sequence[Fault]]:
         if isinstance(raw, Table):
             found = tuple(islice(unsound(key, raw, axes, self.check), MOST_FAULTS))
-            return (None, found) if found else (raw, ())
+            if found:
+                return None, found
+            return raw if raw.checked_as == key else replace(raw, checked_as=key), ()  # copies are not checked again
         file = table_file(raw)
         if file is None:
             return read_table(raw, key, self.check, axes)
