@@ -78,7 +78,7 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     """Check a certificate or a schedule."""
     from lpsched.bag.certificate.claim import FORMATS
     from lpsched.bag.cost import has_price
-    from lpsched.bag.files import schedule_from_dict
+    from lpsched.bag.files import schedule_of
     from lpsched.bag.verify import examine
 
     name = str(path)
@@ -88,8 +88,8 @@ def verdict_of_bag(bag: Bag, path: Path) -> Checked:
     else:
         document = read_document(path)
         if format_of(document.value) in FORMATS:
-            return _certificate(bag, name, document)
-        found = examine(bag, schedule_from_dict(document.value, name, document.faults), may_wait=may_wait)
+            return _certificate(bag, path, document)
+        found = examine(bag, schedule_of(document, path), may_wait=may_wait)
     words = "" if found.measured is None else _taken(found.measured)
     return Checked(name, "schedule", _sentences(found.violations), measured=found.measured, words=words)
 
@@ -104,15 +104,15 @@ def _examined_rows(bag: Bag, path: Path, *, may_wait: bool) -> Examined:
     return examine(bag, gathered.schedule, may_wait=may_wait)
 
 
-def _certificate(bag: Bag, name: str, document: Document) -> Checked:
+def _certificate(bag: Bag, path: Path, document: Document) -> Checked:
     from lpsched.bag.certificate.claim import check
-    from lpsched.bag.certificate.files import certificate_from_dict
+    from lpsched.bag.certificate.files import certificate_of
 
-    certificate = certificate_from_dict(document.value, name, document.faults)
+    certificate = certificate_of(document, path)
     verdict = check(bag, certificate)
     stays_true = rounded_up if certificate.objective == "profit" else rounded_down
     return Checked(
-        name,
+        str(path),
         "certificate",
         verdict.reasons,
         objective=certificate.objective,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lpsched.bag.model import Bag
-from lpsched.model.fields import column_numbers
+from lpsched.model.answers import AnyName, AnyWhole, Piece
+from lpsched.model.fields import Several, column_numbers
 from lpsched.model.results import frame_of
 
 if TYPE_CHECKING:
@@ -22,21 +23,23 @@ if TYPE_CHECKING:
 # few hundred groups. All machines stay on until the makespan, which may be later than the last task's end:
 # waiting lowers the average power.
 @dataclass(frozen=True, slots=True)
-class Run:
+class Run(Piece):
     """Some tasks of one type in a row, in one P-state (`None` where the machine type has none)."""
 
-    task_type: str
-    count: int
-    p_state: str | None = None
+    _KEYS: ClassVar[str] = "task_type count p_state?"
+
+    task_type: AnyName
+    count: AnyWhole
+    p_state: AnyName | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class MachineGroup:
+class MachineGroup(Piece):
     """How many machines of a type run the same, and what each of them runs, in order."""
 
-    machine_type: str
-    machines: int
-    runs: tuple[Run, ...]
+    machine_type: AnyName
+    machines: AnyWhole
+    runs: Annotated[tuple[Run, ...], Several()]
 
 
 @dataclass(frozen=True, slots=True)

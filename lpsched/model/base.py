@@ -75,9 +75,7 @@ class Part(BaseModel, metaclass=_Positional):
     @validator(mode="before")
     @classmethod
     def _has_few_keys(cls, raw: object) -> object:
-        if isinstance(raw, Mapping) and len(raw) > MOST_KEYS:
-            raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
-        return raw
+        return with_few_keys(raw)
 
 
 class OpenPart(Part):
@@ -108,6 +106,7 @@ class Instance(Part):
     """
 
     FORMAT: ClassVar[str]
+    HINT: ClassVar[str] = ""  # what to do where a message says nothing else; by default, to look at the schema
     RULES: ClassVar[tuple[Rule, ...]] = ()
     LAST_RULES: ClassVar[tuple[Rule, ...]] = ()  # of the whole instance, each asked only if nothing is wrong before
 
@@ -198,6 +197,13 @@ class Instance(Part):
         return {"$schema": SCHEMA} | schema
 
 
+def with_few_keys(raw: object) -> object:
+    """Return what is given, unless it has so many keys that their problems would fill the memory."""
+    if isinstance(raw, Mapping) and len(raw) > MOST_KEYS:
+        raise refusal(describe(raw), f"at most {MOST_KEYS} keys", "")
+    return raw
+
+
 class _Schema(GenerateJsonSchema):
     """Without titles that say a key once more."""
 
@@ -229,10 +235,8 @@ def _by_name(model: type[BaseModel], values: tuple[Any, ...], named: dict[str, A
 def _of_format(model: type[Instance], raw: object, source: str) -> Mapping[str, Any]:
     """Return the mapping, unless it is none or of a format that this version cannot know."""
     if not isinstance(raw, Mapping):
-        needed, do = (
-            f"a mapping that begins with 'format: {model.FORMAT}'",
-            f"see 'lpsched new {name_of(model.FORMAT)}'",
-        )
+        needed = f"a mapping that begins with 'format: {model.FORMAT}'"
+        do = model.HINT or f"see 'lpsched new {name_of(model.FORMAT)}'"
         raise InstanceError(source, (Fault((), describe(raw), needed, do),))
     found = raw.get("format")
     if not isinstance(found, str) or found == model.FORMAT:
@@ -279,7 +283,7 @@ class Reader:
 
     def __init__(self, model: type[Instance], raw: Mapping[str, Any], source: str, context: object = None) -> None:
         self.model, self.raw, self.source, self.context = model, raw, source, context
-        self.hint = f"see 'lpsched schema {name_of(model.FORMAT)}'"
+        self.hint = model.HINT or f"see 'lpsched schema {name_of(model.FORMAT)}'"
         self.problems: list[Fault] = []
         self.valid: dict[str, Any] = {}
         self.places: dict[str, Callable[[Fault], Fault]] = {}
@@ -334,6 +338,8 @@ class Reader:
         raw = self.raw.get(field.alias or key)
         if raw is None and not field.is_required():
             return field.get_default(call_default_factory=True, validated_data=self.valid)
+        if raw is None and (field.alias or key) in self.raw and type(None) in get_args(field.annotation):
+            return None  # the key must be there, its value need not
         reader = _reader_of(field)
         if raw is None:
             check = next((each for each in field.metadata if isinstance(each, Checked)), None)

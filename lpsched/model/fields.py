@@ -184,7 +184,7 @@ class Whole(Checked[int]):
     def core(self) -> CoreSchema:
         """Return an integer in the range."""
         number = core_schema.int_schema(strict=True, ge=self.least, le=self.most)
-        return core_schema.no_info_before_validator_function(_whole, number)
+        return core_schema.no_info_before_validator_function(whole, number)
 
     def message(self, value: object) -> Message:
         """Return what was found, what is needed, and what to do."""
@@ -193,7 +193,7 @@ class Whole(Checked[int]):
         return shown_number(value), self.needed, self.do
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """Return an integer for an integral float and for the integers of NumPy."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value

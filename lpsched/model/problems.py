@@ -7,9 +7,12 @@ What a list or a mapping should hold is told by the description of its field, wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from dataclasses import is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from lpsched.errors import MOST_FAULTS, Fault, nearest, quote
@@ -18,7 +21,6 @@ from lpsched.model.fields import Several, describe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sized
 
-    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from lpsched.errors import Place
@@ -59,9 +61,8 @@ def _translated(
             return [Fault((*path, *inner), found, needed, do or hint) for inner, found, needed, do in context["inner"]]
         case "missing":
             found, needed, do = "nothing", described(model, path) or f"the key {quote(str(path[-1]))}", "add it"
-        case "extra_forbidden" | "invalid_key":
-            part = _kind_at(model, path[:-1])
-            known = names_of(part) if isinstance(part, type) and issubclass(part, BaseModel) else []
+        case "extra_forbidden" | "unexpected_keyword_argument" | "invalid_key":
+            known = names_of(_kind_at(model, path[:-1]))
             advice = nearest(str(path[-1]), known) if advise else ""
             found, needed, do = "an unknown key", "one of " + ", ".join(known), advice or "remove it"
         case "count":
@@ -69,6 +70,8 @@ def _translated(
         case kind:
             part = _kind_at(model, path)
             own = getattr(part, "NEEDED", None) or SHAPES.get(kind)
+            if kind == "dataclass_type":
+                own = f"a mapping with the keys {', '.join(names_of(part))}"
             found, needed, do = (
                 describe(detail["input"]),
                 described(model, path) or _limits(model, path) or own or "a value of another kind",
@@ -115,10 +118,7 @@ def _limits(model: type[BaseModel], path: Place) -> str:
 
 def field_at(model: type[BaseModel], path: Place) -> FieldInfo | None:
     """Return the field that a path leads to; `None` where it leaves the models."""
-    kind: Any = _kind_at(model, path[:-1]) if path else None
-    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-        return None
-    return next((each for key, each in kind.model_fields.items() if (each.alias or key) == path[-1]), None)
+    return _fields_of(_kind_at(model, path[:-1])).get(path[-1]) if path else None
 
 
 def _kind_at(model: type[BaseModel], path: Place) -> object:
@@ -126,9 +126,8 @@ def _kind_at(model: type[BaseModel], path: Place) -> object:
     kind: Any = model
     for step in path:
         kind = _plain(kind)
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            field = next((each for key, each in kind.model_fields.items() if (each.alias or key) == step), None)
-            kind = None if field is None else field.annotation
+        if fields := _fields_of(kind):
+            kind = fields[step].annotation if step in fields else None
         else:
             inner = [each for each in get_args(kind) if each is not ...]
             kind = inner[-1] if inner else None
@@ -144,9 +143,22 @@ def _plain(kind: Any) -> Any:  # noqa: ANN401 - any annotation
     return _plain(inner[0]) if optional and len(inner) == 1 else kind
 
 
-def names_of(model: type[BaseModel]) -> list[str]:
+def names_of(kind: object) -> list[str]:
     """Return the keys that a part of a file may have."""
-    return [field.alias or key for key, field in model.model_fields.items()]
+    return list(_fields_of(kind))
+
+
+@cache
+def _fields_of(kind: Any) -> dict[Any, FieldInfo]:  # noqa: ANN401 - any annotation
+    """Return the fields of a model or of a data class in one, by their keys; none of anything else."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = kind.model_fields
+    elif isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        fields = {key: FieldInfo.from_annotation(hints[key]) for key in kind.__dataclass_fields__}
+    else:
+        return {}
+    return {field.alias or key: field for key, field in fields.items()}
 
 
 def too_many(path: Place, count: int, most: int) -> Fault:

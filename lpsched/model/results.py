@@ -13,7 +13,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
@@ -100,9 +102,20 @@ def plain(value: Any) -> Any:  # noqa: ANN401, PLR0911 - anything that a result 
         return [plain(each) for each in value]
     if isinstance(value, BaseModel):
         return value.model_dump()
+    if isinstance(value, Fraction):
+        return decimal(value)
     if is_dataclass(value):
         return value.to_dict() if hasattr(value, "to_dict") else json_of(value, "")
     return value.tolist()  # an array or a number of NumPy
+
+
+def decimal(number: float | Fraction) -> str:
+    """Write a double, or a fraction that is one, as its exact decimal expansion.
+
+    >>> decimal(0.1), decimal(12.0)
+    ('0.1000000000000000055511151231257827021181583404541015625', '12')
+    """
+    return format(Decimal(float(number)), "f")
 
 
 def frame_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:  # noqa: ANN401 - pandas is no dependency

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 import lpsched
 from lpsched.bag.certificate.bounds import Multipliers, Prover
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import as_dict, certificate_from_dict, read_certificate, write_certificate
+from lpsched.bag.certificate.files import as_dict, certificate_of, read_certificate, write_certificate
 from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, Prices, Site, TaskType
 from lpsched.bag.terms import Terms
 from lpsched.errors import InfeasibleError, InstanceError, NotFoundError
+from lpsched.io.documents import Document
 from lpsched.model.fields import FrozenDict
 from lpsched.model.fixed_point import rounded_down, rounded_up
 from lpsched.model.table import Table
@@ -544,7 +545,7 @@ def test_a_changed_value_with_a_mended_checksum_is_refused_or_still_true(data):
         place = data.draw(st.integers(0, len(old) - 1))
         value = old[:place] + data.draw(st.sampled_from("0123456789")) + old[place + 1 :]
     try:
-        certificate = certificate_from_dict(mended(with_value(content, path, value)), "changed")
+        certificate = certificate_of(Document(mended(with_value(content, path, value))), Path("changed"))
     except InstanceError:
         return
     if not check(BAG, certificate).accepted:
@@ -564,7 +565,7 @@ def test_a_file_without_a_key_is_a_fault_and_no_crash(key):
     content = json.loads(FILES["profit-1"])
     del content[key]
     with pytest.raises(InstanceError, match=key):
-        certificate_from_dict(content, "without")
+        certificate_of(Document(content), Path("without"))
 
 
 @pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
@@ -573,6 +574,6 @@ def test_every_odd_value_in_every_place_is_a_fault_or_a_verdict(value):
     for path in [*leaves(content), *((key,) for key in content)]:
         for changed in (with_value(content, path, value), mended(with_value(content, path, value))):
             try:
-                check(BAG, certificate_from_dict(changed, "odd"))
+                check(BAG, certificate_of(Document(changed), Path("odd")))
             except InstanceError as error:
                 assert error.faults  # noqa: PT017

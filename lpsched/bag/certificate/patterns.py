@@ -35,15 +35,19 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
 
 from lpsched.bag.certificate.bounds import SECONDS_PER_HOUR, Multipliers, Prover
+from lpsched.model.answers import AnyName, AnyWhole, Exact, ExactPrices, Piece
+from lpsched.model.fields import Several
+from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lpsched.bag.model import Bag
-    from lpsched.model.fields import FrozenDict
 
 MOST_CELLS: Final = 10**6
 MOST_STEPS: Final = 10**7  # of the knapsacks of a certificate, a state each: some 20 seconds
@@ -51,7 +55,7 @@ BITS: Final = 40  # of the largest worth in a knapsack
 
 
 @dataclass(frozen=True, slots=True)
-class LeastMakespan:
+class LeastMakespan(Piece):
     """Seconds that no schedule undercuts, because of all tasks of some types, or at some prices.
 
     The tasks of the types S: in less than L seconds a machine of type j finishes at most ceil(L / e) - 1 of
@@ -59,22 +63,27 @@ class LeastMakespan:
     schedule is shorter than L. The prices are those of the plain bound of the makespan (`bounds.py`).
     """
 
-    seconds: Fraction
-    task_types: tuple[str, ...] | None = None
-    machine_prices: FrozenDict[str, Fraction] | None = None
-    cap_price: Fraction = Fraction(0)
+    seconds: Exact
+    task_types: Annotated[tuple[AnyName, ...], Several(needed="null, or a list of names")] | None = None
+    machine_prices: ExactPrices | None = None
+    cap_price: Exact = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Piece):
     """Makespans from `start` to `end`, or from there on; a plain proof has no task prices and no cells."""
 
-    start: Fraction
-    end: Fraction | None
-    task_prices: FrozenDict[str, Fraction] | None
-    machine_prices: FrozenDict[str, Fraction]
-    cap_price: Fraction = Fraction(0)
-    cells: int = 0
+    start: Annotated[Exact, Field(alias="from")]
+    end: Annotated[Exact | None, Field(alias="to")]
+    task_prices: ExactPrices | None
+    machine_prices: ExactPrices
+    cap_price: Exact = Fraction(0)
+    cells: Annotated[AnyWhole, BeforeValidator(lambda cells: 0 if cells is None else cells)] = 0  # null in files
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as it stands in a certificate."""
+        keys = "from=start to=end task_prices machine_prices cap_price cells"
+        return json_of(self, keys, cells=self.cells or None)
 
 
 @dataclass(frozen=True, slots=True)

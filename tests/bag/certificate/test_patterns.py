@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from lpsched.auditing import audit
 from lpsched.bag.certificate import patterns
 from lpsched.bag.certificate.claim import Certificate, check
-from lpsched.bag.certificate.files import as_dict, certificate_from_dict
+from lpsched.bag.certificate.files import as_dict, certificate_of
 from lpsched.bag.certificate.patterns import Interval, IntervalProver, LeastMakespan
 from lpsched.bag.files import read_bag
 from lpsched.bag.parts import Prices, Site
 from lpsched.bag.terms import Terms
 from lpsched.errors import InstanceError
-from lpsched.io.certificates import checksum
+from lpsched.io.documents import Document
+from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from tests.support import simple_bag
 
@@ -312,7 +313,7 @@ def test_a_certificate_with_intervals_comes_back_from_its_file():
     content = json.loads(json.dumps(as_dict(BASE, "1")))
     assert content["format"] == "lpsched-certificate/2"
     assert content["intervals"][1]["cells"] is None
-    assert certificate_from_dict(content, "c.json") == BASE
+    assert certificate_of(Document(content), Path("c.json")) == BASE
 
 
 @pytest.mark.parametrize("key", ["from", "to", "task_prices", "machine_prices", "cap_price", "cells"])
@@ -321,7 +322,7 @@ def test_odd_values_in_an_interval_are_a_fault_or_refused(key, value):
     content = json.loads(json.dumps(as_dict(BASE, "1")))
     content["intervals"][0][key] = value
     try:
-        assert not check(THREE, certificate_from_dict(sealed(content), "odd")).accepted
+        assert not check(THREE, certificate_of(Document(sealed(content)), Path("odd"))).accepted
     except InstanceError as error:
         assert error.faults  # noqa: PT017
 
@@ -332,16 +333,16 @@ def test_odd_values_in_a_least_makespan_are_faults(key, value):
     content = json.loads(json.dumps(as_dict(BASE, "1")))
     content["least_makespan"][key] = value
     with pytest.raises(InstanceError, match=key):
-        certificate_from_dict(sealed(content), "odd")
+        certificate_of(Document(sealed(content)), Path("odd"))
 
 
 @pytest.mark.parametrize("key", ["least_makespan", "intervals"])
 def test_keys_of_format_2_are_needed_in_it_and_unknown_to_format_1(key):
     content = as_dict(BASE, "1")
     with pytest.raises(InstanceError, match=key):
-        certificate_from_dict(sealed({name: each for name, each in content.items() if name != key}), "without")
+        certificate_of(Document(sealed({name: each for name, each in content.items() if name != key})), Path("without"))
     with pytest.raises(InstanceError, match=key):
-        certificate_from_dict(sealed(content | {"format": "lpsched-certificate/1"}), "old")
+        certificate_of(Document(sealed(content | {"format": "lpsched-certificate/1"})), Path("old"))
 
 
 def test_certificates_of_format_1_are_still_accepted():
