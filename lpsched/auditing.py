@@ -125,20 +125,20 @@ def _certificate(bag: Bag, path: Path, document: Document) -> Checked:
 def verdict_of_facility(facility: Facility, path: Path) -> Checked:
     """Check a proof or an allocation."""
     from lpsched.facility.certificate import boxes
-    from lpsched.facility.certificate.files import proof_from_dict
-    from lpsched.facility.files import allocation_from_dict
+    from lpsched.facility.certificate.files import proof_of
+    from lpsched.facility.files import allocation_of
     from lpsched.facility.result import UNIT
     from lpsched.facility.verify import examine
 
     name, document = str(path), read_document(path)
     if format_of(document.value) in boxes.FORMATS:
-        proof = proof_from_dict(document.value, name, document.faults)
+        proof = proof_of(document, path)
         verdict = boxes.check(facility, proof)
         proved = None if verdict.proved is None else rounded_up(verdict.proved)
         return Checked(
             name, "proof", verdict.reasons, objective="reward", unit=UNIT, claimed=proof.bound, proved=proved
         )
-    found = examine(facility, allocation_from_dict(document.value, name, document.faults))
+    found = examine(facility, allocation_of(document, path))
     measured = found.measured
     words = "" if measured is None else f"{number(measured.reward_rate)} {UNIT}, {number(measured.total_watts)} W"
     return Checked(name, "allocation", _sentences(found.violations), measured=measured, words=words)
@@ -147,14 +147,14 @@ def verdict_of_facility(facility: Facility, path: Path) -> Checked:
 def verdict_of_arrivals(instance: Day | Clusters, path: Path) -> Checked:
     """Check a certificate or a schedule of tasks that arrive."""
     from lpsched.online.certificate import claim
-    from lpsched.online.certificate.files import day_certificate_from_dict
+    from lpsched.online.certificate.files import day_certificate_of
     from lpsched.online.result.policy import facts_of
 
     name = str(path)
     if path.suffix.lower() not in SUFFIXES:
         document = read_document(path)
         if format_of(document.value) in claim.FORMATS:
-            verdict = claim.check(instance, day_certificate_from_dict(document.value, name, document.faults))
+            verdict = claim.check(instance, day_certificate_of(document, path))
             return Checked(
                 name,
                 "certificate",

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Final
 
+from pydantic import Field
+
 from lpsched.bag.model import FORMAT, Bag
 from lpsched.bag.schedule import COLUMNS, MachineGroup, Schedule, TaskRow
 from lpsched.errors import Fault, InstanceError, OutputError, quote
@@ -104,7 +106,9 @@ class ScheduleFile(Answer):
     FORMAT: ClassVar[str] = "lpsched-schedule/1"
     HINT: ClassVar[str] = "correct it"
 
-    makespan_seconds: Annotated[float, Amount("seconds", SMALLEST, sys.float_info.max)] | None = None
+    makespan_seconds: Annotated[float, Amount("seconds", SMALLEST, sys.float_info.max)] | None = Field(
+        None, kw_only=True
+    )
     groups: Annotated[tuple[MachineGroup, ...], Several()]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from lpsched.cancellation import Watch, timed
 from lpsched.errors import Fault, InfeasibleError, InstanceError, InvalidScheduleError, NotFoundError, SolverError
 from lpsched.facility import verify as facilities
-from lpsched.facility.files import allocation_from_dict
+from lpsched.facility.files import allocation_of
 from lpsched.facility.genetic import evolve_facility, warm_up
 from lpsched.facility.greedy import greedy
 from lpsched.facility.model import Facility
@@ -372,7 +372,7 @@ def examined_allocation(facility: Facility, path: Path) -> facilities.Examined:
     """Check and measure an allocation file; one that cannot be read breaks the first rule of all."""
     try:
         document = read_document(path)
-        return facilities.examine(facility, allocation_from_dict(document.value, str(path), document.faults))
+        return facilities.examine(facility, allocation_of(document, path))
     except InstanceError as error:
         found = tuple(Violation("unreadable", str(fault)) for fault in error.faults)
         return facilities.Examined(found, None)

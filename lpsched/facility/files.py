@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
+from lpsched.errors import Fault
 from lpsched.facility.model import FORMAT, PLAIN_AIR, Facility, said
 from lpsched.facility.parts import MIXING_KEYS
-from lpsched.facility.schedule import CoreAllocation, CoreFraction, CoreRun, GangAllocation, PatternShare
+from lpsched.facility.schedule import CoreAllocation, CoreFraction, GangAllocation, PatternShare
 from lpsched.io.content import write_files
-from lpsched.io.documents import items, mapping, name, number, read_document, whole
+from lpsched.io.documents import read_document
 from lpsched.io.instance_files import (
     Beside,
     Contents,
@@ -24,11 +24,15 @@ from lpsched.io.instance_files import (
     table_files,
 )
 from lpsched.io.matrices import write_csv, write_npz
-from lpsched.model.fields import describe
+from lpsched.model.answers import Answer, AnyNumbers, Piece, answer_text
+from lpsched.model.base import Rule
+from lpsched.model.fields import OneOf, Several, Whole
+from lpsched.model.results import plain
 from lpsched.model.table import Axes
 
 if TYPE_CHECKING:
-    from lpsched.errors import Place
+    from collections.abc import Iterator
+
     from lpsched.io.documents import Document
 
 
@@ -142,31 +146,70 @@ def _named(names: tuple[str, ...], rows: list[list[float]]) -> dict[str, dict[st
 #     form: cores     for each core what it divides its time between
 #
 # Neighbours often do the same, so an entry of `nodes` speaks for `count` nodes in a row.
-ALLOCATION_FORMAT: Final = "lpsched-allocation/1"
 MOST_NODES: Final = 10**6  # an entry speaks for many nodes; a slip of the keyboard must not fill the memory
-_TOP: Final = ("format", "lpsched", "instance", "form", "outlets_celsius", "nodes")
-_INSIDE: Final = {"gang": "patterns", "cores": "cores"}
-_PATTERN: Final = ("share", "runs")
-_RUN: Final = ("task_type", "cores", "p_state")
-_PART: Final = ("task_type", "fraction", "p_state")
+Count = Annotated[int, Whole(1, MOST_NODES)]
+
+
+@dataclass(frozen=True, slots=True)
+class GangNodes(Piece):
+    """Nodes in a row that run the same patterns."""
+
+    count: Count
+    patterns: Annotated[tuple[PatternShare, ...], Several()]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreNodes(Piece):
+    """Nodes in a row whose cores do the same."""
+
+    count: Count
+    cores: Annotated[tuple[Annotated[tuple[CoreFraction, ...], Several()], ...], Several()]
+
+
+def nodes_are_few(nodes: tuple[GangNodes, ...] | tuple[CoreNodes, ...]) -> Iterator[Fault]:
+    """Return a problem where there are more nodes than any facility has."""
+    total = sum(each.count for each in nodes)
+    if total > MOST_NODES:
+        yield Fault(("nodes",), f"{total:,} nodes in all", f"at most {MOST_NODES:,}", "correct the counts")
+
+
+class AllocationFile(Answer):
+    """The file of an allocation; `nodes` depends on the form."""
+
+    FORMAT: ClassVar[str] = "lpsched-allocation/1"
+    HINT: ClassVar[str] = "correct it"
+
+    form: Annotated[str, OneOf(("gang", "cores"), "say which of the two it is")]
+    outlets_celsius: AnyNumbers
+    nodes: Any
+
+
+class GangFile(AllocationFile):
+    """The file of an allocation by patterns."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (nodes_are_few,)
+
+    nodes: Annotated[tuple[GangNodes, ...], Several()]
+
+
+class CoresFile(AllocationFile):
+    """The file of an allocation by single cores."""
+
+    RULES: ClassVar[tuple[Rule, ...]] = (nodes_are_few,)
+
+    nodes: Annotated[tuple[CoreNodes, ...], Several()]
 
 
 def allocation_as_dict(allocation: GangAllocation | CoreAllocation, facility: Facility, version: str) -> dict[str, Any]:
     """Return what the file says."""
-    nodes: list[list[Any]]
-    if isinstance(allocation, GangAllocation):
-        form, nodes = "gang", [[_pattern_as_dict(each) for each in node] for node in allocation.nodes]
-    else:
-        form = "cores"
-        nodes = [[[_part_as_dict(part) for part in core] for core in node] for node in allocation.nodes]
-    rows = [(what, len(list(alike))) for what, alike in groupby(nodes)]
+    form, inside = ("gang", "patterns") if isinstance(allocation, GangAllocation) else ("cores", "cores")
     return {
-        "format": ALLOCATION_FORMAT,
+        "format": AllocationFile.FORMAT,
         "lpsched": version,
         "instance": {"name": facility.name, "hash": facility.content_hash},
         "form": form,
         "outlets_celsius": list(allocation.outlets_celsius),
-        "nodes": [{"count": count, _INSIDE[form]: what} for what, count in rows],
+        "nodes": [{"count": len(list(alike)), inside: plain(what)} for what, alike in groupby(allocation.nodes)],
     }
 
 
@@ -180,10 +223,7 @@ def write_allocation(
     OutputError
         If it cannot be written.
     """
-    content = allocation_as_dict(allocation, facility, version)
-    nodes = ",\n".join(f"    {json.dumps(node, ensure_ascii=False)}" for node in content.pop("nodes"))
-    head = json.dumps(content, indent=2, ensure_ascii=False).removesuffix("\n}")
-    write_files({Path(path): f'{head},\n  "nodes": [\n{nodes}\n  ]\n}}\n'.encode()})
+    write_files({Path(path): answer_text(allocation_as_dict(allocation, facility, version), "nodes")})
 
 
 def read_allocation(path: Path | str) -> GangAllocation | CoreAllocation:
@@ -195,105 +235,16 @@ def read_allocation(path: Path | str) -> GangAllocation | CoreAllocation:
         If the file is not one.
     """
     path = Path(path)
-    document = read_document(path)
-    return allocation_from_dict(document.value, str(path), document.faults)
+    return allocation_of(read_document(path), path)
 
 
-def allocation_from_dict(
-    content: object, source: str, faults: tuple[Fault, ...] = ()
-) -> GangAllocation | CoreAllocation:
-    """Make an allocation of what a file says."""
-    found = list(faults)
-    allocation = _allocation(content, found)
-    if found or allocation is None:
-        raise InstanceError(source, tuple(found[:MOST_FAULTS]))
-    return allocation
-
-
-def _allocation(content: object, faults: list[Fault]) -> GangAllocation | CoreAllocation | None:
-    if isinstance(content, dict) and content.get("format", ALLOCATION_FORMAT) != ALLOCATION_FORMAT:
-        faults.append(
-            Fault(("format",), describe(content["format"]), repr(ALLOCATION_FORMAT), "name an allocation file")
+def allocation_of(document: Document, path: Path) -> GangAllocation | CoreAllocation:
+    """Make an allocation of what the file at `path` says."""
+    form = document.value.get("form") if isinstance(document.value, dict) else None
+    model = GangFile if form == "gang" else CoresFile if form == "cores" else AllocationFile
+    file = made_of(document, path, lambda raw: model.read(raw, str(path)))
+    if isinstance(file, GangFile):
+        return GangAllocation(
+            file.outlets_celsius, tuple(each.patterns for each in file.nodes for _ in range(each.count))
         )
-        return None  # what else it says is not for an allocation to judge
-    top = mapping((), content, _TOP, ("format", "form", "outlets_celsius", "nodes"), faults)
-    form = top.get("form")
-    if not isinstance(form, str) or form not in _INSIDE:
-        if "form" in top:
-            faults.append(Fault(("form",), describe(form), "'gang' or 'cores'", "say which of the two it is"))
-        return None
-    outlets = tuple(
-        number(("outlets_celsius", u), outlet, faults)
-        for u, outlet in enumerate(items(("outlets_celsius",), top.get("outlets_celsius", []), faults))
-    )
-    nodes: list[list[Any]] = []
-    for place, entry in enumerate(items(("nodes",), top.get("nodes", []), faults)):
-        count, node = _node(("nodes", place), form, entry, faults)
-        if not 1 <= count <= MOST_NODES - len(nodes):
-            needed = f"a whole number from 1 up, and at most {MOST_NODES} nodes in all"
-            faults.append(Fault(("nodes", place, "count"), describe(count), needed, "correct it"))
-            break
-        nodes += [node] * count
-    made = GangAllocation if form == "gang" else CoreAllocation
-    return made(outlets, tuple(map(tuple, nodes)))
-
-
-def _node(path: Place, form: str, content: object, faults: list[Fault]) -> tuple[int, list[Any]]:
-    """Return how many nodes an entry speaks for, and what each of them does."""
-    inside = _INSIDE[form]
-    entry = mapping(path, content, ("count", inside), ("count", inside), faults)
-    read = _pattern if form == "gang" else _core
-    what = items((*path, inside), entry.get(inside, []), faults)
-    return (
-        whole((*path, "count"), entry.get("count", 1), faults),
-        [read((*path, inside, place), each, faults) for place, each in enumerate(what)],
-    )
-
-
-def _pattern(path: Place, content: object, faults: list[Fault]) -> PatternShare:
-    pattern = mapping(path, content, _PATTERN, _PATTERN, faults)
-    runs = items((*path, "runs"), pattern.get("runs", []), faults)
-    return PatternShare(
-        number((*path, "share"), pattern.get("share", 0.0), faults),
-        tuple(_run((*path, "runs", at), run, faults) for at, run in enumerate(runs)),
-    )
-
-
-def _run(path: Place, content: object, faults: list[Fault]) -> CoreRun:
-    run = mapping(path, content, _RUN, ("task_type", "cores"), faults)
-    return CoreRun(
-        name((*path, "task_type"), run.get("task_type", ""), faults),
-        whole((*path, "cores"), run.get("cores", 1), faults),
-        _state(path, run, faults),
-    )
-
-
-def _core(path: Place, content: object, faults: list[Fault]) -> tuple[CoreFraction, ...]:
-    return tuple(_part((*path, at), part, faults) for at, part in enumerate(items(path, content, faults)))
-
-
-def _part(path: Place, content: object, faults: list[Fault]) -> CoreFraction:
-    part = mapping(path, content, _PART, ("task_type", "fraction"), faults)
-    return CoreFraction(
-        name((*path, "task_type"), part.get("task_type", ""), faults),
-        number((*path, "fraction"), part.get("fraction", 0.0), faults),
-        _state(path, part, faults),
-    )
-
-
-def _state(path: Place, run: dict[str, Any], faults: list[Fault]) -> str | None:
-    state = run.get("p_state")
-    return None if state is None else name((*path, "p_state"), state, faults)
-
-
-def _pattern_as_dict(pattern: PatternShare) -> dict[str, Any]:
-    runs = [_with_state({"task_type": run.task_type, "cores": run.cores}, run.p_state) for run in pattern.runs]
-    return {"share": pattern.share, "runs": runs}
-
-
-def _part_as_dict(part: CoreFraction) -> dict[str, Any]:
-    return _with_state({"task_type": part.task_type, "fraction": part.fraction}, part.p_state)
-
-
-def _with_state(plain: dict[str, Any], state: str | None) -> dict[str, Any]:
-    return plain if state is None else plain | {"p_state": state}
+    return CoreAllocation(file.outlets_celsius, tuple(each.cores for each in file.nodes for _ in range(each.count)))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from lpsched.model.answers import AnyName, AnyNumber, AnyWhole, Piece
+from lpsched.model.fields import Several
 
 
 # Allocations of a facility, in the two forms that are verified.
@@ -10,20 +14,22 @@ from dataclasses import dataclass
 # **Gang**: a node runs patterns in turn; a pattern says what all its cores run at one moment, for a share of
 # the time. **Cores**: every core divides its time on its own, as the paper's DF(i, k) and PS(i, k) say.
 @dataclass(frozen=True, slots=True)
-class CoreRun:
+class CoreRun(Piece):
     """Some cores of a node that run tasks of one type, in one P-state (`None` where there are none)."""
 
-    task_type: str
-    cores: int
-    p_state: str | None = None
+    _KEYS: ClassVar[str] = "task_type cores p_state?"
+
+    task_type: AnyName
+    cores: AnyWhole
+    p_state: AnyName | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class PatternShare:
+class PatternShare(Piece):
     """What a node's cores run at once, for a share of the time; cores in no run are idle."""
 
-    share: float
-    runs: tuple[CoreRun, ...]
+    share: AnyNumber
+    runs: Annotated[tuple[CoreRun, ...], Several()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +41,14 @@ class GangAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class CoreFraction:
+class CoreFraction(Piece):
     """The fraction of a core's time for tasks of one type, always in the same P-state."""
 
-    task_type: str
-    fraction: float
-    p_state: str | None = None
+    _KEYS: ClassVar[str] = "task_type fraction p_state?"
+
+    task_type: AnyName
+    fraction: AnyNumber
+    p_state: AnyName | None = None
 
 
 @dataclass(frozen=True, slots=True)

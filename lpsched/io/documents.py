@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from lpsched.errors import MOST_FAULTS, Fault, Place, nearest, quote
+from lpsched.errors import MOST_FAULTS, Fault, Place, quote
 from lpsched.io.content import one_fault, read_text
 from lpsched.model.fields import describe
 
@@ -261,30 +261,6 @@ def read_document(path: Path) -> Document:
 #
 # Each function returns something of the right kind in any case, so that one pass tells all faults. Whether a
 # number makes sense is for a verifier to say.
-def mapping(
-    path: Place, value: object, known: tuple[str, ...], needed: tuple[str, ...], faults: list[Fault]
-) -> dict[str, Any]:
-    """Return a mapping that has all needed keys and no unknown ones."""
-    if not isinstance(value, dict):
-        faults.append(Fault(path, describe(value), f"a mapping with the keys {', '.join(needed)}", "correct it"))
-        return {}
-    missing = (key for key in needed if key not in value)
-    faults += [Fault((*path, key), "nothing", f"the key {key!r}", "add it") for key in missing]
-    for key in value:
-        if key not in known:
-            do = nearest(str(key), known) or "remove it"
-            faults.append(Fault((*path, str(key)), "an unknown key", ", ".join(known), do))
-    return value
-
-
-def items(path: Place, value: object, faults: list[Fault]) -> list[Any]:
-    """Return a list."""
-    if isinstance(value, list):
-        return value
-    faults.append(Fault(path, describe(value), "a list", "correct it"))
-    return []
-
-
 def name(path: Place, value: object, faults: list[Fault]) -> str:
     """Return a name."""
     if isinstance(value, str):

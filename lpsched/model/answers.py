@@ -102,6 +102,7 @@ def _double(value: object) -> float:
 AnyName = Annotated[str, _Any("a name")]
 AnyWhole = Annotated[int, _Any("a whole number")]
 AnyNumber = Annotated[float, _Any("a number")]
+AnyNumbers = Annotated[tuple[AnyNumber, ...], Several()]
 Exact = Annotated[Fraction, _Exact()]
 Double = Annotated[float, _Double()]
 Exacts = Annotated[tuple[Exact, ...], Several(needed="a list of exact decimals")]

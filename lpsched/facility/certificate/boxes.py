@@ -12,55 +12,85 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias
+
+from pydantic import Field
+from pydantic_core import core_schema
 
 from lpsched.errors import InstanceError
-from lpsched.facility.certificate.facility import Proof
+from lpsched.facility.certificate.facility import Prices, Proof, Side
 from lpsched.facility.model import Facility
+from lpsched.model.answers import AnyNumber, AnyWhole, Piece
+from lpsched.model.fields import OneOf, Several
 from lpsched.model.fixed_point import Verdict
+from lpsched.model.results import json_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lpsched.facility.certificate.facility import Prices, Ranges, Side
+    from pydantic_core import CoreSchema
+
+    from lpsched.facility.certificate.facility import Ranges
 
 FORMAT: Final = "lpsched-proof/2"
 EXACT_FORMAT: Final = "lpsched-proof/1"  # of older files
 FORMATS: Final = (FORMAT, EXACT_FORMAT)
-Sides: TypeAlias = "tuple[Side, Side]"
+Sides: TypeAlias = tuple[Side, Side]
 # Which ends move where a box is cut: that of the box below, that of the box above.
 OUTLET: Final[Sides] = ("high", "low")
 HEAT: Final[Sides] = ("most", "least")
 INLET: Final[Sides] = ("warm", "cool")  # narrowed by steps, never cut
+WHAT: Final = {"outlet": OUTLET, "heat": HEAT}  # what a file calls them
+
+
+class _What(OneOf):
+    """What is cut, as a file calls it."""
+
+    __slots__ = ()
+
+    def core(self) -> CoreSchema:
+        """Return one of the words, and the sides that it stands for."""
+        return core_schema.no_info_after_validator_function(WHAT.__getitem__, super().core())
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Piece):
     """One end of one range, and the prices that prove how far in it may be moved."""
 
-    side: Side
-    unit: int
+    side: Annotated[Side, OneOf((*OUTLET, *HEAT, *INLET), "correct it")]
+    unit: AnyWhole
     prices: Prices
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Piece):
     """Where a box is cut, and which boxes are below and above."""
 
-    sides: Sides  # OUTLET or HEAT
-    unit: int
-    at: float
-    below: int
-    above: int
+    _KEYS: ClassVar[str] = "what unit at below above"
+
+    sides: Annotated[Sides, Field(alias="what"), _What(tuple(WHAT), "correct it")]
+    unit: AnyWhole
+    at: AnyNumber
+    below: AnyWhole
+    above: AnyWhole
+
+    @property
+    def what(self) -> str:
+        """Which range is cut."""
+        return next(what for what, sides in WHAT.items() if sides == self.sides)
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Box(Piece):
     """Steps, and then a cut, or prices of a leaf, or neither if nothing is left."""
 
-    steps: tuple[Step, ...] = ()
+    steps: Annotated[tuple[Step, ...], Several()] = ()
     cut: Cut | None = None
     prices: Prices | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as it stands in a proof."""
+        return json_of(self, "steps cut? prices?" if self.steps else "cut? prices?")
 
 
 @dataclass(frozen=True, slots=True)

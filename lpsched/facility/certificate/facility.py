@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.facility.certificate.cooling import Air, Box, Cooler, coefficients
+from lpsched.model.answers import AnyNumber, AnyNumbers, Piece
 from lpsched.model.fixed_point import ONE, PLACES, fixed, float_down, float_up, product_up, quotient_down, quotient_up
 
 if TYPE_CHECKING:
@@ -191,14 +192,14 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Piece):
     """Multipliers. None is negative but those of the air; bad ones prove less, never something false."""
 
-    tasks: tuple[float, ...]
-    cap: float
-    air: tuple[float, ...]  # of the nodes' inlets, then of the units'
-    unit_redlines: tuple[float, ...]
-    reward: float = 0.0
+    tasks: AnyNumbers
+    cap: AnyNumber
+    air: AnyNumbers  # of the nodes' inlets, then of the units'
+    unit_redlines: AnyNumbers
+    reward: AnyNumber = 0.0
 
 
 class Proof:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from lpsched.errors import MOST_FAULTS, Fault, InstanceError
-from lpsched.io.certificates import CertificateReader, checksum, decimal
 from lpsched.io.content import write_files
-from lpsched.model.fields import FrozenDict, describe
+from lpsched.io.instance_files import made_of
+from lpsched.model.answers import Exact, Exacts, Sealed, answer_text, checksum
+from lpsched.model.base import Part
+from lpsched.model.fields import FrozenDict, OneOf, Several
+from lpsched.model.kinds import format_of
+from lpsched.model.results import plain
 from lpsched.online.certificate.claim import (
     CLUSTERS_FORMAT,
     FORMAT,
@@ -21,34 +23,72 @@ from lpsched.online.certificate.claim import (
 )
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    from lpsched.io.documents import Document
 
-_TOP: Final = ("format", "lpsched", "instance", "claim", "multipliers", "checksum")
-_MACHINES: Final = "machine_types"
-_CLUSTERS: Final = "clusters"
+
+class DayClaim(Part):
+    """What is claimed of a day."""
+
+    objective: Annotated[str, OneOf((OBJECTIVE,), "certify again")]
+    bound: Exact
+
+
+class ClustersClaim(DayClaim):
+    """What is claimed of clusters."""
+
+    objective: Annotated[str, OneOf((OBJECTIVE, WAITING), "certify again")]
+
+
+class DayMultipliers(Part):
+    """Prices of a second of a machine in each slot, and of a joule."""
+
+    edges_seconds: Exacts
+    machine_types: Annotated[FrozenDict[str, Exacts], Several(needed="a mapping from machine types")]
+    joule: Exact
+
+
+class ClustersMultipliers(Part):
+    """Prices of a second of a node in each slot, and of a joule."""
+
+    edges_seconds: Exacts
+    clusters: Annotated[FrozenDict[str, Exacts], Several(needed="a mapping from clusters")]
+    joule: Exact
+
+
+class DayCertificateFile(Sealed):
+    """A certificate of a day."""
+
+    FORMAT: ClassVar[str] = FORMAT
+
+    claim: DayClaim
+    multipliers: DayMultipliers
+
+
+class ClustersCertificateFile(Sealed):
+    """A certificate of clusters."""
+
+    FORMAT: ClassVar[str] = CLUSTERS_FORMAT
+
+    claim: ClustersClaim
+    multipliers: ClustersMultipliers
 
 
 def as_dict(certificate: DayCertificate, version: str) -> dict[str, Any]:
     """Return what the file says."""
-    many = isinstance(certificate, ClustersCertificate)
+    of_nodes = isinstance(certificate, ClustersCertificate)
+    objective = certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
     content = {
-        "format": CLUSTERS_FORMAT if many else FORMAT,
+        "format": CLUSTERS_FORMAT if of_nodes else FORMAT,
         "lpsched": version,
         "instance": {"name": certificate.instance_name, "hash": certificate.instance_hash},
-        "claim": {"objective": _objective(certificate), "bound": decimal(certificate.bound)},
+        "claim": {"objective": objective, "bound": plain(certificate.bound)},
         "multipliers": {
-            "edges_seconds": [decimal(edge) for edge in certificate.edges],
-            _CLUSTERS if many else _MACHINES: {
-                name: [decimal(price) for price in prices] for name, prices in certificate.machine_prices.items()
-            },
-            "joule": decimal(certificate.per_joule),
+            "edges_seconds": plain(certificate.edges),
+            "clusters" if of_nodes else "machine_types": plain(certificate.machine_prices),
+            "joule": plain(certificate.per_joule),
         },
     }
     return content | {"checksum": checksum(content)}
-
-
-def _objective(certificate: DayCertificate) -> str:
-    return certificate.objective if isinstance(certificate, ClustersCertificate) else OBJECTIVE
 
 
 def write_day_certificate(certificate: DayCertificate, path: Path | str, version: str) -> None:
@@ -59,70 +99,27 @@ def write_day_certificate(certificate: DayCertificate, path: Path | str, version
     OutputError
         If it cannot be written.
     """
-    text = json.dumps(as_dict(certificate, version), indent=2, ensure_ascii=False)
-    write_files({Path(path): f"{text}\n".encode()})
+    write_files({Path(path): answer_text(as_dict(certificate, version))})
 
 
-def day_certificate_from_dict(content: object, source: str, faults: tuple[Fault, ...] = ()) -> DayCertificate:
-    """Make a certificate of what a file says; whether it proves its claim is for the checker to say.
+def day_certificate_of(document: Document, path: Path) -> DayCertificate:
+    """Make a certificate of what the file at `path` says; whether it proves its claim is for the checker to say.
 
     Raises
     ------
     InstanceError
         If it is not one, or was changed since it was written.
     """
-    reader = CertificateReader(list(faults))
-    top = reader.mapping((), content, _TOP)
-    many = top.get("format") == CLUSTERS_FORMAT
-    parts = _CLUSTERS if many else _MACHINES
-    if "format" in top and top["format"] not in {FORMAT, CLUSTERS_FORMAT}:
-        needed = f"{FORMAT!r} or {CLUSTERS_FORMAT!r}"
-        reader.fault(("format",), describe(top["format"]), needed, "name a certificate of a day or of clusters")
-    instance = reader.mapping(("instance",), top.get("instance"), ("name", "hash"))
-    claim = reader.mapping(("claim",), top.get("claim"), ("objective", "bound"))
-    multipliers = reader.mapping(("multipliers",), top.get("multipliers"), ("edges_seconds", parts, "joule"))
-    _check_seal(reader, top)
-    _check_objective(reader, claim, (OBJECTIVE, WAITING) if many else (OBJECTIVE,))
-    names = {key: reader.text(("instance", key), instance.get(key)) for key in ("name", "hash")}
+    of_nodes = format_of(document.value) == CLUSTERS_FORMAT
+    model = ClustersCertificateFile if of_nodes else DayCertificateFile
+    file: DayCertificateFile | ClustersCertificateFile = made_of(document, path, lambda raw: model.read(raw, str(path)))
+    claim, paid = file.claim, file.multipliers
     certificate = DayCertificate(
-        instance_name=names["name"],
-        instance_hash=names["hash"],
-        bound=reader.number(("claim", "bound"), claim.get("bound")),
-        edges=_numbers(reader, ("multipliers", "edges_seconds"), multipliers.get("edges_seconds")),
-        machine_prices=_prices(reader, ("multipliers", parts), multipliers.get(parts)),
-        per_joule=reader.number(("multipliers", "joule"), multipliers.get("joule")),
+        instance_name=file.instance.name,
+        instance_hash=file.instance.hash,
+        bound=claim.bound,
+        edges=paid.edges_seconds,
+        machine_prices=paid.clusters if isinstance(paid, ClustersMultipliers) else paid.machine_types,
+        per_joule=paid.joule,
     )
-    if reader.faults:
-        raise InstanceError(source, tuple(reader.faults[:MOST_FAULTS]))
-    return of_clusters(certificate, str(claim["objective"])) if many else certificate
-
-
-def _check_seal(reader: CertificateReader, top: dict[str, Any]) -> None:
-    if not reader.faults:
-        expected = checksum({key: value for key, value in top.items() if key != "checksum"})
-        if top["checksum"] != expected:
-            found = describe(top["checksum"])
-            reader.fault(("checksum",), found, expected, "the file was changed: certify again")
-
-
-def _check_objective(reader: CertificateReader, claim: dict[str, Any], known: tuple[str, ...]) -> None:
-    if not reader.faults and claim["objective"] not in known:
-        needed = " or ".join(repr(each) for each in known)
-        reader.fault(("claim", "objective"), describe(claim["objective"]), needed, "certify again")
-
-
-def _prices(reader: CertificateReader, path: tuple[str, ...], content: object) -> FrozenDict[str, tuple[Fraction, ...]]:
-    if not isinstance(content, dict):
-        if not reader.faults:
-            what = "clusters" if path[-1] == _CLUSTERS else "machine types"
-            reader.fault(path, describe(content), f"a mapping from {what}", "certify again")
-        return FrozenDict()
-    return FrozenDict({str(name): _numbers(reader, (*path, str(name)), prices) for name, prices in content.items()})
-
-
-def _numbers(reader: CertificateReader, path: tuple[str, ...], content: object) -> tuple[Fraction, ...]:
-    if not isinstance(content, list):
-        if not reader.faults:
-            reader.fault(path, describe(content), "a list of exact decimals", "certify again")
-        return ()
-    return tuple(reader.number((*path, str(place)), each) for place, each in enumerate(content))
+    return of_clusters(certificate, claim.objective) if of_nodes else certificate

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lpsched.errors import InstanceError
 from lpsched.facility.certificate.boxes import OUTLET, Box, Cut, FacilityCertificate, Step
 from lpsched.facility.certificate.facility import Prices
-from lpsched.facility.certificate.files import as_dict, proof_from_dict, read_proof, write_proof
+from lpsched.facility.certificate.files import as_dict, proof_of, read_proof, write_proof
+from lpsched.io.documents import Document
 
 PRICES = Prices((0.1, 1 / 3), 1e-17, (-1e300, 5e-324), (0.0,), 2.0)
 PROOF = FacilityCertificate(
@@ -44,22 +46,22 @@ def test_a_file_of_the_first_format_is_about_the_limits_themselves(tmp_path):
 
 def test_without_outlets_there_are_none():
     content = as_dict(PROOF, "1.0") | {"outlets_celsius": None}
-    assert proof_from_dict(content, "p").outlets_celsius is None
+    assert proof_of(Document(content), Path("p")).outlets_celsius is None
 
 
 def broken(change):
     content = json.loads(json.dumps(as_dict(PROOF, "1.0")))
     change(content)
     with pytest.raises(InstanceError) as caught:
-        proof_from_dict(content, "p.json")
+        proof_of(Document(content), Path("p.json"))
     return str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/2'; name a proof file", id="format"),
-        pytest.param(lambda c: c.pop("bound"), "bound: found nothing, needs the key 'bound'", id="missing"),
+        pytest.param(lambda c: c.update(format="lpsched-bag/1"), "needs 'lpsched-proof/2'; bring a file of this kind", id="format"),
+        pytest.param(lambda c: c.pop("bound"), "bound: found nothing", id="missing"),
         pytest.param(lambda c: c.update(bound="much"), "bound: found the text 'much', needs a number", id="no-number"),
         pytest.param(lambda c: c.update(colocation=1), "colocation: found 1, needs true or false", id="no-bool"),
         pytest.param(lambda c: c.update(boxes={}), "boxes: found", id="no-list"),
@@ -83,5 +85,5 @@ def test_all_faults_come_at_once():
 
 
 def test_what_is_no_proof_at_all_is_refused():
-    with pytest.raises(InstanceError, match="a mapping with the keys"):
-        proof_from_dict([], "p.json")
+    with pytest.raises(InstanceError, match="a mapping that begins with 'format: lpsched-proof/2'"):
+        proof_of(Document([]), Path("p.json"))

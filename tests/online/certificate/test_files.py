@@ -3,14 +3,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from lpsched.errors import InstanceError
-from lpsched.io.certificates import checksum
+from lpsched.io.documents import Document
+from lpsched.model.answers import checksum
 from lpsched.model.fields import FrozenDict
 from lpsched.online.certificate.claim import DayCertificate, of_clusters
-from lpsched.online.certificate.files import as_dict, day_certificate_from_dict, write_day_certificate
+from lpsched.online.certificate.files import as_dict, day_certificate_of, write_day_certificate
 
 MADE = DayCertificate(
     "two", "abc", Fraction(33, 4), (Fraction(0), Fraction(50)), FrozenDict({"cpu": (Fraction(0.1),)}), Fraction(0)
@@ -21,7 +23,7 @@ def test_what_is_written_is_read_again_exactly(tmp_path):
     write_day_certificate(MADE, tmp_path / "proof.json", "1.0")
     content = json.loads((tmp_path / "proof.json").read_text())
     assert content["claim"] == {"objective": "utility", "bound": "8.25"}
-    assert day_certificate_from_dict(content, "proof.json") == MADE
+    assert day_certificate_of(Document(content), Path("proof.json")) == MADE
 
 
 @pytest.mark.parametrize("objective", ["utility", "waiting"])
@@ -32,7 +34,7 @@ def test_a_certificate_of_clusters_is_read_again_exactly(tmp_path, objective):
     assert content["format"] == "lpsched-clusters-certificate/1"
     assert content["claim"] == {"objective": objective, "bound": "-8.25"}
     assert list(content["multipliers"]["clusters"]) == ["cpu"]
-    assert day_certificate_from_dict(content, "proof.json") == made
+    assert day_certificate_of(Document(content), Path("proof.json")) == made
 
 
 def changed(*path, value, sealed=True):
@@ -42,7 +44,7 @@ def changed(*path, value, sealed=True):
         inner = inner[key]
     inner[path[-1]] = value
     if sealed:
-        content["checksum"] = checksum({key: each for key, each in content.items() if key != "checksum"})
+        content["checksum"] = checksum(content)
     return content
 
 
@@ -51,9 +53,11 @@ def changed(*path, value, sealed=True):
     [
         pytest.param([], "found a list of 0, needs a mapping", id="no-mapping"),
         pytest.param({}, "needs the key 'claim'", id="empty"),
-        pytest.param(changed("format", value="lpsched-certificate/1"), "name a certificate of a day", id="of-a-bag"),
+        pytest.param(
+            changed("format", value="lpsched-certificate/1"), "needs 'lpsched-day-certificate/1'", id="of-a-bag"
+        ),
         pytest.param(changed("claim", "bound", value="9", sealed=False), "the file was changed", id="changed"),
-        pytest.param(changed("claim", "objective", value="waiting"), "needs 'utility'", id="objective"),
+        pytest.param(changed("claim", "objective", value="waiting"), "needs one of utility;", id="objective"),
         pytest.param(
             changed("claim", "bound", value=9.0), "claim.bound: found 9.0, needs an exact decimal", id="no-text"
         ),
@@ -65,5 +69,5 @@ def changed(*path, value, sealed=True):
 )
 def test_what_is_no_certificate_is_refused_with_the_place(content, words):
     with pytest.raises(InstanceError) as refused:
-        day_certificate_from_dict(content, "proof.json")
+        day_certificate_of(Document(content), Path("proof.json"))
     assert words in str(refused.value).replace("[", ".").replace("]", "")
