@@ -195,7 +195,7 @@ class BagScorer:
 
 # What a bag's chromosomes take in all samples at once: energy and makespan, compiled.
 #
-# For each task of a chromosome all S samples are done before the next task, as in `online/evolve_sampled.py`. The
+# For each task of a chromosome all S samples are done before the next task, as in `online/evolve.py`. The
 # rules are those of `bag_scores`, with each task's own seconds and watts (`model/draws.py`):
 #
 #     load of a machine  =  sum of its seconds              makespan t  =  the largest load

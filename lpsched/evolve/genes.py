@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,7 @@ Ended: TypeAlias = Literal["generations", "time", "stopped"]
 Numbers: TypeAlias = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Genes:
+class Genes(NamedTuple):
     """One chromosome, or S of them: arrays of N, or of S x N."""
 
     machines: Numbers
@@ -43,7 +42,11 @@ class Genes:
 
     def take(self, rows: int | slice | Sequence[int] | Integers) -> Genes:
         """Return one of S chromosomes, or some of them."""
-        return Genes(self.machines[rows], self.columns[rows], self.orders[rows])
+        return Genes(*(each[rows] for each in self))
+
+    def contiguous(self) -> Genes:
+        """Return the same in the one layout that loops are compiled for."""
+        return Genes(*map(np.ascontiguousarray, self))
 
 
 def first_machines(counts: Sequence[int], tasks: int) -> Integers:
@@ -57,35 +60,17 @@ def first_machines(counts: Sequence[int], tasks: int) -> Integers:
 
 @dataclass(frozen=True, slots=True)
 class TaskPopulation:
-    """All that the next generation depends on.
+    """All that the next generation depends on."""
 
-    Attributes
-    ----------
-    instance_hash, objectives
-        The bag or day, and what its chromosomes are ranked by: the scorer's name.
-    genes
-        S x N.
-    scores
-        S x 2, both minimised.
-    generations, seconds
-        How many there were, and how long they took, in all.
-    reference
-        The two scores up to which hypervolumes are measured: the worst of the first population.
-    history
-        Seconds, generations and hypervolume, noted now and then.
-    random_state
-        The state of NumPy's bit generator.
-    """
-
-    instance_hash: str
-    objectives: str
-    genes: Genes
-    scores: Floats
-    generations: int
+    instance_hash: str  # of the bag or day
+    objectives: str  # what its chromosomes are ranked by: the scorer's name
+    genes: Genes  # S x N
+    scores: Floats  # S x 2, both minimised
+    generations: int  # in all, as the seconds
     seconds: float
-    reference: tuple[float, float]
-    history: tuple[tuple[float, int, float], ...]
-    random_state: Mapping[str, Any]
+    reference: tuple[float, float]  # up to which hypervolumes are measured: the worst scores of the first population
+    history: tuple[tuple[float, int, float], ...]  # seconds, generations and hypervolume, noted now and then
+    random_state: Mapping[str, Any]  # of NumPy's bit generator
 
 
 # Making chromosomes of tasks: at random, by crossover, by mutation; all of them full assignments.
@@ -159,9 +144,9 @@ def fill(  # noqa: D103 - the function below says what it does
 
 def random_genes(pairs: Pairs, size: int, rng: np.random.Generator) -> Genes:
     """Return random chromosomes, `size` x N."""
-    machines, columns, orders = (np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3))
-    fill(pairs, machines, columns, orders, rng)
-    return Genes(machines, columns, orders)
+    genes = Genes(*(np.empty((size, len(pairs.task_type)), dtype=np.int32) for _ in range(3)))
+    fill(pairs, *genes, rng)
+    return genes
 
 
 def parents(size: int, couples: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
@@ -180,11 +165,7 @@ def crossover(first: Genes, second: Genes, rng: np.random.Generator) -> Genes:
     def swapped(one: Numbers, two: Numbers) -> Numbers:
         return np.concatenate((np.where(inner, two, one), np.where(inner, one, two)))
 
-    return Genes(
-        swapped(first.machines, second.machines),
-        swapped(first.columns, second.columns),
-        swapped(first.orders, second.orders),
-    )
+    return Genes(*map(swapped, first, second))
 
 
 @compiled
@@ -201,9 +182,9 @@ def mutate(  # noqa: D103, PLR0913, PLR0917 - the function below says what it do
 
 def mutated(pairs: Pairs, genes: Genes, chance: float, rng: np.random.Generator) -> Genes:
     """Return chromosomes of which each is mutated with some probability."""
-    machines, columns, orders = genes.machines.copy(), genes.columns.copy(), genes.orders.copy()
-    mutate(pairs, machines, columns, orders, chance, rng)
-    return Genes(machines, columns, orders)
+    made = Genes(*(each.copy() for each in genes))
+    mutate(pairs, *made, chance, rng)
+    return made
 
 
 # Going on from a population of task chromosomes: what it says is not believed, but looked at.
@@ -217,7 +198,7 @@ def require_same(population: TaskPopulation, *, content_hash: str, objectives: s
     if population.objectives != objectives:
         raise population_refusal("objectives", repr(population.objectives), repr(objectives))
     genes, tasks = population.genes, len(pairs.task_type)
-    shapes = {genes.machines.shape, genes.columns.shape, genes.orders.shape}
+    shapes = {each.shape for each in genes}
     if shapes != {(len(genes.machines), tasks)} or len(genes.machines) < 2:  # noqa: PLR2004 - two parents
         raise population_refusal("genes", f"arrays of {shapes}", f"at least 2 chromosomes of {tasks} tasks")
     wrong = ~fits(pairs, genes).all(axis=1)
@@ -228,7 +209,7 @@ def require_same(population: TaskPopulation, *, content_hash: str, objectives: s
 
 def fits(pairs: Pairs, genes: Genes) -> Mask:
     """Tell for each gene whether its machine exists, has the column and can run the task. Orders too."""
-    machines, columns, orders = genes.machines, genes.columns, genes.orders
+    machines, columns, orders = genes
     last_machine, last_column = pairs.first_machine[-1] - 1, pairs.first_column[-1] - 1
     kind = np.searchsorted(pairs.first_machine, np.clip(machines, 0, last_machine), side="right") - 1
     inside = np.clip(columns, 0, last_column)
@@ -250,27 +231,17 @@ def population_refusal(where: str, found: str, needed: str) -> InstanceError:
     return InstanceError("population", (Fault((where,), found, needed, "begin without it"),))
 
 
-class Resumable(Protocol):
-    """A population that can be gone on from."""
-
-    @property
-    def random_state(self) -> Mapping[str, Any]:
-        """The state of its bit generator."""
-
-
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
     """Return the state of a generator, with lists in place of arrays, so that it can be written as JSON."""
-    return _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+    state: dict[str, Any] = _changed(dict(rng.bit_generator.state), np.ndarray, np.ndarray.tolist)
+    return state
 
 
-def generator_of(population: Resumable) -> np.random.Generator:
-    """Return a generator that goes on where the population's was."""
-    state = population.random_state
+def generator_of(state: Mapping[str, Any]) -> np.random.Generator:
+    """Return a generator that goes on from the `random_state` of a population."""
     try:
         bits = BIT_GENERATORS[state["bit_generator"]]()
-        bits.state = _changed(  # type: ignore[assignment]
-            dict(state), list, lambda cells: np.array(cells, dtype=np.uint64)
-        )
+        bits.state = _changed(dict(state), list, lambda cells: np.array(cells, dtype=np.uint64))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         there = f"a state of {state.get('bit_generator')!r} that cannot be set"
         needed = f"the state of one of {', '.join(BIT_GENERATORS)}"
@@ -278,13 +249,8 @@ def generator_of(population: Resumable) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _changed(state: dict[str, Any], kind: type, change: Any) -> dict[str, Any]:  # noqa: ANN401 - a function
+def _changed(state: Any, kind: type, change: Any) -> Any:  # noqa: ANN401 - a nested mapping; a function
     """Return a nested mapping with all values of one kind changed."""
-    return {
-        key: _changed(value, kind, change)
-        if isinstance(value, dict)
-        else change(value)
-        if isinstance(value, kind)
-        else value
-        for key, value in state.items()
-    }
+    if isinstance(state, dict):
+        return {key: _changed(value, kind, change) for key, value in state.items()}
+    return change(state) if isinstance(state, kind) else state

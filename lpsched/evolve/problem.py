@@ -113,22 +113,16 @@ MOST_CELLS: Final = 100_000_000  # 800 MB
 
 
 class SampledScorer(ABC):
-    """Energy with makespan (of a bag) or minus utility (of a day), by samples.
-
-    Parameters
-    ----------
-    problem
-        The bag or the day.
-    options
-        What to sample, and which percentile to rank by; the mean of the samples, if it names none.
-    name
-        What the two numbers are, so that a population is resumed only with the same.
-    """
+    """Energy with makespan (of a bag) or minus utility (of a day), by samples; their mean, or a percentile of them."""
 
     def __init__(self, problem: Problem, options: RiskOptions, name: str) -> None:
         require_compiler("sampling chromosomes")
         self.options, self.name = options, name
-        _require_few_machines(problem, options.samples)
+        machines = int(first_machines(problem.machine_counts, problem.tasks)[-1])  # each has a time in each sample
+        if machines * options.samples > MOST_CELLS:
+            found = f"{options.samples:,} samples of {machines:,} machines"
+            do = f"ask for at most {max(2, MOST_CELLS // machines):,} samples"
+            raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
 
     @staticmethod
     def of_samples(options: RiskOptions, seed: int) -> str:
@@ -139,8 +133,7 @@ class SampledScorer(ABC):
 
     def compile(self, tasks: int) -> None:
         """Compile what there is to compile, before anybody's clock starts."""
-        nobody = np.empty((0, tasks), dtype=np.int32)
-        self.samples(Genes(nobody, nobody, nobody))
+        self.samples(Genes(*(np.empty((0, tasks), dtype=np.int32),) * 3))
 
     @abstractmethod
     def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:
@@ -154,10 +147,7 @@ class SampledScorer(ABC):
 
     def samples(self, genes: Genes) -> GeneSamples:
         """Return all that S chromosomes take and earn in each sample."""
-        machines, columns, orders = (
-            np.ascontiguousarray(each) for each in (genes.machines, genes.columns, genes.orders)
-        )
-        return self.drawn(machines, columns, orders)
+        return self.drawn(*genes.contiguous())
 
     def _one(self, drawn: Floats) -> Floats:
         """Return the percentile or the mean of what is to be minimised."""
@@ -165,15 +155,6 @@ class SampledScorer(ABC):
             return np.asarray(drawn.mean(axis=1))
         place = place_of(self.options.percentile, drawn.shape[1])
         return np.partition(drawn, place, axis=1)[:, place]
-
-
-def _require_few_machines(problem: Problem, samples: int) -> None:
-    """Refuse more free moments, of all machines in all samples, than can be held."""
-    machines = int(first_machines(problem.machine_counts, problem.tasks)[-1])
-    if machines * samples > MOST_CELLS:
-        found = f"{samples:,} samples of {machines:,} machines"
-        do = f"ask for at most {max(2, MOST_CELLS // machines):,} samples"
-        raise InstanceError(SOURCE, (Fault(("samples",), found, f"at most {MOST_CELLS:,} of both", do),))
 
 
 def place_of(percentile: float, samples: int) -> int:

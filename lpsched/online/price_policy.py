@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from lpsched.jit import require_compiler
-from lpsched.online.simulate.mapping.advantage import Terms, most_gaining_first
-from lpsched.online.simulate.mapping.present import frozen, present_of
-from lpsched.online.simulate.state import Assignments, Policy
+from lpsched.online.simulate.board import assignments_of, frozen, present_of
+from lpsched.online.simulate.pairs import Terms, most_gaining_first
+from lpsched.online.simulate.state import Policy
 from lpsched.online.utility import utilities
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.online.arrays import DayArrays
     from lpsched.online.bound.tables import ArrivalPrices
-    from lpsched.online.simulate.state import State, System
+    from lpsched.online.simulate.state import Assignments, State, System
 
 
 # What is to come, as far as the present and the past tell: so many tasks of each kind in the time ahead.
@@ -134,7 +134,7 @@ def free_seconds(state: State, edges: Floats) -> Floats:
 # as machines and energy can take: w_j for a second on a machine of type j, lambda for a joule. Between plans
 #
 #    cost of a run       lambda joules + f_j w_j seconds
-#    run or wait         see `mapping/advantage.py`: the run of the most advantage per second comes first, and
+#    run or wait         see `simulate/pairs.py`: the run of the most advantage per second comes first, and
 #                        only runs that start before the next mapping event are decided
 #
 # f_j, at most 1, is what the market says: a machine of type j that stands idle though tasks wait is too dear,
@@ -196,9 +196,7 @@ class Planner:
 
     def _mapped(self, state: State, cost: Floats, gap: float) -> Assignments:
         terms = Terms(frozen(cost), state.now + gap, state.now + EVENTS_TO_WAIT * gap, PATIENCE, self.whole)
-        board = most_gaining_first(present_of(state), terms)
-        count = int(board.done[0])
-        return Assignments(state.tasks[board.tasks[:count]], board.machines[:count], board.columns[:count])
+        return assignments_of(state, most_gaining_first(present_of(state), terms))
 
     def _plan(self, state: State, standing: Standing, seen: Seen, gap: float) -> None:
         """Find new prices, and settle when to plan next."""

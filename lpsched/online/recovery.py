@@ -11,7 +11,7 @@ from lpsched.cancellation import Watch
 from lpsched.jit import compiled, compiled_inside, require_compiler
 from lpsched.online.arrays import day_arrays
 from lpsched.online.parts import COMPLETED
-from lpsched.online.schedule import DaySchedule, PlacedTask
+from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:
@@ -355,7 +355,12 @@ def schedule_from_prices(
             break
         insert(_cheaper(market, of_time, of_energy), lines, order)
         squeeze(market, lines)
-    return _schedule(day, lines)
+    tasks = np.flatnonzero(lines.column != NOBODY)
+    columns = lines.column[tasks]
+    numbers = lines.machine[tasks] - market.first_machine[market.column_type[columns]] + 1
+    return schedule_of_columns(
+        day, zip(tasks.tolist(), columns.tolist(), numbers.tolist(), lines.start[tasks].tolist(), strict=True)
+    )
 
 
 def _market(day: Day, prices: ArrivalPrices) -> Market:
@@ -420,14 +425,3 @@ def _line_up(day: Day, schedule: DaySchedule, market: Market, lines: Lines) -> N
         start = max(free, each.start_seconds)  # it may have been rounded
         place(lines, market, each.task, columns[j, each.p_state], machine, before, start)
         last[machine] = each.task
-
-
-def _schedule(day: Day, lines: Lines) -> DaySchedule:
-    first = np.concatenate(([0], np.cumsum([machine.count for machine in day.machine_types])))
-    placed = []
-    for task in np.flatnonzero(lines.column != NOBODY).tolist():
-        j, _ = day.modes[int(lines.column[task])]
-        number = int(lines.machine[task]) - int(first[j]) + 1
-        name, state = day.machine_types[j].name, day.p_state(int(lines.column[task]))
-        placed.append(PlacedTask(task, name, number, float(lines.start[task]), state))
-    return DaySchedule(tuple(placed))

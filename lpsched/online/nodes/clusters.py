@@ -19,8 +19,7 @@ from lpsched.online.arrays import cluster_arrays
 from lpsched.online.nodes.reservations import Book
 from lpsched.online.nodes.state import Checker, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.simulate.engine import Engine, Fate
-from lpsched.online.simulate.events import Clock
+from lpsched.online.simulate.engine import Clock, Engine, Fate
 from lpsched.online.simulate.filters import cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
@@ -53,24 +52,18 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
     subject: ClassVar[str] = "clusters"
     done: ClassVar[str] = "placed"
     answers: ClassVar[str] = "placements"
+    instance: Clusters
     policy: ClusterPolicy
+    options: ClusterOptions
 
-    def __init__(
-        self,
-        clusters: Clusters,
-        policy: ClusterPolicy,
-        rng: np.random.Generator,
-        options: ClusterOptions,
-        watch: Watch | None,
-    ) -> None:
-        self.clusters, self.arrays = clusters, cluster_arrays(clusters)
-        super().__init__(clusters, self.arrays, policy, rng, options, watch, _misfits(clusters, policy, options))
-        self.must_run = clusters.waiting is not None
+    def _set_up(self) -> None:
+        policy, period, arrays = self.policy, self.instance.period, cluster_arrays(self.instance)
+        self.arrays, self.must_run = arrays, self.instance.waiting is not None
         self.drops = policy.drops and self.drops
-        self.book = Book(self.arrays, clusters.period, self._begin, placeholders=policy.placeholders)
-        self.filter = cluster_filter_of(options, clusters.period, self.arrays) if policy.filtered else None
-        self.fastest = np.where(self.arrays.can_run, self.arrays.requested_seconds, np.inf).min(axis=1)
-        self.clock = Clock(options.every_seconds, self.ends_at)
+        self.book = Book(arrays, period, self._begin, placeholders=policy.placeholders)
+        self.filter = cluster_filter_of(self.options, period, arrays) if policy.filtered else None
+        self.fastest = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
+        self.clock = Clock(self.options.every_seconds, self.ends_at)
         self.nodes: dict[int, tuple[tuple[int, int], ...]] = {}  # of tasks that have begun
 
     def _begin(self, run: Run) -> None:
@@ -122,7 +115,7 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
 
     def _carry_out(self, answer: list[Placement], state: ClusterState) -> Integers:
         """Do what the policy says, as far as there is energy for it."""
-        checker = Checker(self.clusters, self.policy, state, self.book.profiles)
+        checker = Checker(self.instance, self.policy, state, self.book.profiles)
         stays = np.ones(len(state.tasks), dtype=bool)
         runs = []
         for placement in answer:
@@ -147,29 +140,22 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return fits & (arrays.joules[kinds] <= state.energy_left)
 
     def _schedule(self, ran: Integers) -> ClustersSchedule:
-        names = [self.clusters.clusters[c].name for c, _ in self.clusters.modes]
-        states = [self.clusters.p_state(column) for column in range(len(names))]
-        rows = zip(ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True)
-        return ClustersSchedule(
-            tuple(
-                PlacedOnNodes(
-                    task, names[column], tuple((low + 1, high) for low, high in self.nodes[task]), start, states[column]
-                )
-                for task, column, start in rows
-            )
-        )
+        names = [self.instance.clusters[c].name for c, _ in self.instance.modes]
+        states = [self.instance.p_state(column) for column in range(len(names))]
+        placed = []
+        for task, column, start in zip(
+            ran.tolist(), self.columns[ran].tolist(), self.starts[ran].tolist(), strict=True
+        ):
+            nodes = tuple((low + 1, high) for low, high in self.nodes[task])
+            placed.append(PlacedOnNodes(task, names[column], nodes, start, states[column]))
+        return ClustersSchedule(tuple(placed))
 
-
-def _misfits(clusters: Clusters, policy: ClusterPolicy, options: ClusterOptions) -> Iterator[Fault]:
-    """Find options, and a policy, that do not fit the instance."""
-    if clusters.waiting is not None and policy.needs_utility:
-        found = f"{policy.name!r} for tasks without utility, which cost what they wait"
-        needed = "a policy that needs no utility, for instance easy or conservative"
-        yield Fault(("policy",), found, needed, "choose another, or give tasks a utility")
-    if clusters.waiting is not None and options.drop_below > 0.0:
-        found = f"{options.drop_below!r} for tasks that cost what they wait"
-        yield Fault(("drop_below",), found, "0, since all of them have to run", "leave it out")
-    if (options.every_seconds or 0.0) >= clusters.period.ends_at:
-        found = f"{options.every_seconds!r} s"
-        needed = f"less than the day has, {clusters.period.ends_at!r} s"
-        yield Fault(("every_seconds",), found, needed, "shorten it: there would be no mapping event")
+    def _misfits(self) -> Iterator[Fault]:
+        if self.instance.waiting is not None and self.policy.needs_utility:
+            found = f"{self.policy.name!r} for tasks without utility, which cost what they wait"
+            needed = "a policy that needs no utility, for instance easy or conservative"
+            yield Fault(("policy",), found, needed, "choose another, or give tasks a utility")
+        if self.instance.waiting is not None and self.options.drop_below > 0.0:
+            found = f"{self.options.drop_below!r} for tasks that cost what they wait"
+            yield Fault(("drop_below",), found, "0, since all of them have to run", "leave it out")
+        yield from super()._misfits()

@@ -9,7 +9,7 @@ import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
 from lpsched.online.nodes.openings import Openings, chosen, earliest, joined, orders_of, pile, sink, taken
-from lpsched.online.simulate.mapping.present import frozen
+from lpsched.online.simulate.board import frozen
 from lpsched.online.utility import Curves, compiled_utility
 
 if TYPE_CHECKING:

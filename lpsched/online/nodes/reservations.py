@@ -16,10 +16,10 @@ from lpsched.online.simulate.machines import accounts_of, charge, has_energy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lpsched.model.arrays import Floats
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.nodes.state import Placement
     from lpsched.online.parts import Period
+    from lpsched.online.simulate.machines import Accounts
 
 
 # What runs and what is reserved: the truth about the nodes, which only the engine changes.
@@ -78,7 +78,7 @@ class Book:
         self.profiles = tuple(Profile(int(nodes)) for nodes in arrays.node_counts)
         self.accounts = accounts_of(period)
         self.is_metered = not np.isinf(self.accounts.limits).all()
-        self.used_by_started = self.accounts.used.copy()  # without what is reserved; for place-holders
+        self.started = self.accounts._replace(used=self.accounts.used.copy())  # without what place-holders take
         self.runs: dict[int, Run] = {}
         self.ends: list[tuple[float, int]] = []  # a heap of what runs
         self.reserved: list[tuple[float, int]] = []  # starts, rising
@@ -102,20 +102,12 @@ class Book:
 
     def has_energy(self, run: Run) -> bool:
         """Tell whether the energy of a run is left, in every piece of time that it runs in."""
-        if not self.is_metered:
-            return True
-        accounts = self.accounts
-        return bool(
-            has_energy(
-                accounts.edges, accounts.limits, accounts.used, accounts.prorated, 0, run.start, run.end,
-                run.joules,
-            )
-        )  # fmt: skip
+        return not self.is_metered or bool(has_energy(self.accounts, 0, run.start, run.end, run.joules))
 
     def add(self, run: Run, now: float) -> None:
         """Let a run begin now, or reserve it; its nodes are free, and its energy is left."""
         self.runs[run.task] = run
-        self._charge(run, self.accounts.used, run.joules)
+        self._charge(self.accounts, run, run.joules)
         if run.start <= now or not self.placeholders:
             self._insert(run)
         if run.start <= now:
@@ -129,7 +121,7 @@ class Book:
             for _, task in self.reserved:
                 del self.runs[task]
             self.reserved.clear()
-            self.accounts.used[:] = self.used_by_started
+            self.accounts.used[:] = self.started.used
 
     def next_change(self) -> float:
         """Return when something ends or starts next; infinite if nothing does."""
@@ -177,7 +169,7 @@ class Book:
 
     def _begin(self, run: Run) -> None:
         if self.placeholders:
-            self._charge(run, self.used_by_started, run.joules)
+            self._charge(self.started, run, run.joules)
         heapq.heappush(self.ends, (run.end, run.task))
         self.begins(run)
 
@@ -222,15 +214,14 @@ class Book:
     def _recharge(self, run: Run, start: float) -> bool:
         """Let a run start then, if there is energy for that; tell whether there is."""
         before = run.start
-        self._charge(run, self.accounts.used, -run.joules)
+        self._charge(self.accounts, run, -run.joules)
         run.start = start
         moves = self.has_energy(run)
         if not moves:
             run.start = before
-        self._charge(run, self.accounts.used, run.joules)
+        self._charge(self.accounts, run, run.joules)
         return moves
 
-    def _charge(self, run: Run, used: Floats, joules: float) -> None:
+    def _charge(self, accounts: Accounts, run: Run, joules: float) -> None:
         if self.is_metered:
-            edges, prorated = self.accounts.edges, self.accounts.prorated
-            charge(edges, used, prorated, 0, run.start, run.end, joules)
+            charge(accounts, 0, run.start, run.end, joules)

@@ -9,9 +9,8 @@ import numpy as np
 
 from lpsched.errors import Fault, InstanceError
 from lpsched.online.arrays import day_arrays
-from lpsched.online.schedule import DaySchedule, PlacedTask
-from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate
-from lpsched.online.simulate.events import Triggers
+from lpsched.online.schedule import DaySchedule, schedule_of_columns
+from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate, Triggers
 from lpsched.online.simulate.filters import filter_of, most_utility, permuted
 from lpsched.online.simulate.machines import NOTHING, Machines, accounts_of
 from lpsched.online.simulate.options import POLLED
@@ -70,22 +69,19 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
     subject: ClassVar[str] = "the day"
     done: ClassVar[str] = "mapped"
     answers: ClassVar[str] = "assignments"
+    instance: Day
     options: SimulationOptions
     policy: Policy
 
-    def __init__(
-        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
-    ) -> None:
-        self.day, self.arrays = day, day_arrays(day)
-        super().__init__(day, self.arrays, policy, rng, options, watch, _misfits(day, policy, options))
-        self.drops = self.drops and not policy.immediate
+    def _set_up(self) -> None:
+        period, self.arrays = self.instance.period, day_arrays(self.instance)
         self.system = system_of(self.arrays)
-        self.accounts = accounts_of(day.period)
-        self.is_polled = options.machines == POLLED
-        self.filter = filter_of(options, day.period, self.system)
+        self.accounts = accounts_of(period)
+        self.is_polled = self.options.machines == POLLED
+        self.filter = filter_of(self.options, period, self.system)
         self.machines = Machines(len(self.system.machine_type))
         self.all_machines = np.arange(len(self.system.machine_type))
-        self.machine_of = np.zeros(day.tasks, np.int64)
+        self.machine_of = np.zeros(self.instance.tasks, np.int64)
         self.ready: Floats = np.zeros(0)  # when each machine has done its unmovable tasks
 
     def _look(self, now: float) -> None:
@@ -148,18 +144,12 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         return fits[state.types]
 
     def _schedule(self, ran: Integers) -> DaySchedule:
-        day, system = self.day, self.system
+        system = self.system
         machines, columns = self.machine_of[ran], self.columns[ran]
         first = np.cumsum(system.machine_counts) - system.machine_counts
         numbers = machines - first[system.machine_type[machines]] + 1 if len(ran) else machines
-        names = [day.machine_types[j].name for j, _ in day.modes]
-        states = [day.p_state(column) for column in range(len(names))]
         rows = zip(ran.tolist(), columns.tolist(), numbers.tolist(), self.starts[ran].tolist(), strict=True)
-        return DaySchedule(
-            tuple(
-                PlacedTask(task, names[column], number, start, states[column]) for task, column, number, start in rows
-            )
-        )
+        return schedule_of_columns(self.instance, rows)
 
 
 # Immediate mode: every task is mapped as it comes, and stays where it is.
@@ -173,6 +163,15 @@ class OneByOne(_DayEngine):
     """A day arrival by arrival."""
 
     one_by_one = True
+
+    def _set_up(self) -> None:
+        super()._set_up()
+        self.drops = False  # before the policy is asked
+
+    def _misfits(self) -> Iterator[Fault]:
+        if self.options.machines == POLLED:
+            found, needed = f"policy {self.policy.name!r}, which maps each task as it comes", "machines with queues"
+            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
 
     def _next_event(self, now: float) -> float:  # noqa: ARG002 - every arrival brings one
         return self._next_arrival()
@@ -199,7 +198,7 @@ class OneByOne(_DayEngine):
 
     def _earns_too_little(self, made: LinedUp) -> bool:
         task = made.tasks.item(0)
-        function = self.day.functions[self.arrays.function[task]]
+        function = self.instance.functions[self.arrays.function[task]]
         earned: float = function.at(float(made.ends[0]) - float(self.arrays.arrivals[task]))
         return earned < self.options.drop_below
 
@@ -215,14 +214,16 @@ class OneByOne(_DayEngine):
 class Batches(_DayEngine):
     """A day event by event; tasks that wait may be queued for now."""
 
-    def __init__(
-        self, day: Day, policy: Policy, rng: np.random.Generator, options: SimulationOptions, watch: Watch | None
-    ) -> None:
-        super().__init__(day, policy, rng, options, watch)
-        self.triggers = Triggers(options, self.arrivals)
+    def _set_up(self) -> None:
+        super()._set_up()
+        self.triggers = Triggers(self.options, self.arrivals)
         self.queued = NOTHING
         self.stands_still = False  # idle machines, and a policy that maps nothing
-        self.permute = options.permute > 1 and not self.is_polled
+        self.permute = self.options.permute > 1 and not self.is_polled
+
+    def _misfits(self) -> Iterator[Fault]:
+        if self.options.every_arrivals is None:
+            yield from super()._misfits()
 
     def _next_event(self, now: float) -> float:
         triggers, waits = self.triggers, self._something_waits(self.triggers.tick)
@@ -273,14 +274,3 @@ class Batches(_DayEngine):
             left: Integers = state.tasks[self.fates[state.tasks] == Fate.WAITING]
             return left
         return state.tasks
-
-
-def _misfits(day: Day, policy: Policy, options: SimulationOptions) -> Iterator[Fault]:
-    """Find options that do not fit the policy or the day."""
-    if policy.immediate:
-        if options.machines == POLLED:
-            found, needed = (f"policy {policy.name!r}, which maps each task as it comes", "machines with queues")
-            yield Fault(("machines",), found, needed, "choose queued machines, or a policy of batch mode")
-    elif options.every_arrivals is None and (options.every_seconds or 0.0) >= day.period.ends_at:
-        found, needed = f"{options.every_seconds!r} s", f"less than the day has, {day.period.ends_at!r} s"
-        yield Fault(("every_seconds",), found, needed, "shorten it: there would be no mapping event")
