@@ -120,7 +120,7 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         runs = []
         for placement in answer:
             place = checker.check(placement)
-            run = self.book.run_of(placement)
+            run = self.book.run_of(*placement)
             checker.insert(placement, run.planned_end)
             stays[place] = self.policy.placeholders and placement.start > state.now
             runs.append((place, run))

@@ -42,21 +42,15 @@ class Waiting(NamedTuple):
     allowed: Mask  # B x C
 
 
-class Times(NamedTuple):
-    """When something may start."""
-
-    now: float
-    ends_at: float  # nothing starts then or later
-    until: float  # what starts later than this need not be mapped
-
-
 class Present(NamedTuple):
     """What the loop needs to know of a `ClusterState`."""
 
     tables: Tables
     worths: Curves
     waiting: Waiting
-    times: Times
+    now: float
+    ends_at: float  # nothing starts then or later
+    until: float  # what starts later than this need not be mapped
     energy_left: float
 
 
@@ -96,28 +90,19 @@ def present_of(state: ClusterState, per: Floats) -> Present:
     arrays, tasks = state.arrays, state.tasks
     kinds, kind = np.unique(arrays.kind[tasks], return_inverse=True)
     seconds = arrays.requested_seconds[kinds]
-    tables = Tables(
-        frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, arrays.watts[kinds] * seconds, per[kinds]
-    )
+    joules = arrays.watts[kinds] * seconds
+    tables = Tables(frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, joules, per[kinds])
     worths = Curves._make(map(frozen, arrays.curves))
-    return Present(
-        tables,
-        worths,
-        Waiting(kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed)),
-        Times(float(state.now), float(state.ends_at), float(state.until)),
-        float(state.energy_left),
-    )
+    waiting = Waiting(kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed))
+    return Present(tables, worths, waiting, *map(float, (state.now, state.ends_at, state.until, state.energy_left)))
 
 
 def free_of(state: ClusterState) -> Free:
     """Return the openings of all clusters, from now on."""
-    parts = [
-        each.openings if each.since == state.now else joined(each.openings, float(state.now)) for each in state.profiles
-    ]
+    now = float(state.now)
+    parts = [each.openings if each.since == now else joined(each.openings, now) for each in state.profiles]
     first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
-    low, high = (np.concatenate([each[column] for each in parts]) for column in (0, 1))
-    begin, end = (np.concatenate([each[column] for each in parts]) for column in (2, 3))
-    return Free(Openings(low, high, begin, end), first)
+    return Free(Openings._make(map(np.concatenate, zip(*parts, strict=True))), first)
 
 
 # The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
@@ -129,27 +114,12 @@ def set_up(present: Present, free: Free) -> Board:
     """Return the board as the event begins."""
     low, high, begin, end = free.openings
     first, shape = free.first_opening, present.tables.nodes.shape
-    drafts = [
-        Openings(
-            low[first[m] : first[m + 1]],
-            high[first[m] : first[m + 1]],
-            begin[first[m] : first[m + 1]],
-            end[first[m] : first[m + 1]],
-        )
-        for m in range(len(first) - 1)
-    ]
-    return Board(
-        drafts,
-        [orders_of(draft) for draft in drafts],
-        np.zeros(len(drafts), dtype=np.int64),
-        np.zeros(len(drafts), dtype=np.int64),
-        np.full(shape, present.times.now),
-        np.full(shape, -1, dtype=np.int64),
-        np.zeros(shape, dtype=np.bool_),
-        np.zeros(shape, dtype=np.bool_),
-        np.array([present.energy_left]),
-        np.zeros(1, dtype=np.int64),
-    )
+    drafts = [Openings(low[a:b], high[a:b], begin[a:b], end[a:b]) for a, b in zip(first[:-1], first[1:])]  # noqa: B905, RUF007 - compiled
+    orders, version = [orders_of(draft) for draft in drafts], np.zeros(len(drafts), dtype=np.int64)
+    start, seen_at = np.full(shape, present.now), np.full(shape, -1, dtype=np.int64)
+    blocked, too_late = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    left, watched = np.array([present.energy_left]), np.zeros(1, dtype=np.int64)
+    return Board(drafts, orders, version, version.copy(), start, seen_at, blocked, too_late, left, watched)
 
 
 @compiled_inside
@@ -175,8 +145,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
 @compiled_inside
 def counted(present: Present, k: int, c: int, start: float) -> float:
     """Return the joules of a run that are taken before the day ends."""
-    seconds, ends_at = present.tables.seconds[k, c], present.times.ends_at
-    joules = float(present.tables.joules[k, c])
+    seconds, ends_at, joules = present.tables.seconds[k, c], present.ends_at, float(present.tables.joules[k, c])
     if start + seconds <= ends_at:
         return joules
     return joules * min(1.0, (ends_at - start) / seconds) if start < ends_at else 0.0
@@ -226,7 +195,7 @@ def objective(present: Present, b: int, c: int, start: float) -> float:
 @compiled_inside
 def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
     """Return a task's best objective, its column and its start; the column is -1 if it has none above 0."""
-    k, ends_at = present.waiting.kind[b], present.times.ends_at
+    k, ends_at = present.waiting.kind[b], present.ends_at
     best, column, best_start = 0.0, -1, math.inf
     for c in range(len(present.tables.cluster)):
         if not present.waiting.allowed[b, c] or board.start[k, c] >= ends_at:
@@ -248,9 +217,8 @@ def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
 @compiled_inside
 def is_still_best(present: Present, board: Board, k: int, c: int, start: float) -> bool:
     """Tell whether a task may still start in its best column when it could as it was looked at."""
-    if start_before(present, board, k, c, present.times.ends_at) != start:
-        return False
-    return bool(counted(present, k, c, start) <= board.left[0])
+    soonest = start_before(present, board, k, c, present.ends_at)
+    return bool(soonest == start and counted(present, k, c, start) <= board.left[0])
 
 
 @compiled_inside
@@ -262,7 +230,7 @@ def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integer
             continue
         k, soonest, least = waiting.kind[b], math.inf, math.inf
         for c in range(len(tables.cluster)):
-            if waiting.allowed[b, c] and board.start[k, c] < present.times.ends_at:
+            if waiting.allowed[b, c] and board.start[k, c] < present.ends_at:
                 soonest = min(soonest, board.start[k, c] + tables.seconds[k, c])
                 least = min(least, tables.per[k, c])
         earned = 0.0
@@ -284,7 +252,7 @@ def may_fit_now(present: Present, board: Board, m: int) -> bool:
     for c in range(len(present.tables.cluster)):
         for k in range(len(board.start) if present.tables.cluster[c] == m else 0):
             if board.blocked[k, c]:
-                start = start_before(present, board, k, c, present.times.ends_at)
+                start = start_before(present, board, k, c, present.ends_at)
                 if start < math.inf and counted(present, k, c, start) <= board.left[0]:
                     board.blocked[k, c], again = False, True
     return again
@@ -293,22 +261,17 @@ def may_fit_now(present: Present, board: Board, m: int) -> bool:
 @compiled_inside
 def can_start_soon(present: Present, board: Board, k: int, c: int) -> bool:
     """Tell whether a kind can start in a column by `until`; once it cannot it never can in this event."""
-    if board.too_late[k, c]:
-        return False
-    until, ends_at = present.times.until, present.times.ends_at
-    before = min(np.nextafter(until, math.inf), ends_at)
-    if (
-        counted(present, k, c, min(until, ends_at)) > board.left[0]
-        or start_before(present, board, k, c, before) == math.inf
-    ):
-        board.too_late[k, c] = True
+    if not board.too_late[k, c]:
+        before = min(np.nextafter(present.until, math.inf), present.ends_at)
+        has_energy = counted(present, k, c, min(present.until, present.ends_at)) <= board.left[0]
+        board.too_late[k, c] = not has_energy or start_before(present, board, k, c, before) == math.inf
     return not board.too_late[k, c]
 
 
 @compiled_inside
 def goes_on(present: Present, board: Board, done: Mask) -> bool:
     """Tell whether a task is left that could start by `until`."""
-    if present.times.until == math.inf:
+    if present.until == math.inf:
         return True
     for b in range(board.watched[0], len(done)):
         for c in range(0 if done[b] else len(present.tables.cluster)):

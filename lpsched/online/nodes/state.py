@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Integers, Mask
     from lpsched.online.arrays import ClusterArrays
     from lpsched.online.clusters import Clusters
-    from lpsched.online.nodes.profile import Profile
+    from lpsched.online.nodes.reservations import Profile
 
 
 # What a policy for clusters sees at a mapping event. Never the future.
@@ -220,20 +220,10 @@ class Checker:
 
     def check(self, placement: Placement) -> int:
         """Return where in the state the task of a placement is, if it can be done."""
-        state, arrays = self.state, self.state.arrays
-        place = int(np.searchsorted(state.tasks, placement.task))
-        if place == len(state.tasks) or state.tasks[place] != placement.task:
-            raise self._refusal(placement, "that task is not among those to be mapped now (state.tasks)")
-        if placement.task in self.placed:
-            raise self._refusal(placement, "that task was placed before in the same answer")
-        if not 0 <= placement.column < len(arrays.column_cluster):
-            raise self._refusal(placement, "there is no such column")
-        if not arrays.can_run[arrays.kind[placement.task], placement.column]:
-            raise self._refusal(placement, "that task cannot run there")
-        if not state.allowed[place, placement.column]:
-            raise self._refusal(placement, "the energy filter does not let that pass (state.allowed)")
-        self._check_start(placement)
-        self._check_nodes(placement)
+        place = int(np.searchsorted(self.state.tasks, placement.task))
+        broken = self._broken(placement, place)
+        if broken is not None:
+            raise self._refusal(placement, broken)
         self.placed.add(placement.task)
         return place
 
@@ -249,25 +239,32 @@ class Checker:
         except ValueError as error:
             raise self._refusal(placement, f"some of its nodes are busy then ({error})") from None
 
-    def _check_start(self, placement: Placement) -> None:
-        if not placement.start >= self.state.now:
-            raise self._refusal(placement, f"its start, {placement.start!r} s, is not from now on")
-        if placement.start >= self.state.ends_at or math.isinf(placement.start):
-            rule = f"its start, {placement.start!r} s, is not before the day ends (state.ends_at)"
-            raise self._refusal(placement, rule)
-
-    def _check_nodes(self, placement: Placement) -> None:
-        arrays, count, last = self.state.arrays, 0, 0
-        for low, high in placement.nodes:
+    def _broken(self, placement: Placement, place: int) -> str | None:  # noqa: C901, PLR0911 - one for each rule
+        """Return the first rule that a placement breaks."""
+        state, arrays, (task, column, start, nodes) = self.state, self.state.arrays, placement
+        if place == len(state.tasks) or state.tasks[place] != task:
+            return "that task is not among those to be mapped now (state.tasks)"
+        if task in self.placed:
+            return "that task was placed before in the same answer"
+        if not 0 <= column < len(arrays.column_cluster):
+            return "there is no such column"
+        if not arrays.can_run[arrays.kind[task], column]:
+            return "that task cannot run there"
+        if not state.allowed[place, column]:
+            return "the energy filter does not let that pass (state.allowed)"
+        if not start >= state.now:
+            return f"its start, {start!r} s, is not from now on"
+        if start >= state.ends_at or math.isinf(start):
+            return f"its start, {start!r} s, is not before the day ends (state.ends_at)"
+        count, last = 0, 0
+        for low, high in nodes:
             if not last <= low < high:
-                raise self._refusal(placement, f"its ranges of nodes, {placement.nodes}, do not rise")
+                return f"its ranges of nodes, {nodes}, do not rise"
             count, last = count + high - low, high
-        there = int(arrays.node_counts[arrays.column_cluster[placement.column]])
+        there, needed = arrays.node_counts[arrays.column_cluster[column]], arrays.nodes[arrays.kind[task], column]
         if last > there:
-            raise self._refusal(placement, f"the cluster has {there} nodes, 0 to {there - 1}")
-        needed = int(arrays.nodes[arrays.kind[placement.task], placement.column])
-        if count != needed:
-            raise self._refusal(placement, f"that task takes {needed} nodes there, not {count}")
+            return f"the cluster has {there} nodes, 0 to {there - 1}"
+        return f"that task takes {needed} nodes there, not {count}" if count != needed else None
 
     def _refusal(self, placement: Placement, rule: str) -> PolicyError:
         columns, clusters = self.state.arrays.column_cluster, self.clusters.clusters
