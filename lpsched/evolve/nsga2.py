@@ -272,24 +272,17 @@ def evolve_front(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     problem
-        A `BagProblem` or a `DayProblem`; what the latter drops, a `scorer` given must drop as well.
-    rng
-        Where all chances come from; a resumed population brings its own.
+        A `BagProblem`, whose deadline and power cap are not looked at, or a `DayProblem`.
     scorer
-        What schedules are ranked by, in place of energy and makespan (of a bag, whose deadline and power cap
-        are not looked at) or energy and utility (of a day).
+        What schedules are ranked by, in place of energy and makespan (bag) or utility (day); it must drop what a
+        `DayProblem` drops.
     seeds
         Schedules that join the first population, at most `size`; the front is never worse than they are.
-    size
-        The number of chromosomes; a resumed population brings its own.
-    generations
-        How many to run, now.
-    mutation
-        The probability that a child is mutated.
     watch
         When to stop, and who hears of progress; 60 s, if neither it nor `generations` sets a limit.
     population
-        A population to go on from, as if it had never stopped; seeds then only join the front.
+        A population to go on from, as if it had never stopped, with its own size and chances; seeds then only join
+        the front.
     keep
         Is given the population once a minute and at the end, to save it.
     judge

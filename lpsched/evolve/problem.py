@@ -15,7 +15,7 @@ from lpsched.jit import require_compiler
 from lpsched.model.risk import SOURCE, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
@@ -29,9 +29,7 @@ class Scorer(Protocol):
     expected value or a percentile of either.
     """
 
-    @property
-    def name(self) -> str:
-        """What the two numbers are, in words; a saved population is only resumed with the same."""
+    name: str  # what the two numbers are, in words; a saved population is only resumed with the same
 
     def __call__(self, genes: Genes) -> Floats:
         """Return S x 2 scores."""
@@ -63,13 +61,8 @@ class Identified(Protocol):
 class Problem(Identified, Protocol):
     """An instance as NSGA-II sees it; the first criterion is energy, the second is `criterion`."""
 
-    @property
-    def criterion(self) -> str:
-        """The second criterion: `makespan_seconds`, or `utility`, which is to be large."""
-
-    @property
-    def machine_counts(self) -> Sequence[int]:
-        """How many machines there are of each type."""
+    criterion: str  # the second: `makespan_seconds`, or `utility`, which is to be large
+    machine_counts: list[int]  # of each type
 
     def faults(self) -> Iterator[Fault]:
         """Return what keeps NSGA-II from running on it."""

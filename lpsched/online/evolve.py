@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers
     from lpsched.model.draws import Draws, TaskDraws
     from lpsched.model.risk import RiskOptions
-    from lpsched.online.arrays import DayArrays
 
 utility = compiled_utility()
 
@@ -46,7 +45,9 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     arrays = day_arrays(day)
     tasks = len(arrays.arrivals)
     first = first_machines(arrays.machine_counts.tolist(), tasks)
-    machines, columns = _thriftiest(arrays, first)
+    joules = np.where(arrays.can_run, arrays.seconds * arrays.watts, np.inf)
+    columns = joules.argmin(axis=1)[arrays.task_type]
+    machines = first[arrays.mode_type[columns]]
     starts = np.full(tasks, np.inf)
     numbers: dict[tuple[int, int], int] = {}
     working: Counter[int] = Counter()
@@ -68,13 +69,6 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     orders = np.empty(tasks, dtype=np.int32)
     orders[np.argsort(starts, kind="stable")] = np.arange(tasks)
     return Genes(machines.astype(np.int32), columns.astype(np.int32), orders)
-
-
-def _thriftiest(arrays: DayArrays, first: Integers) -> tuple[Integers, Integers]:
-    """Return the column of each task that takes the least energy, and the first machine that has it."""
-    joules = np.where(arrays.can_run, arrays.seconds * arrays.watts, np.inf)
-    columns = joules.argmin(axis=1)[arrays.task_type]
-    return first[arrays.mode_type[columns]], columns
 
 
 def to_day_schedule(day: Day, genes: Genes, starts: Floats) -> DaySchedule:

@@ -287,7 +287,7 @@ def two_stages(score: Score) -> DayHeuristic:
             while goes_on:  # a minute maps one task at least
                 task, column, elapsed = waiting.take_the_best(machines.ready)
                 if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
-                    waiting.forget_choices_of(machines.run(task, column))
+                    waiting.overestimated |= waiting.machine_types == machines.run(task, column)
                 goes_on = waiting.has_a_use_for(machines.ready)
         return machines.schedule()
 
@@ -308,7 +308,7 @@ class _Waiting:
         self.scores = np.full(count, -np.inf)  # where a member waits
         self.utility, self.saved = np.zeros(count), np.zeros(count)  # saved: minus joules
         self.columns, self.machine_types = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-        self.overestimated = np.zeros(count, dtype=bool)
+        self.overestimated = np.zeros(count, dtype=bool)  # maybe: its machine type was given a task since
 
     def begin_a_minute(self, ready: Floats) -> bool:
         """Let in the tasks of the next minute in which anything can start; tell whether any task waits."""
@@ -352,10 +352,6 @@ class _Waiting:
         self.scores[best] = self.scores[best] if members else -np.inf
         self.of_type[self.arrays.task_type[task]] -= 1
         return task, column, elapsed(task)
-
-    def forget_choices_of(self, machine_type: int) -> None:
-        """Note that choices of a machine type that was given a task may be worse now."""
-        self.overestimated |= self.machine_types == machine_type
 
     def _wanted(self) -> Integers:
         """Return the columns that some waiting task can run on."""

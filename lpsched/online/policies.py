@@ -8,6 +8,7 @@ machines of one type the one that is ready first, then the lowest number. A task
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -200,24 +201,18 @@ def round_robin(state: State, rng: np.random.Generator, /) -> list[Assignment]:
     """Answer as a task arrives."""
     if ORDER not in state.memory:
         state.memory.update({ORDER: rng.permutation(len(state.ready)).tolist(), NEXT: 0})
-    draft = Draft(state)
-    for place in range(len(state.tasks)):
-        _take_the_next(draft, place)
-    return draft.assignments
-
-
-def _take_the_next(draft: Draft, place: int) -> None:
-    """Map a task to the next machine that can take it, if there is one."""
-    memory, system = draft.state.memory, draft.system
+    draft, memory, system = Draft(state), state.memory, state.system
     order: list[int] = memory[ORDER]
-    for step in range(len(order)):
-        at = (memory[NEXT] + step) % len(order)
-        j = system.machine_type[order[at]]
-        for column in range(*system.first_column[j : j + 2].tolist()):
-            if draft.fits(place, order[at], column):
-                draft.take(place, order[at], column)
+    for place in range(len(state.tasks)):
+        for at in chain(range(memory[NEXT], len(order)), range(memory[NEXT])):
+            j = system.machine_type[order[at]]
+            columns = range(*system.first_column[j : j + 2].tolist())
+            fitting = next((column for column in columns if draft.fits(place, order[at], column)), None)
+            if fitting is not None:
+                draft.take(place, order[at], fitting)
                 memory[NEXT] = (at + 1) % len(order)
-                return
+                break
+    return draft.assignments
 
 
 def k_best_types(count: float = 1) -> Choose:

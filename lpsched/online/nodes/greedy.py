@@ -215,13 +215,6 @@ def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
 
 
 @compiled_inside
-def is_still_best(present: Present, board: Board, k: int, c: int, start: float) -> bool:
-    """Tell whether a task may still start in its best column when it could as it was looked at."""
-    soonest = start_before(present, board, k, c, present.ends_at)
-    return bool(soonest == start and counted(present, k, c, start) <= board.left[0])
-
-
-@compiled_inside
 def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integers) -> int:
     """Fill the heap with the tasks that may earn something, by upper bounds; return how many there are."""
     tables, waiting, size = present.tables, present.waiting, 0
@@ -294,7 +287,8 @@ def best_first(present: Present, free: Free) -> Mapped:
     while size > 0 and goes_on(present, board, done):
         b = heap[0]
         k, c = present.waiting.kind[b], columns[b]
-        if c < 0 or not is_still_best(present, board, k, c, starts[b]):
+        is_best = c >= 0 and start_before(present, board, k, c, present.ends_at) == starts[b]  # as it was looked at
+        if not is_best or counted(present, k, c, starts[b]) > board.left[0]:
             value, c, starts[b] = look(present, board, b)
             keys[b], columns[b] = -value, c
         else:

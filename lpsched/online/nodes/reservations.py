@@ -296,10 +296,8 @@ class Book:
             if now < run.planned_end:
                 self.profiles[run.cluster].shorten(task, now)
                 clusters.add(run.cluster)
-        if clusters and self.reserved and not self.placeholders:
-            self._move_up(clusters, now)
-
-    def _move_up(self, clusters: set[int], now: float) -> None:
+        if not (clusters and self.reserved) or self.placeholders:
+            return
         for cluster in clusters:
             self.profiles[cluster].forget_before(now)
         reserved = [self.runs[task] for _, task in self.reserved]

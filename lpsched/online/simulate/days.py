@@ -137,10 +137,9 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         self.machine_of[made.tasks], self.columns[made.tasks] = made.machines, made.columns
 
     def _fits_now(self, state: State) -> Mask:
-        free = state.available[state.ready[state.available] < state.ends_at]
-        types = np.zeros(len(self.system.machine_counts), dtype=bool)
-        types[self.system.machine_type[free]] = True
-        fits = state.allowed & types[self.system.column_type] & (self.system.joules <= state.energy_left)
+        system, free = self.system, state.available[state.ready[state.available] < state.ends_at]
+        has_free = np.isin(system.column_type, system.machine_type[free])
+        fits: Mask = state.allowed & has_free & (system.joules <= state.energy_left)
         return fits[state.types]
 
     def _schedule(self, ran: Integers) -> DaySchedule:
@@ -188,19 +187,13 @@ class OneByOne(_DayEngine):
 
     def _carry_out(self, answer: Assignments, state: State) -> Integers:
         """Let the task stay where it was put, unless it would earn too little there."""
-        made = self._line_up(answer, state)
-        if len(made.tasks):
-            if self.options.drop_below > 0.0 and self._earns_too_little(made):
+        made, below = self._line_up(answer, state), self.options.drop_below
+        for task, end in zip(made.tasks.tolist(), made.ends.tolist(), strict=True):  # one at most
+            if below > 0.0 and self.instance.utility_of(task).at(end - float(self.arrays.arrivals[task])) < below:
                 self._drop(made.tasks, state.now)
             else:
                 self._fix(made)
         return NO_TASKS
-
-    def _earns_too_little(self, made: LinedUp) -> bool:
-        task = made.tasks.item(0)
-        function = self.instance.functions[self.arrays.function[task]]
-        earned: float = function.at(float(made.ends[0]) - float(self.arrays.arrivals[task]))
-        return earned < self.options.drop_below
 
 
 # Batch mode: at a mapping event, all tasks that wait are mapped, those in virtual queues anew.
@@ -226,24 +219,19 @@ class Batches(_DayEngine):
             yield from super()._misfits()
 
     def _next_event(self, now: float) -> float:
-        triggers, waits = self.triggers, self._something_waits(self.triggers.tick)
+        triggers, queued = self.triggers, self.queued
+        # Will there be something to map at the next point of the grid, even if nothing arrives before?
+        waits = len(self.waiting) > len(queued.tasks) or float(queued.stays_from.max(initial=0.0)) > triggers.tick
         if self.arrived == len(self.arrivals) and (not waits or (self.stands_still and math.isinf(self.ends_at))):
             return math.inf
-        if triggers.is_long_until_an_arrival(self.arrived):
-            triggers.pass_over(self._first_opening(triggers.tick), self.arrived)
+        triggers.pass_over(self._first_opening, self._next_arrival())
         return triggers.next_event(now, self.arrived, something_waits=waits)
 
-    def _something_waits(self, at: float) -> bool:
-        """Tell whether there will be something to map at a time, even if nothing arrives before."""
-        if len(self.waiting) > len(self.queued.tasks):
-            return True
-        return float(self.queued.stays_from.max(initial=0.0)) > at
-
-    def _first_opening(self, tick: float) -> float:
+    def _first_opening(self) -> float:
         """Return when a machine may first take a task that is not mapped for sure by the next event."""
         if self.is_polled:
             return float(self.machines.last_end.min())
-        last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= tick
+        last_start, soon = self.machines.last_start.copy(), self.queued.stays_from <= self.triggers.tick
         np.maximum.at(last_start, self.queued.machines[soon], self.queued.starts[soon])
         return float(last_start.min())
 

@@ -37,7 +37,7 @@ from lpsched.errors import Fault, InstanceError, StalledError
 from lpsched.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
@@ -124,7 +124,11 @@ class Triggers(Grid):
 
         Something waits: there will be something to map at the next point of the grid even if nothing arrives.
         """
-        by_arrivals, next_arrival = self._by_arrivals(arrived), self._next_arrival(arrived)
+        left, by_arrivals, next_arrival = self.arrivals[arrived:], math.inf, math.inf
+        if len(left):
+            next_arrival = float(left[0])
+            if self.batch is not None and (self.batch <= len(left) or self.seconds is None):
+                by_arrivals = float(left[min(self.batch, len(left)) - 1])
         if not something_waits and self.tick < next_arrival < math.inf:
             self.skip_to(next_arrival)
         by_time = self.after(now)
@@ -134,31 +138,16 @@ class Triggers(Grid):
         self.step += 1
         return by_time
 
-    def is_long_until_an_arrival(self, arrived: int) -> bool:
-        """Tell whether many points of the grid come before the next task does."""
-        return self.is_long(self._next_arrival(arrived), LONG)
-
-    def pass_over(self, opening: float, arrived: int) -> None:
+    def pass_over(self, first_opening: Callable[[], float], next_arrival: float) -> None:
         """Leave out a long span in which nothing arrives and no machine can take another task.
 
         Whatever a policy said there would be said anew before anything comes of it; a task that would have
         been dropped there is dropped afterwards.
         """
-        assert self.seconds is not None, "there is a grid"
-        end = min(opening, self._next_arrival(arrived))
-        if self.is_long(end, LONG) and end < math.inf:
-            self.step = max(self.step, math.floor((end - self.anchor) / self.seconds) - 2)
-
-    def _next_arrival(self, arrived: int) -> float:
-        return float(self.arrivals[arrived]) if arrived < len(self.arrivals) else math.inf
-
-    def _by_arrivals(self, arrived: int) -> float:
-        if self.batch is None or arrived >= len(self.arrivals):
-            return math.inf
-        last = arrived + self.batch - 1
-        if last < len(self.arrivals):
-            return float(self.arrivals[last])
-        return float(self.arrivals[-1]) if self.seconds is None else math.inf
+        if self.is_long(next_arrival, LONG):
+            end = min(first_opening(), next_arrival)
+            if self.is_long(end, LONG) and end < math.inf and self.seconds is not None:
+                self.step = max(self.step, math.floor((end - self.anchor) / self.seconds) - 2)
 
 
 # Of clusters: so long after the last event, or as soon as something arrives or ends.
@@ -316,8 +305,12 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
 
     def run(self) -> Simulated[Schedule]:
         """Go from mapping event to mapping event."""
-        is_whole = self._reach_the_end()
+        now, is_whole = 0.0, True
+        while is_whole and (now := self._next_event(now)) < self.ends_at:
+            if is_whole := not self.watch.is_over():
+                self._event(now)
         if is_whole:
+            self._settle(math.inf)
             self._raise_if_stalled()
         ran = np.flatnonzero(self.fates == Fate.RAN)
         schedule = self._schedule(ran[np.argsort(self.starts[ran], kind="stable")])
@@ -339,21 +332,11 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         self.fates[tasks] = Fate.DROPPED
         self.dropped_at[tasks] = now
 
-    def _reach_the_end(self) -> bool:
-        """Tell whether it was reached before the watch was over."""
-        now = 0.0
-        while (now := self._next_event(now)) < self.ends_at:
-            if self.watch.is_over():
-                return False
-            if len(self.event_at) >= MOST_EVENTS and not self.one_by_one:
-                found = f"{MOST_EVENTS:,} mapping events by {now!r} s, and no end"
-                raise self._refusal(Fault(("every_seconds",), found, "fewer", "map tasks less often"))
-            self._event(now)
-        self._settle(math.inf)
-        return True
-
     def _event(self, now: float) -> None:
         """Come to a mapping event, and do what the policy says."""
+        if len(self.event_at) >= MOST_EVENTS and not self.one_by_one:
+            found = f"{MOST_EVENTS:,} mapping events by {now!r} s, and no end"
+            raise self._refusal(Fault(("every_seconds",), found, "fewer", "map tasks less often"))
         if self._settle(now):
             self.waiting = self.waiting[self.fates[self.waiting] == Fate.WAITING]
         if (arrived := self._count_arrived(now)) > self.arrived:
@@ -379,15 +362,9 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
         self.event_seconds.append(time.perf_counter() - began)
         if state is not None and answer is not None:
             self.waiting = self._carry_out(answer, state)
-            if not self.has_mapped and self.could_map_at is None and self._could_map(state):
-                self.could_map_at = now
-
-    def _could_map(self, state: Seen) -> bool:
-        """Tell whether some task would earn something, and fits."""
-        fits = self._fits_now(state)
-        if not self.must_run:
-            fits &= (self._most_utility(state.tasks, state.now) > 0.0)[:, np.newaxis]
-        return bool(fits.any())
+            if not self.has_mapped and self.could_map_at is None:
+                earns = self.must_run or (self._most_utility(state.tasks, now) > 0.0)[:, np.newaxis]
+                self.could_map_at = now if (self._fits_now(state) & earns).any() else None
 
     def _raise_if_stalled(self) -> None:
         """Refuse a run in which nothing was mapped, though something could have been, or not all that has to."""

@@ -175,15 +175,6 @@ def drawn_one_by_one(present: Present, order: Integers, draws: Floats, columns: 
 
 # Who would suffer most if another took its machine is mapped first, machine by machine. Compiled.
 @compiled_inside
-def second_start_on(board: Board, j: int) -> float:
-    """Return when the second machine of a type is ready; infinite if there is none."""
-    start = math.inf
-    for child in range(1, min(3, board.size[j])):  # the second of a heap is below its top
-        start = min(start, board.ready[board.heap[board.first[j] + child]])
-    return start
-
-
-@compiled_inside
 def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
     """Return where a task type ends soonest (-1: nowhere), that end, and the one on the second-best machine.
 
@@ -200,7 +191,9 @@ def two_best(pairs: Pairs, board: Board, i: int) -> tuple[int, float, float]:
             column, soonest, second = c, end, min(second, soonest)
         else:
             second = min(second, end)
-        start = second_start_on(board, j)
+        start = math.inf  # of the second machine
+        for child in range(1, min(3, board.size[j])):  # the second of a heap is below its top
+            start = min(start, board.ready[board.heap[board.first[j] + child]])
         c = fastest_fitting(pairs, board.left[0], i, j, start)
         if c >= 0:
             second = min(second, start + pairs.seconds[i, c])
