@@ -13,8 +13,7 @@ from lpsched.bag.model import Bag
 from lpsched.bag.parts import MachineType, TaskType
 from lpsched.bag.schedule import MachineGroup, Run, Schedule
 from lpsched.errors import Fault, InstanceError
-from lpsched.evolve.genes import Genes, first_machines, pairs_of
-from lpsched.evolve.problem import GeneSamples, SampledScorer
+from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -128,14 +128,7 @@ def reference_of(pairs: Sequence[Pair]) -> Pair:
     return x, y
 
 
-class Spot(Protocol):
-    """What a schedule takes and achieves."""
-
-    def to_dict(self) -> dict[str, float]:
-        """Return it as it appears in JSON."""
-
-
-SomePoint = TypeVar("SomePoint", bound=Spot)
+SomePoint = TypeVar("SomePoint")  # what a schedule takes and achieves
 SomeSchedule = TypeVar("SomeSchedule")
 
 

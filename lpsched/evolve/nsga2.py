@@ -32,8 +32,7 @@ from lpsched.jit import require_compiler
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lpsched.evolve.genes import Pairs
-    from lpsched.evolve.problem import Problem, Scorer
+    from lpsched.evolve.genes import Pairs, Problem, Scorer
     from lpsched.model.arrays import Floats, Integers
 
 
@@ -96,12 +95,22 @@ def require_pymoo() -> None:
         raise MissingExtraError("NSGA-II", "evolve")
 
 
-class Mating:
-    """What pymoo asks for children: it is given a population, and answers with slots."""
+class TaskGenerations:
+    """One run, step by step: `tell(scores of ask())` first takes the first population, then generations."""
 
-    def __init__(self, pairs: Pairs, first: Genes, mutation: float) -> None:
+    def __init__(self, pairs: Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
+        require_pymoo()
+        Config.warnings["not_compiled"] = False  # else pymoo may print to stdout, where the answer goes
+        self.rng, self.count, self.began = rng, -1, time.monotonic()
         self.pairs, self.mutation = pairs, mutation
         self.slots = Genes(*(np.concatenate((genes, np.zeros_like(genes))) for genes in first))
+        self.reference = (np.inf, np.inf)
+        self.history: list[tuple[float, int, float]] = []
+        self.asked: Any = None  # pymoo's population of what waits for its scores
+        size = len(first.machines)
+        sampling = Population.new(X=np.arange(size)[:, None])
+        self.nsga2 = NSGA2(pop_size=size, sampling=sampling, mating=self, eliminate_duplicates=False, output=None)
+        self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
 
     def do(
         self,
@@ -112,7 +121,7 @@ class Mating:
         algorithm: Any,  # noqa: ANN401, ARG002
         random_state: np.random.Generator,
     ) -> Any:  # noqa: ANN401
-        """Return as many children as are asked for."""
+        """Return as many children as pymoo asks for, of the population that it gives: their slots."""
         taken = slots_of(pop)
         first, second = parents(len(taken), (n_offsprings + 1) // 2, random_state)
         couples = self.slots.take(taken[first]), self.slots.take(taken[second])
@@ -123,28 +132,6 @@ class Mating:
             slots[free] = genes
         return Population.new(X=free[:, None])
 
-
-class TaskGenerations:
-    """One run, step by step: `tell(scores of ask())` first takes the first population, then generations."""
-
-    def __init__(self, pairs: Pairs, first: Genes, mutation: float, rng: np.random.Generator) -> None:
-        require_pymoo()
-        Config.warnings["not_compiled"] = False  # else pymoo may print to stdout, where the answer goes
-        self.rng, self.count, self.began = rng, -1, time.monotonic()
-        self.mating = Mating(pairs, first, mutation)
-        self.reference = (np.inf, np.inf)
-        self.history: list[tuple[float, int, float]] = []
-        self.asked: Any = None  # pymoo's population of what waits for its scores
-        size = len(first.machines)
-        self.nsga2 = NSGA2(
-            pop_size=size,
-            sampling=Population.new(X=np.arange(size)[:, None]),
-            mating=self.mating,
-            eliminate_duplicates=False,
-            output=None,
-        )
-        self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
-
     @property
     def seconds(self) -> float:
         """How long it has taken, in all."""
@@ -153,7 +140,7 @@ class TaskGenerations:
     @property
     def genes(self) -> Genes:
         """The genes of the population, in its order."""
-        return self.mating.slots.take(slots_of(self.nsga2.pop))
+        return self.slots.take(slots_of(self.nsga2.pop))
 
     @property
     def scores(self) -> Floats:
@@ -169,7 +156,7 @@ class TaskGenerations:
     def ask(self) -> Genes:
         """Make the next chromosomes: the first population, or children."""
         self.asked = self.nsga2.ask()
-        return self.mating.slots.take(slots_of(self.asked))
+        return self.slots.take(slots_of(self.asked))
 
     def tell(self, scores: Floats) -> None:
         """Rank what was made, and count a generation if these are children."""
@@ -198,17 +185,8 @@ class TaskGenerations:
 
     def population(self, instance_hash: str, objectives: str) -> TaskPopulation:
         """Return all there is, in arrays of its own."""
-        return TaskPopulation(
-            instance_hash=instance_hash,
-            objectives=objectives,
-            genes=self.genes,
-            scores=self.scores,
-            generations=self.count,
-            seconds=self.seconds,
-            reference=self.reference,
-            history=tuple(self.history),
-            random_state=state_of(self.rng),
-        )
+        made = instance_hash, objectives, self.genes, self.scores, self.count, self.seconds
+        return TaskPopulation(*made, self.reference, tuple(self.history), state_of(self.rng))
 
 
 def slots_of(population: Any) -> Integers:  # noqa: ANN401 - pymoo's

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lpsched.cancellation import Watch
-    from lpsched.evolve.genes import TaskPopulation
+    from lpsched.evolve.genes import Problem, TaskPopulation
     from lpsched.evolve.nsga2 import EvolvedFront
-    from lpsched.evolve.problem import Problem
 
 
 GENERATIONS: Final = 1000

@@ -227,10 +227,9 @@ def columns_by_cluster(arrays: ClusterArrays, kind: int) -> list[list[int]]:
 #     Max UPR     U / (d q u)      (equation 4)
 #     Max UPE     U / (w d)        (equation 5)
 #
-# A task may start only before the day ends, and only if its energy until then is left. Of equal objectives
-# the lowest column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE.
-# A task that would earn nothing is not placed (the source does not say): it waits, since it can only be in
-# others' way.
+# A task may start only before the day ends, and only if its energy until then is left. Of equal objectives the lowest
+# column is taken, then the lowest task. What takes no energy is worth infinitely much to Max UPE. A task that would
+# earn nothing is not placed (the source does not say): it waits, since it can only be in others' way.
 #
 # What starts later than `state.until` may be left out: with place-holders it would be forgotten before.
 #
@@ -241,29 +240,17 @@ def _highest_first(per: Callable[[ClusterArrays], Floats]) -> Place:
     def place(state: ClusterState, _rng: np.random.Generator, /) -> list[Placement]:
         if not len(state.tasks):
             return []
-        mapped = best_first(present_of(state, per(state.arrays)), free_of(state))
-        rows = state.tasks[mapped.tasks].tolist(), mapped.columns.tolist(), mapped.starts.tolist()
-        return [Placement(*row, as_tuples(nodes)) for *row, nodes in zip(*rows, mapped.nodes, strict=True)]
+        places, columns, starts, nodes = best_first(present_of(state, per(state.arrays)), *free_of(state))
+        tasks = state.tasks[places].tolist()
+        return list(map(Placement, tasks, columns.tolist(), starts.tolist(), map(as_tuples, nodes)))
 
     return place
 
 
-# The policies for clusters by name: ours, those that others register, those of installed packages.
+# The policies for clusters by name: ours, those that others register, those of installed packages (`docs/policies.md`).
 #
-# A policy is a function from a state and a random generator to placements:
-#
-#     @register("mine", drops=False)
-#     def mine(state, rng):
-#         draft = Draft(state)
-#         ...
-#         return draft.placements
-#
-# What it uses is said when it is registered (see `ClusterPolicy`). A package announces its own in its
-# `pyproject.toml`; a function says what it uses by attributes of these names, where it differs from what is
-# usual:
-#
-#     [project.entry-points."lpsched.cluster_policies"]
-#     mine = "package.module:function"
+# What a policy uses is said when it is registered (see `ClusterPolicy`); one that a package announces says it by
+# attributes of these names, where it differs from what is usual.
 #
 # Max Util, Max UPT, Max UPR and Max UPE use permanent reservations or place-holders, as the options say;
 # `:placeholders` or `:reservations` behind the name says it too, and has the last word. The engine checks

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from lpsched.errors import Fault
-from lpsched.evolve.genes import Genes, first_machines, pairs_of
-from lpsched.evolve.problem import GeneSamples, SampledScorer
+from lpsched.evolve.genes import Genes, GeneSamples, SampledScorer, first_machines, pairs_of
 from lpsched.jit import compiled, compiled_inside
 from lpsched.model.draws import task_draws
 from lpsched.model.fields import column_numbers
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from lpsched.evolve.genes import Numbers, Pairs
     from lpsched.model.arrays import Floats, Integers
-    from lpsched.model.draws import Draws, TaskDraws
+    from lpsched.model.draws import Draws
     from lpsched.model.risk import RiskOptions
 
 utility = compiled_utility()
@@ -49,8 +48,7 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
     columns = joules.argmin(axis=1)[arrays.task_type]
     machines = first[arrays.mode_type[columns]]
     starts = np.full(tasks, np.inf)
-    numbers: dict[tuple[int, int], int] = {}
-    working: Counter[int] = Counter()
+    working: defaultdict[int, dict[int, int]] = defaultdict(dict)  # of each type the new numbers of its machines
     column_of = column_numbers(day.machine_types)
     for placed in schedule.placed:
         mode = placed.machine_type, placed.p_state
@@ -61,10 +59,7 @@ def genes_of_day(day: Day, schedule: DaySchedule) -> Genes:
         j = arrays.mode_type[column_of[mode]]
         if not 1 <= placed.machine <= arrays.machine_counts[j]:
             raise ValueError(f"there is no machine {placed.machine} of type {placed.machine_type!r}")
-        if (j, placed.machine) not in numbers:
-            numbers[j, placed.machine] = working[j]
-            working[j] += 1
-        machines[placed.task] = first[j] + numbers[j, placed.machine]
+        machines[placed.task] = first[j] + working[j].setdefault(placed.machine, len(working[j]))
         columns[placed.task], starts[placed.task] = column_of[mode], placed.start_seconds
     orders = np.empty(tasks, dtype=np.int32)
     orders[np.argsort(starts, kind="stable")] = np.arange(tasks)
@@ -161,15 +156,9 @@ class DayScorer:
         arrays = day_arrays(day)
         self.drop_below = 0.0 if drop_below is None else drop_below  # utilities are never below 0
         self.name = "energy and utility" + ("" if drop_below is None else f", below {drop_below:g} dropped")
-        self.tables = DayTables(
-            arrivals=arrays.arrivals,
-            task_type=arrays.task_type,
-            function=arrays.function,
-            machines=int(first_machines(arrays.machine_counts.tolist(), len(arrays.arrivals))[-1]),
-            seconds=arrays.seconds,
-            joules=arrays.seconds * arrays.watts,
-            curves=arrays.curves,
-        )
+        machines = int(first_machines(arrays.machine_counts.tolist(), day.tasks)[-1])
+        tasks, joules = (arrays.arrivals, arrays.task_type, arrays.function), arrays.seconds * arrays.watts
+        self.tables = DayTables(*tasks, machines, arrays.seconds, joules, arrays.curves)
 
     def __call__(self, genes: Genes) -> Floats:
         """Return S x 2 scores."""
@@ -371,26 +360,6 @@ def day_samples(  # noqa: C901, PLR0912 - plain loops, one thing each
     return joules, earned, makespans, dropped
 
 
-def sampled_day(day: Day, draws: TaskDraws, drop_below: float | None) -> SampledDay:
-    """Return what the loops need to know, each array in the order in which it is read."""
-    arrays = day_arrays(day)
-    intervals = np.empty((len(arrays.after_seconds), 4))
-    intervals[:, AFTER], intervals[:, FLOOR] = arrays.after_seconds, arrays.falls_to
-    intervals[:, RATE] = arrays.rate_per_second * STEPS
-    intervals[:, FALL] = arrays.starts_at - arrays.falls_to
-    return SampledDay(
-        arrivals=arrays.arrivals,
-        task_type=arrays.task_type,
-        function=arrays.function,
-        machines=int(first_machines(arrays.machine_counts.tolist(), day.tasks)[-1]),
-        too_late=too_late(arrays, drop_below),
-        first_interval=arrays.first_interval,
-        intervals=intervals,
-        exponentials=EXPONENTIALS,
-        **{field.name: getattr(draws, field.name) for field in fields(draws)},
-    )
-
-
 class SampledDayScorer(SampledScorer):
     """Energy and minus utility by samples; tasks that are expected to earn less than `drop_below` do not run."""
 
@@ -399,9 +368,23 @@ class SampledDayScorer(SampledScorer):
         named = f"energy and utility: {self.of_samples(options, seed)}{dropped}"
         super().__init__(DayProblem(day, drop_below), options, named)
         require_whole(day.name, day.period, "sampling")
-        tables = day_arrays(day)
-        draws = task_draws(day.tasks, tables.seconds, tables.watts, options, seed)
-        self.day = sampled_day(day, draws, drop_below)
+        arrays = day_arrays(day)
+        draws = task_draws(day.tasks, arrays.seconds, arrays.watts, options, seed)
+        intervals = np.empty((len(arrays.after_seconds), 4))
+        intervals[:, AFTER], intervals[:, FLOOR] = arrays.after_seconds, arrays.falls_to
+        intervals[:, RATE] = arrays.rate_per_second * STEPS
+        intervals[:, FALL] = arrays.starts_at - arrays.falls_to
+        self.day = SampledDay(
+            arrivals=arrays.arrivals,
+            task_type=arrays.task_type,
+            function=arrays.function,
+            machines=int(first_machines(arrays.machine_counts.tolist(), day.tasks)[-1]),
+            too_late=too_late(arrays, drop_below),
+            first_interval=arrays.first_interval,
+            intervals=intervals,
+            exponentials=EXPONENTIALS,
+            **{field.name: getattr(draws, field.name) for field in fields(draws)},
+        )
         self.compile(day.tasks)
 
     def drawn(self, machines: Numbers, columns: Numbers, orders: Numbers) -> GeneSamples:

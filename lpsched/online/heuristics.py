@@ -373,17 +373,7 @@ def _classes(arrays: DayArrays) -> Integers:
     return place[number]
 
 
-# The heuristics for days, by name: ours, those that others register, those of installed packages.
-#
-# A heuristic is a function from a day, a random generator and an option to a schedule:
-#
-#     @register_for_days("mine")
-#     def mine(day, rng, *, drop_below=None): ...
-#
-# A package announces its own in its `pyproject.toml`, and they are there once it is installed:
-#
-#     [project.entry-points."lpsched.day_heuristics"]
-#     mine = "package.module:function"
+# The heuristics for days, by name: ours, those that others register, those of installed packages (`docs/days.md`).
 #
 # Sections are those of Friese, thesis of 2015. Whatever a heuristic hands back is checked by the verifier
 # before anybody sees a number of it. Heuristics for bags have a registry of their own.

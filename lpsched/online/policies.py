@@ -77,12 +77,11 @@ def first_p_states(state: State) -> Mask:
 #                     seconds   U+ / seconds-  1 - w    likewise                 (equation 4)
 #                     joules    U+ / joules-   1 - w    likewise                 (equation 5)
 #
-# U+ is the largest utility that any function of the day begins with; seconds-, joules- and joules+ are the
-# least and the most of all pairs that can run. A pair whose weighted score is below 0 is not mapped: its
-# energy weighs more than its utility. (The text does not say so, but its figures 3.5 to 3.7 come out only so:
-# with all tasks mapped, no weight leaves energy over as in print.) A pair that takes no energy has an
-# infinite utility per energy if it earns anything, and 0 if it earns nothing; joules- is the least of those
-# that are not 0.
+# U+ is the largest utility that any function of the day begins with; seconds-, joules- and joules+ are the least and
+# the most of all pairs that can run. A pair whose weighted score is below 0 is not mapped: its energy weighs more than
+# its utility. (The text does not say so, but its figures 3.5 to 3.7 come out only so: with all tasks mapped, no weight
+# leaves energy over as in print.) A pair that takes no energy has an infinite utility per energy if it earns anything,
+# and 0 if it earns nothing; joules- is the least of those that are not 0.
 #
 # Source: Friese, thesis of 2015, sections 2.4.3 and 3.3.2.
 def by_end(system: System) -> ScoreTables:
@@ -230,24 +229,11 @@ UPT_USUAL: Final = 0.1  # the best of 0.02, 0.05, 0.1 and 0.2 on a generated day
 UPE_USUAL: Final = 0.05  # likewise
 
 
-# The policies by name: ours, those that others register, those of installed packages.
+# The policies by name: ours, those that others register, those of installed packages (`docs/policies.md`).
 #
-# A policy is a function from a state and a random generator to assignments:
-#
-#     @register("mine")
-#     def mine(state, rng):
-#         draft = Draft(state)
-#         ...
-#         return draft.assignments
-#
-# With `immediate=True` it is asked at each arrival, and what it maps stays mapped. A package announces its
-# own in its `pyproject.toml`; one of immediate mode has an attribute `immediate` that is true:
-#
-#     [project.entry-points."lpsched.policies"]
-#     mine = "package.module:function"
-#
-# Some of ours take a number after a colon: `weighted-util:0.4`, `k-best-types:2`. The engine checks every
-# answer of every policy.
+# Registered with `immediate=True`, a policy is asked at each arrival, and what it maps stays mapped; one that a package
+# announces has an attribute `immediate` that is true. Some of ours take a number after a colon: `weighted-util:0.4`,
+# `k-best-types:2`. The engine checks every answer of every policy.
 
 # Of immediate mode: asked about each task as it comes. Source: Friese, thesis of 2015, sections 2.4.2.1 (the first two)
 # and 2.4.2.2. The thesis has no P-states there: random and round-robin take the first one that fits.
@@ -327,10 +313,7 @@ names = POLICIES.names
 def policy(name: str) -> Policy:
     """Return the policy of a name, which may have a number behind a colon.
 
-    Examples
-    --------
-    >>> policy("weighted-util:0.4").name, policy("max-util").immediate
-    ('weighted-util:0.4', True)
+    Examples -------- >>> policy("weighted-util:0.4").name, policy("max-util").immediate ('weighted-util:0.4', True)
     """
     plain, colon, number = name.partition(":")
     choose = POLICIES.get(plain)

@@ -61,9 +61,10 @@ class Forecast:
 
 def as_so_far(state: State, numbers: Integers, passed: float, ends_at: float) -> Forecast:
     """Expect that tasks keep coming as they have come in the seconds that have passed, until the end."""
-    kinds = types, functions = np.nonzero(numbers)
+    types, functions = np.nonzero(numbers)
     expected = np.asarray(numbers[types, functions] * ((ends_at - state.now) / passed), dtype=float)
-    return Forecast.of(state, np.array([state.now, ends_at]), kinds, state.system, expected[:, np.newaxis])
+    edges = np.array([state.now, ends_at])
+    return Forecast.of(state, edges, (types, functions), state.system, expected[:, np.newaxis])
 
 
 def as_on(other: DayArrays, state: State, window: float, ends_at: float) -> Forecast:

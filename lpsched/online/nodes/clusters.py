@@ -10,7 +10,7 @@ Source: Machovec et al. (2016), sections III.A to III.C and III.G.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from lpsched.online.arrays import cluster_arrays
 from lpsched.online.nodes.reservations import Book
 from lpsched.online.nodes.state import Checker, ClusterState, Placement, answer_of
 from lpsched.online.schedule import ClustersSchedule, PlacedOnNodes
-from lpsched.online.simulate.engine import Clock, Engine, Fate
+from lpsched.online.simulate.engine import Engine, Fate, Grid
 from lpsched.online.simulate.filters import cluster_filter_of, earned_at
 
 if TYPE_CHECKING:
@@ -46,12 +46,25 @@ def simulate_clusters(
     return _ClusterEngine(clusters, policy, rng, options, watch).run()
 
 
+# A mapping event comes so long after the last one, or as soon as something arrives or ends:
+#
+#     grid    at s, 2 s, 3 s, ... with s = `every_seconds`
+#     without at every arrival and at every end of a task
+#
+# An event at which nothing waits is left out. So are, where more than ten thousand points of the grid would
+# pass (a week of minutes) in which nothing arrives, starts or ends, all but the one after that.
+#
+# Source: Machovec et al. (2016), section III.A, for the minute.
+LONG: Final = 10_000  # points of the grid
+
+
 class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
     """Clusters on their way; those of `waiting` may have place-holders."""
 
     subject: ClassVar[str] = "clusters"
     done: ClassVar[str] = "placed"
     answers: ClassVar[str] = "placements"
+    ask = staticmethod(answer_of)
     instance: Clusters
     policy: ClusterPolicy
     options: ClusterOptions
@@ -63,7 +76,7 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         self.book = Book(arrays, period, self._begin, placeholders=policy.placeholders)
         self.filter = cluster_filter_of(self.options, period, arrays) if policy.filtered else None
         self.fastest = np.where(arrays.can_run, arrays.requested_seconds, np.inf).min(axis=1)
-        self.clock = Clock(self.options.every_seconds, self.ends_at)
+        self.grid = Grid(self.options.every_seconds)
         self.nodes: dict[int, tuple[tuple[int, int], ...]] = {}  # of tasks that have begun
 
     def _begin(self, run: Run) -> None:
@@ -72,8 +85,28 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         self.nodes[run.task] = run.nodes
 
     def _next_event(self, now: float) -> float:
-        waits = len(self.waiting) > 0
-        return self.clock.next_event(now, self.book, next_arrival=self._next_arrival(), something_waits=waits)
+        grid, change, waits = self.grid, self._next_arrival(), len(self.waiting) > 0
+        if grid.seconds is None:
+            return min(change, self.book.next_end()) if waits else change
+        if waits:
+            change = min(change, self.book.next_change(), self.ends_at)
+        if not waits or grid.is_long(change, LONG):
+            if math.isinf(change):
+                return math.inf
+            grid.skip_to(change)
+        event = grid.after(now)
+        grid.step += 1
+        return event
+
+    def _latest_event(self, now: float) -> float:
+        """Return when the next event is at the latest if something still waits; infinite if nobody knows.
+
+        Place-holders that would start later than that are forgotten, whatever else is placed now.
+        """
+        if self.grid.seconds is None:
+            return self.book.next_planned_end()  # not its real end: that would tell the future
+        change = min(self._next_arrival(), self.book.next_change(), self.ends_at)
+        return math.inf if self.grid.is_long(change, LONG) else self.grid.after(now)
 
     def _settle(self, now: float) -> bool:
         self.book.advance(now)
@@ -81,7 +114,8 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         return self.policy.placeholders
 
     def _look(self, now: float) -> None:
-        self.book.forget_before(now)
+        for profile in self.book.profiles:
+            profile.forget_before(now)
 
     def _most_utility(self, tasks: Integers, now: float) -> Floats:
         arrays = self.arrays
@@ -89,12 +123,9 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
 
     def _see(self, now: float) -> ClusterState:
         book, piece = self.book, self.book.accounts.piece(now)
-        allowed = self.arrays.can_run
-        if self.filter is not None:
-            allowed = self.filter.allowed(allowed, book, now)
-        until = math.inf
-        if self.policy.placeholders:
-            until = self.clock.latest(now, book, next_arrival=self._next_arrival())
+        can_run = self.arrays.can_run
+        allowed = can_run if self.filter is None else self.filter.allowed(can_run, book, now)
+        until = self._latest_event(now) if self.policy.placeholders else math.inf
         state = ClusterState(
             arrays=self.arrays,
             now=now,
@@ -109,9 +140,6 @@ class _ClusterEngine(Engine[ClusterState, list[Placement], ClustersSchedule]):
         )
         state.tasks.flags.writeable = state.allowed.flags.writeable = False
         return state
-
-    def _ask(self, state: ClusterState) -> list[Placement]:
-        return answer_of(self.policy, state, self.rng)
 
     def _carry_out(self, answer: list[Placement], state: ClusterState) -> Integers:
         """Do what the policy says, as far as there is energy for it."""

@@ -54,13 +54,6 @@ class Present(NamedTuple):
     energy_left: float
 
 
-class Free(NamedTuple):
-    """The openings of all clusters, one after the other."""
-
-    openings: Openings
-    first_opening: Integers  # M + 1
-
-
 class Board(NamedTuple):
     """What changes while the loop maps."""
 
@@ -76,15 +69,6 @@ class Board(NamedTuple):
     watched: Integers  # 1: no task before this one can start by `until`
 
 
-class Mapped(NamedTuple):
-    """What was mapped, in this order; tasks by their place in the state."""
-
-    tasks: Integers
-    columns: Integers
-    starts: Floats
-    nodes: list[Integers]  # 2 x R each: low, high
-
-
 def present_of(state: ClusterState, per: Floats) -> Present:
     """Return what the loop needs of a state; `per` (K x C) is what utility is divided by."""
     arrays, tasks = state.arrays, state.tasks
@@ -97,12 +81,12 @@ def present_of(state: ClusterState, per: Floats) -> Present:
     return Present(tables, worths, waiting, *map(float, (state.now, state.ends_at, state.until, state.energy_left)))
 
 
-def free_of(state: ClusterState) -> Free:
-    """Return the openings of all clusters, from now on."""
+def free_of(state: ClusterState) -> tuple[Openings, Integers]:
+    """Return the openings of all clusters from now on, one cluster after the other, and the first of each (M + 1)."""
     now = float(state.now)
     parts = [each.openings if each.since == now else joined(each.openings, now) for each in state.profiles]
     first = np.cumsum([0, *(len(each.low) for each in parts)], dtype=np.int64)
-    return Free(Openings._make(map(np.concatenate, zip(*parts, strict=True))), first)
+    return Openings._make(map(np.concatenate, zip(*parts, strict=True))), first
 
 
 # The board on which parallel tasks are mapped: free nodes, energy, earliest starts. Compiled.
@@ -110,10 +94,9 @@ utility = compiled_utility()
 
 
 @compiled_inside
-def set_up(present: Present, free: Free) -> Board:
+def set_up(present: Present, openings: Openings, first: Integers) -> Board:
     """Return the board as the event begins."""
-    low, high, begin, end = free.openings
-    first, shape = free.first_opening, present.tables.nodes.shape
+    (low, high, begin, end), shape = openings, present.tables.nodes.shape
     drafts = [Openings(low[a:b], high[a:b], begin[a:b], end[a:b]) for a, b in zip(first[:-1], first[1:])]  # noqa: B905, RUF007 - compiled
     orders, version = [orders_of(draft) for draft in drafts], np.zeros(len(drafts), dtype=np.int64)
     start, seen_at = np.full(shape, present.now), np.full(shape, -1, dtype=np.int64)
@@ -276,12 +259,17 @@ def goes_on(present: Present, board: Board, done: Mask) -> bool:
 
 
 @compiled
-def best_first(present: Present, free: Free) -> Mapped:
-    """Place tasks, the best first, as long as there are any that fit."""
-    board, tasks = set_up(present, free), len(present.waiting.kind)
+def best_first(
+    present: Present, openings: Openings, first: Integers
+) -> tuple[Integers, Integers, Floats, list[Integers]]:
+    """Place tasks, the best first, as long as there are any that fit.
+
+    Return their places in the state, their columns, starts and nodes (2 x R each: low, high), in this order.
+    """
+    board, tasks = set_up(present, openings, first), len(present.waiting.kind)
     keys, heap, done = np.zeros(tasks), np.empty(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.bool_)
     columns, starts = np.full(tasks, -1, dtype=np.int64), np.zeros(tasks)
-    order, nodes = np.empty(tasks, dtype=np.int64), [free.first_opening.reshape(1, -1)]
+    order, nodes = np.empty(tasks, dtype=np.int64), [first.reshape(1, -1)]
     nodes.pop()  # so that it is known what a list of these holds
     size = fill(present, board, done, keys, heap)
     while size > 0 and goes_on(present, board, done):
@@ -305,4 +293,4 @@ def best_first(present: Present, free: Free) -> Mapped:
         if size > 0:
             sink(heap, size, 0, keys)
     order = order[: len(nodes)]
-    return Mapped(order, columns[order], starts[order], nodes)
+    return order, columns[order], starts[order], nodes

@@ -72,10 +72,9 @@ def first_above(values: Integers, limit: int) -> int:
 #    n, d      nodes and seconds that a task needs
 #    fits      an opening from which a task may start at s: begin <= s and s + d <= end, in doubles
 #
-# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole
-# openings and cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop
-# here counts nodes or seconds. Nothing is changed in place: each change returns new openings, and a copy
-# costs nothing.
+# Which nodes are next to each other matters to nobody but the one who counts openings: a task takes whole openings and
+# cuts at most one, so that there are hardly more of them than ranges of nodes in use. No loop here counts nodes or
+# seconds. Nothing is changed in place: each change returns new openings, and a copy costs nothing.
 #
 # Earliest start: the number of nodes that fit rises only where an opening begins, hence the earliest start is
 # one of these times, or the first that is asked for. Openings come in the order of their begins, and go in
@@ -122,16 +121,6 @@ def earliest(openings: Openings, orders: Orders, nodes: int, seconds: float, lim
         if found >= nodes:
             return float(start)
     return math.inf
-
-
-@compiled
-def nodes_that_fit(openings: Openings, start: float, until: float) -> int:
-    """Return how many nodes are free from one time to another."""
-    found = 0
-    for i in range(len(openings.low)):
-        if openings.begin[i] <= start and until <= openings.end[i]:
-            found += openings.high[i] - openings.low[i]
-    return found
 
 
 @compiled_inside

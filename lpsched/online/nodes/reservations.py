@@ -6,21 +6,11 @@ import heapq
 import math
 from bisect import insort
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from lpsched.online.nodes.openings import (
-    Openings,
-    chosen,
-    earliest,
-    freed,
-    joined,
-    nodes_that_fit,
-    orders_of,
-    overlapping,
-    taken,
-)
+from lpsched.online.nodes import openings as slots
 from lpsched.online.simulate.machines import accounts_of, charge, has_energy
 
 if TYPE_CHECKING:
@@ -28,7 +18,6 @@ if TYPE_CHECKING:
 
     from lpsched.model.arrays import Integers
     from lpsched.online.arrays import ClusterArrays
-    from lpsched.online.nodes.openings import Orders
     from lpsched.online.parts import Period
     from lpsched.online.simulate.machines import Accounts
 
@@ -39,14 +28,6 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]  # of nodes from 0, the end of e
 #
 # Each question and each change takes time in proportion to the number of ranges of nodes in use, times its logarithm
 # where something is sorted; the numbers of nodes and of seconds do not matter. How it is done: `openings.py`.
-class Taken(NamedTuple):
-    """When a task is on which nodes."""
-
-    start: float
-    end: float
-    ranges: Integers  # 2 x R: low, high
-
-
 class Profile:
     """Nodes of one cluster, and the tasks that run or have reservations on them.
 
@@ -60,17 +41,18 @@ class Profile:
 
     def __init__(self, nodes: int) -> None:
         self.since = 0.0  # nobody asks about earlier times any more
-        self.openings = Openings(
+        self.openings = slots.Openings(
             np.zeros(1, dtype=np.int64), np.full(1, nodes, dtype=np.int64), np.zeros(1), np.full(1, math.inf)
         )
-        self._orders: Orders | None = None
-        self._taken: dict[int, Taken] = {}
+        self._all = np.array([[0], [nodes]])  # the range of all nodes
+        self._orders: slots.Orders | None = None
+        self._taken: dict[int, tuple[float, float, Integers]] = {}  # start, end, ranges (2 x R: low, high) of tasks
         self._ends: list[tuple[float, int]] = []  # a heap; some are out of date
 
     def copy(self) -> Profile:
         """Return a profile that can be changed without changing this one."""
         made = object.__new__(Profile)
-        made.since, made.openings, made._orders = self.since, self.openings, self._orders
+        made.since, made.openings, made._orders, made._all = self.since, self.openings, self._orders, self._all
         made._taken, made._ends = self._taken.copy(), self._ends.copy()
         return made
 
@@ -80,9 +62,9 @@ class Profile:
         Infinite: there is none.
         """
         if self._orders is None:
-            self._orders = orders_of(self.openings)
+            self._orders = slots.orders_of(self.openings)
         limits = float(not_before), float(before)
-        return float(earliest(self.openings, self._orders, nodes, float(seconds), limits))
+        return float(slots.earliest(self.openings, self._orders, nodes, float(seconds), limits))
 
     def choose(self, nodes: int, seconds: float, start: float) -> Ranges:
         """Return nodes that are free for that time: fewest voids left, then the smallest voids.
@@ -90,7 +72,7 @@ class Profile:
         A void before the task begins at the time of the last `forget_before`, or later; a `ValueError` if so many nodes
         are not free.
         """
-        ranges = chosen(self.openings, nodes, float(start), float(start + seconds))
+        ranges = slots.chosen(self.openings, nodes, float(start), float(start + seconds))
         if (found := int((ranges[1] - ranges[0]).sum())) < nodes:
             raise ValueError(f"{found} nodes are free from {start!r} s for {seconds!r} s, not {nodes}")
         return as_tuples(ranges)
@@ -103,10 +85,10 @@ class Profile:
             raise ValueError(f"task {task} cannot be from {start!r} s to {end!r} s")
         if task in self._taken:
             raise ValueError(f"task {task} has nodes already")
-        if (free := overlapping(self.openings, start, end, ranges)[0]) != wanted:
+        if (free := slots.overlapping(self.openings, start, end, ranges)[0]) != wanted:
             raise ValueError(f"task {task}: {free} of {wanted} nodes are free from {start!r} s to {end!r} s")
-        self._change(taken(self.openings, start, end, ranges))
-        self._taken[task] = Taken(start, end, ranges)
+        self._change(slots.taken(self.openings, start, end, ranges))
+        self._taken[task] = start, end, ranges
         heapq.heappush(self._ends, (end, task))
 
     def remove(self, task: int) -> None:
@@ -119,29 +101,29 @@ class Profile:
         if not start <= end <= planned:
             raise ValueError(f"task {task} is from {start!r} s to {planned!r} s, and cannot end at {end!r} s")
         end = float(end)
-        self._taken[task] = Taken(start, end, ranges)
+        self._taken[task] = start, end, ranges
         heapq.heappush(self._ends, (end, task))
         self._free(end, planned, ranges)
 
     def free_nodes(self, now: float) -> int:
         """Return how many nodes run nothing at a time."""
-        return int(nodes_that_fit(self.openings, float(now), math.nextafter(now, math.inf)))
+        return int(slots.overlapping(self.openings, float(now), math.nextafter(now, math.inf), self._all)[0])
 
     def forget_before(self, time: float) -> None:
         """Forget tasks that have ended by a time; nobody asks about earlier times any more."""
         while self._ends and self._ends[0][0] <= time:
             end, task = heapq.heappop(self._ends)
-            if task in self._taken and self._taken[task].end == end:
+            if task in self._taken and self._taken[task][1] == end:
                 del self._taken[task]
         self.since = max(self.since, float(time))
-        self._change(joined(self.openings, self.since))
+        self._change(slots.joined(self.openings, self.since))
 
     def _free(self, start: float, end: float, ranges: Integers) -> None:
         start = max(start, self.since)
         if start < end:
-            self._change(joined(freed(self.openings, start, end, ranges), self.since))
+            self._change(slots.joined(slots.freed(self.openings, start, end, ranges), self.since))
 
-    def _change(self, openings: Openings) -> None:
+    def _change(self, openings: slots.Openings) -> None:
         self.openings, self._orders = openings, None
 
 
@@ -262,11 +244,6 @@ class Book:
                 if self.placeholders:
                     self._insert(run)
                 self._begin(run)
-
-    def forget_before(self, now: float) -> None:
-        """Let profiles forget what is over."""
-        for profile in self.profiles:
-            profile.forget_before(now)
 
     def planned_resources(self, begin: float, end: float) -> float:
         """Return the core-seconds that running and reserved tasks take between two times, as planned."""

@@ -74,15 +74,7 @@ class ClusterPolicy:
 # A draft of an answer: what own policies need while they decide, and nothing about how they do.
 #
 # A draft keeps what the state says and what was taken since: which nodes are free when, and what is left of
-# the day's energy. Tasks are meant by their place in the state.
-#
-#     def last_come_first(state, rng):
-#         draft = Draft(state)
-#         for place in reversed(range(len(state.tasks))):
-#             fitting = [column for column in draft.columns(place) if draft.fits(place, column)]
-#             if fitting:
-#                 draft.take(place, min(fitting, key=lambda column: draft.earliest(place, column)))
-#         return draft.placements
+# the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
 class Draft:
     """Placements in the making; `placements` is the answer."""
 
@@ -180,11 +172,10 @@ class Draft:
 
 # What a policy for clusters answers, checked: every placement must be possible.
 #
-# A placement names a task that may be mapped now, and that it has not named before; a column in which the
-# task can run and that the energy filter lets pass; a start from now on and before the day ends; and as many
-# nodes of the cluster as the task takes, free from its start to its planned end by what runs, is reserved,
-# and was placed before in the same answer. What passes all that but has no energy left is not done, and
-# nobody is blamed.
+# A placement names a task that may be mapped now, and that it has not named before; a column in which the task can run
+# and that the energy filter lets pass; a start from now on and before the day ends; and as many nodes of the cluster as
+# the task takes, free from its start to its planned end by what runs, is reserved, and was placed before in the same
+# answer. What passes all that but has no energy left is not done, and nobody is blamed.
 def answer_of(policy: ClusterPolicy, state: ClusterState, rng: np.random.Generator) -> list[Placement]:
     """Ask a policy, and return its placements, each of whole numbers and a time."""
     answer = asked(policy.name, lambda: policy.place(state, rng), state.now)

@@ -11,11 +11,10 @@
 Of the machines of one type only the one that is ready first, of several the lowest, is looked at: it serves
 every task best. A heap for each type finds it.
 
-No score rises as machines get busier and energy gets less. So an old score is an upper bound, and tasks are
-looked at again only as they come to the top of a heap. A first upper bound needs one exponential for a task:
-the utility at the earliest end of all, over the least `per`, minus the least cost. There is one exception: a
-run that would have taken too much energy may fit if it begins later, when less of it is within the day. When
-this happens all bounds are made anew.
+No score rises as machines get busier and energy gets less. So an old score is an upper bound, and tasks are looked at
+again only as they come to the top of a heap. A first upper bound needs one exponential for a task: the utility at the
+earliest end of all, over the least `per`, minus the least cost. There is one exception: a run that would have taken too
+much energy may fit if it begins later, when less of it is within the day. When this happens all bounds are made anew.
 
 A loop may stop when no machine is needed any more: all it could still decide will be decided anew by the
 next event. The order in which equals are taken: see `online/policies.py`.
@@ -237,26 +236,6 @@ def fits(pairs: Pairs, left: float, i: int, c: int, start: float) -> bool:
     if not pairs.usable[i, c] or start >= pairs.ends_at:
         return False
     return counted(pairs.joules[i, c], pairs.seconds[i, c], start, pairs.ends_at) <= left
-
-
-@compiled_inside
-def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
-    """Return the first column of a machine type that fits a task which starts then; -1 if none does."""
-    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
-        if fits(pairs, left, i, c, start):
-            return c
-    return -1
-
-
-@compiled_inside
-def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
-    """Return the column of the least seconds, likewise."""
-    found = -1
-    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
-        faster = found < 0 or pairs.seconds[i, c] < pairs.seconds[i, found]
-        if faster and fits(pairs, left, i, c, start):
-            found = c
-    return found
 
 
 @compiled_inside

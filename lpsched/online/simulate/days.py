@@ -69,6 +69,7 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
     subject: ClassVar[str] = "the day"
     done: ClassVar[str] = "mapped"
     answers: ClassVar[str] = "assignments"
+    ask = staticmethod(answer_of)
     instance: Day
     options: SimulationOptions
     policy: Policy
@@ -79,7 +80,7 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         self.accounts = accounts_of(period)
         self.is_polled = self.options.machines == POLLED
         self.filter = filter_of(self.options, period, self.system)
-        self.machines = Machines(len(self.system.machine_type))
+        self.machines = Machines(self.system, self.accounts)
         self.all_machines = np.arange(len(self.system.machine_type))
         self.machine_of = np.zeros(self.instance.tasks, np.int64)
         self.ready: Floats = np.zeros(0)  # when each machine has done its unmovable tasks
@@ -93,11 +94,10 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
     def _seen(self, now: float, *, until: float, available: Integers, pending_at: Floats) -> State:
         """Return the present as a policy sees it."""
         piece, tasks, arrays = self.accounts.piece(now), self.waiting, self.arrays
-        allowed = self.system.can_run
-        if self.filter is not None:
-            allowed = self.filter.allowed(self.system, self.accounts, self.ready, piece)
+        ready, system = self.ready, self.system
+        allowed = system.can_run if self.filter is None else self.filter.allowed(system, self.accounts, ready, piece)
         state = State(
-            system=self.system,
+            system=system,
             now=now,
             begins_at=float(self.accounts.edges[piece]),
             ends_at=self.accounts.ends_at(piece),
@@ -110,7 +110,7 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
             functions=arrays.function[tasks],
             polled=self.is_polled,
             available=available,
-            ready=self.ready,
+            ready=ready,
             pending_at=pending_at,
             memory=self.memory,
         )
@@ -118,20 +118,16 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
             array.flags.writeable = False
         return state
 
-    def _ask(self, state: State) -> Assignments:
-        return answer_of(self.policy, state, self.rng)
-
     def _line_up(self, decided: Assignments, state: State) -> LinedUp:
         """Return what of the decisions can be done, and note how much that is."""
-        types = self.arrays.task_type[decided.tasks]
-        made = self.machines.line_up(decided, types, self.system, self.accounts, now=state.now)
+        made = self.machines.line_up(decided, self.arrays.task_type[decided.tasks], now=state.now)
         self.refused += len(decided.tasks) - len(made.tasks)
         self.has_mapped = self.has_mapped or len(made.tasks) > 0
         return made
 
     def _fix(self, made: LinedUp) -> None:
         """Let tasks stay where they are, and charge their energy: they will run."""
-        self.machines.fix(made, self.arrays.task_type[made.tasks], self.system, self.accounts)
+        self.machines.fix(made, self.arrays.task_type[made.tasks])
         self.fates[made.tasks] = Fate.RAN
         self.starts[made.tasks] = made.starts
         self.machine_of[made.tasks], self.columns[made.tasks] = made.machines, made.columns
@@ -162,10 +158,6 @@ class OneByOne(_DayEngine):
     """A day arrival by arrival."""
 
     one_by_one = True
-
-    def _set_up(self) -> None:
-        super()._set_up()
-        self.drops = False  # before the policy is asked
 
     def _misfits(self) -> Iterator[Fault]:
         if self.options.machines == POLLED:

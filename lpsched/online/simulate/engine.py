@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.clusters import Clusters
     from lpsched.online.day import Day
-    from lpsched.online.nodes.reservations import Book
     from lpsched.online.nodes.state import ClusterPolicy, ClusterState
     from lpsched.online.simulate.options import ClusterOptions, SimulationOptions
     from lpsched.online.simulate.state import Policy, State
@@ -73,27 +72,24 @@ class Grid:
         return self.seconds is not None and until > self.tick + points * self.seconds
 
     def skip_to(self, time: float) -> None:
-        """Leave out the points before a time."""
+        """Leave out the points before a time.
+
+        >>> grid = Grid(60.0)
+        >>> grid.skip_to(121.0)
+        >>> grid.tick
+        180.0
+        """
         assert self.seconds is not None, "there is a grid"
-        self.step = max(self.step, steps_to(time, self.anchor, self.seconds) - 1)
+        steps = math.ceil((time - self.anchor) / self.seconds)
+        if self.anchor + steps * self.seconds < time:  # the quotient was rounded
+            steps += 1
+        elif self.anchor + (steps - 1) * self.seconds >= time:
+            steps -= 1
+        self.step = max(self.step, steps - 1)
 
     def after(self, now: float) -> float:
         """Return the next point, and in any case a time after now: a grid may be too fine for doubles."""
         return max(self.tick, math.nextafter(now, math.inf))
-
-
-def steps_to(time: float, anchor: float, seconds: float) -> int:
-    """Return how many steps from its anchor a grid reaches a time with.
-
-    >>> steps_to(120.0, 0.0, 60.0), steps_to(121.0, 0.0, 60.0)
-    (2, 3)
-    """
-    steps = math.ceil((time - anchor) / seconds)
-    if anchor + steps * seconds < time:  # the quotient was rounded
-        steps += 1
-    elif anchor + (steps - 1) * seconds >= time:
-        steps -= 1
-    return steps
 
 
 # Of days: so long after the last event, after so many arrivals, or what is first.
@@ -150,56 +146,6 @@ class Triggers(Grid):
                 self.step = max(self.step, math.floor((end - self.anchor) / self.seconds) - 2)
 
 
-# Of clusters: so long after the last event, or as soon as something arrives or ends.
-#
-#     grid    at s, 2 s, 3 s, ... with s = `every_seconds`
-#     without at every arrival and at every end of a task
-#
-# An event at which nothing waits is left out. So are, where more than ten thousand points of the grid would
-# pass (a week of minutes) in which nothing arrives, starts or ends, all but the one after that.
-#
-# Source: Machovec et al. (2016), section III.A, for the minute.
-LONG_OF_CLUSTERS: Final = 10_000  # points of the grid
-
-
-class Clock(Grid):
-    """The events of clusters to come.
-
-    >>> from types import SimpleNamespace
-    >>> idle = SimpleNamespace(next_change=lambda: math.inf, next_end=lambda: math.inf)
-    >>> clock = Clock(60.0, math.inf)
-    >>> clock.next_event(0.0, idle, next_arrival=130.0, something_waits=False)
-    180.0
-    """
-
-    def __init__(self, every_seconds: float | None, ends_at: float) -> None:
-        super().__init__(every_seconds)
-        self.ends_at = ends_at
-
-    def next_event(self, now: float, book: Book, *, next_arrival: float, something_waits: bool) -> float:
-        """Move on to the next event, and return its time; infinite if there is none."""
-        if self.seconds is None:
-            return min(next_arrival, book.next_end()) if something_waits else next_arrival
-        change = min(next_arrival, book.next_change(), self.ends_at) if something_waits else next_arrival
-        if not something_waits or self.is_long(change, LONG_OF_CLUSTERS):
-            if math.isinf(change):
-                return math.inf
-            self.skip_to(change)
-        event = self.after(now)
-        self.step += 1
-        return event
-
-    def latest(self, now: float, book: Book, *, next_arrival: float) -> float:
-        """Return when the next event is at the latest if something still waits; infinite if nobody knows.
-
-        Place-holders that would start later than that are forgotten, whatever else is placed now.
-        """
-        if self.seconds is None:
-            return book.next_planned_end()  # not its real end: that would tell the future
-        change = min(next_arrival, book.next_change(), self.ends_at)
-        return math.inf if self.is_long(change, LONG_OF_CLUSTERS) else self.after(now)
-
-
 class Fate(IntEnum):
     """What became of a task by the end."""
 
@@ -232,6 +178,7 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
     subject: ClassVar[str]  # that is simulated
     done: ClassVar[str]  # what a policy does with tasks
     answers: ClassVar[str]  # what it returns
+    ask: ClassVar[Callable[..., Any]]  # a policy about a state, with a generator, and check its answer
     must_run: bool = False  # whether all tasks have to run, since they cost what they wait
     one_by_one: bool = False  # whether each task has an event of its own: then they have an end
 
@@ -248,7 +195,7 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
             raise self._refusal(*faults)
         self.watch = watch if watch is not None else Watch()
         self.ends_at, self.arrivals = instance.period.ends_at, np.frombuffer(instance.arriving.arrivals)
-        self.drops = options.drop_below > 0.0
+        self.drops = options.drop_below > 0.0 and not self.one_by_one  # before the policy is asked
         self.waiting = NO_TASKS  # that have come and may be mapped, by rising number
         self.arrived = 0
         self.memory: dict[str, Any] = {}  # of the policy
@@ -286,10 +233,6 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
     @abstractmethod
     def _see(self, now: float) -> Seen:
         """Return the present as a policy sees it, choices filtered."""
-
-    @abstractmethod
-    def _ask(self, state: Seen) -> Answer:
-        """Ask the policy, and check its answer."""
 
     @abstractmethod
     def _carry_out(self, answer: Answer, state: Seen) -> Integers:
@@ -357,7 +300,7 @@ class Engine(ABC, Generic[Seen, Answer, Schedule]):
                 self._drop(self.waiting[low], now)
                 self.waiting = self.waiting[~low]
         state = self._see(now) if len(self.waiting) else None
-        answer = None if state is None else self._ask(state)
+        answer = None if state is None else self.ask(self.policy, state, self.rng)
         self.event_at.append(now)
         self.event_seconds.append(time.perf_counter() - began)
         if state is not None and answer is not None:

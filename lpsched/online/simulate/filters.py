@@ -40,9 +40,8 @@ utility = compiled_utility()
 #     tau, e    means of seconds and of joules over all pairs that can run
 #     budget    = leniency e_rem / (tau_rem / tau)                                                  (7)
 #
-# and a choice is offered if it takes less than the budget. The adaptive filter estimates how many tasks can
-# still be run by energy, too, and sets the leniency by how the energy used so far compares with an even
-# spend:
+# and a choice is offered if it takes less than the budget. The adaptive filter estimates how many tasks can still be
+# run by energy, too, and sets the leniency by how the energy used so far compares with an even spend:
 #
 #     n         = min(tau_rem / tau, e_rem / e)                                                     (9)
 #     budget    = lambda e_rem / n                                                                  (10)
@@ -175,10 +174,9 @@ def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterAr
 
 # Dropping: tasks that can no longer earn enough are given up for good.
 #
-# Batch mode, before the policy is asked: the most that a task could earn on any machine, in any P-state, if
-# it started right after the unmovable tasks there; the energy filter does not matter here. Utility never
-# rises, so that is its utility at the earliest completion, which is the same for all tasks of a type. Less
-# than the threshold: it is dropped.
+# Batch mode, before the policy is asked: the most that a task could earn on any machine, in any P-state, if it started
+# right after the unmovable tasks there; the energy filter does not matter here. Utility never rises, so that is its
+# utility at the earliest completion, which is the same for all tasks of a type. Less than the threshold: it is dropped.
 #
 # Immediate mode, after the policy has answered: what the task would earn where the policy puts it.
 #

@@ -120,9 +120,8 @@ def share(begin: float, end: float, starts: float, ends: float, prorated: bool) 
 
 # Machines and their queues: when each is free, what is lined up on it, and what of that stays.
 #
-# A machine runs one task at a time. The task next in line is pending. Both are unmovable: neither is mapped
-# again. Since times are known, all there is to know of a machine is when its last unmovable task starts and
-# ends:
+# A machine runs one task at a time. The task next in line is pending. Both are unmovable: neither is mapped again.
+# Since times are known, all there is to know of a machine is when its last unmovable task starts and ends:
 #
 #    ready       = max(end, now)      when it has done all its unmovable tasks
 #    pending at  = max(start, now)    when the next task mapped to it gets unmovable: an idle machine starts
@@ -153,8 +152,9 @@ NOTHING: Final = LinedUp._make([np.zeros(0, dtype=np.int64)] * 3 + [np.zeros(0)]
 class Machines:
     """When the last unmovable task of each machine starts and ends."""
 
-    def __init__(self, count: int) -> None:
-        self.last_start, self.last_end = np.zeros(count), np.zeros(count)
+    def __init__(self, system: System, accounts: Accounts) -> None:
+        self.system, self.accounts = system, accounts
+        self.last_start, self.last_end = np.zeros((2, len(system.machine_type)))
 
     def ready(self, now: float) -> Floats:
         """Return when each machine has done its unmovable tasks."""
@@ -164,11 +164,9 @@ class Machines:
         """Return when the next task mapped to each machine gets unmovable."""
         return np.maximum(self.last_start, now)
 
-    def line_up(
-        self, mapped: Assignments, types: Integers, system: System, accounts: Accounts, *, now: float
-    ) -> LinedUp:
+    def line_up(self, mapped: Assignments, types: Integers, *, now: float) -> LinedUp:
         """Return the assignments that can be done, with their times; nothing is changed."""
-        size = len(mapped.tasks)
+        size, system, accounts = len(mapped.tasks), self.system, self.accounts
         if not size:
             return NOTHING
         made = LinedUp(mapped.tasks, mapped.machines, mapped.columns, np.zeros(size), np.zeros(size), np.zeros(size))
@@ -177,9 +175,9 @@ class Machines:
         fits = _line_up(made, types, system.seconds, system.joules, free, accounts.ends_at(piece), piece, kept)
         return made if fits.all() else made.keep(fits)
 
-    def fix(self, made: LinedUp, types: Integers, system: System, accounts: Accounts) -> None:
+    def fix(self, made: LinedUp, types: Integers) -> None:
         """Take over tasks that have got unmovable, and charge their energy."""
-        _fix(made, types, system.joules, self.last_start, self.last_end, accounts)
+        _fix(made, types, self.system.joules, self.last_start, self.last_end, self.accounts)
 
 
 @compiled

@@ -61,17 +61,22 @@ def look(present: Present, scores: ScoreTables, board: Board, b: int) -> tuple[f
 
 
 @compiled_inside
+def least_of_types(pairs: Pairs, board: Board, soon: float, per: Floats, cost: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the soonest end, the least `per` and the least cost of each type that waits, of runs that start soon."""
+    least = np.full((3, len(board.waiting)), math.inf)
+    for i in range(len(board.waiting)):
+        for c in range(len(pairs.column_type) if board.waiting[i] > 0 else 0):
+            start = board.start[pairs.column_type[c]]
+            if start < soon and fits(pairs, board.left[0], i, c, start):
+                least[0, i] = min(least[0, i], start + pairs.seconds[i, c])
+                least[1, i], least[2, i] = min(least[1, i], per[i, c]), min(least[2, i], cost[i, c])
+    return least[0], least[1], least[2]
+
+
+@compiled_inside
 def bounds(present: Present, scores: ScoreTables, board: Board, keys: Floats) -> None:
     """Write minus an upper bound of each task's score; infinite if nothing fits its type, or is worth it."""
-    pairs, types, left = present.pairs, len(board.waiting), board.left[0]
-    soonest, per, cost = np.full(types, math.inf), np.full(types, math.inf), np.full(types, math.inf)
-    for i in range(types):
-        if board.waiting[i] > 0:
-            for c in range(len(pairs.column_type)):
-                start = board.start[pairs.column_type[c]]
-                if fits(pairs, left, i, c, start):
-                    soonest[i] = min(soonest[i], start + pairs.seconds[i, c])
-                    per[i], cost[i] = min(per[i], scores.per[i, c]), min(cost[i], scores.cost[i, c])
+    soonest, per, cost = least_of_types(present.pairs, board, math.inf, scores.per, scores.cost)
     for b in range(len(keys)):
         i = present.types[b]
         keys[b] = soonest[i]
@@ -240,14 +245,7 @@ def gain_of(present: Present, terms: Terms, board: Board, b: int, hold: float) -
 @compiled_inside
 def most_gains(present: Present, terms: Terms, board: Board, keys: Floats) -> None:
     """Write minus an upper bound of each task's advantage; infinite if it can have none."""
-    pairs, types = present.pairs, len(board.waiting)
-    soonest, cost, least = np.full(types, math.inf), np.full(types, math.inf), np.full(types, math.inf)
-    for i in range(types):
-        for c in range(len(pairs.column_type) if board.waiting[i] > 0 else 0):
-            start = board.start[pairs.column_type[c]]
-            if start < terms.soon and fits(pairs, board.left[0], i, c, start):
-                soonest[i] = min(soonest[i], start + pairs.seconds[i, c])
-                cost[i], least[i] = min(cost[i], terms.cost[i, c]), min(least[i], pairs.seconds[i, c])
+    soonest, least, cost = least_of_types(present.pairs, board, terms.soon, present.pairs.seconds, terms.cost)
     for b in range(len(keys)):
         i, surplus = present.types[b], 0.0
         if soonest[i] < math.inf:

@@ -93,16 +93,8 @@ class Policy:
 
 # A draft of an answer: what own policies need while they decide, and nothing about how they do.
 #
-# A draft keeps what the state says and what was taken since: when machines are ready, which may still get
-# tasks, and what is left of the day's energy. Tasks are meant by their place in the state.
-#
-#     def latest_first(state, rng):
-#         draft = Draft(state)
-#         for place in reversed(range(len(state.tasks))):
-#             choices = draft.choices(place)
-#             if choices:
-#                 draft.take(place, *max(choices, key=lambda choice: draft.utility(place, *choice)))
-#         return draft.assignments
+# A draft keeps what the state says and what was taken since: when machines are ready, which may still get tasks, and
+# what is left of the day's energy. Tasks are meant by their place in the state. `docs/policies.md` has an example.
 class Draft:
     """Assignments in the making; `assignments` is the answer."""
 

@@ -8,20 +8,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lpsched.jit import compiled, compiled_inside
-from lpsched.online.simulate.board import (
-    fastest_fitting,
-    first_fitting,
-    fits,
-    is_needed,
-    set_up,
-    take,
-    take_first,
-    utility,
-)  # fmt: skip
+from lpsched.online.simulate.board import fits, is_needed, set_up, take, take_first, utility
 
 if TYPE_CHECKING:
     from lpsched.model.arrays import Floats, Integers, Mask
     from lpsched.online.simulate.board import Board, Pairs, Present
+
+
+@compiled_inside
+def first_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
+    """Return the first column of a machine type that fits a task which starts then; -1 if none does."""
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        if fits(pairs, left, i, c, start):
+            return c
+    return -1
+
+
+@compiled_inside
+def fastest_fitting(pairs: Pairs, left: float, i: int, j: int, start: float) -> int:
+    """Return the column of the least seconds, likewise."""
+    found = -1
+    for c in range(pairs.first_column[j], pairs.first_column[j + 1]):
+        faster = found < 0 or pairs.seconds[i, c] < pairs.seconds[i, found]
+        if faster and fits(pairs, left, i, c, start):
+            found = c
+    return found
 
 
 # One task after another, to the machine that is ready first or to one that is drawn. Compiled.
