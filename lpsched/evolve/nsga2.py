@@ -112,22 +112,14 @@ class TaskGenerations:
         self.nsga2 = NSGA2(pop_size=size, sampling=sampling, mating=self, eliminate_duplicates=False, output=None)
         self.nsga2.setup(PymooProblem(n_var=1, n_obj=2), termination=NoTermination(), seed=rng)
 
-    def do(
-        self,
-        problem: Any,  # noqa: ANN401, ARG002 - pymoo's, as below
-        pop: Any,  # noqa: ANN401
-        n_offsprings: int,
-        *,
-        algorithm: Any,  # noqa: ANN401, ARG002
-        random_state: np.random.Generator,
-    ) -> Any:  # noqa: ANN401
+    def do(self, _: object, pop: object, count: int, *, random_state: np.random.Generator, **__: object) -> Any:  # noqa: ANN401 - pymoo's
         """Return as many children as pymoo asks for, of the population that it gives: their slots."""
         taken = slots_of(pop)
-        first, second = parents(len(taken), (n_offsprings + 1) // 2, random_state)
+        first, second = parents(len(taken), (count + 1) // 2, random_state)
         couples = self.slots.take(taken[first]), self.slots.take(taken[second])
-        children = crossover(*couples, random_state).take(slice(n_offsprings))
+        children = crossover(*couples, random_state).take(slice(count))
         children = mutated(self.pairs, children, self.mutation, random_state)
-        free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:n_offsprings]
+        free = np.setdiff1d(np.arange(len(self.slots.machines)), taken)[:count]
         for slots, genes in zip(self.slots, children, strict=True):
             slots[free] = genes
         return Population.new(X=free[:, None])

@@ -288,7 +288,7 @@ def two_stages(score: Score) -> DayHeuristic:
                 task, column, elapsed = waiting.take_the_best(machines.ready)
                 if drop_below is None or day.utility_of(task).at(elapsed) >= drop_below:
                     waiting.overestimated |= waiting.machine_types == machines.run(task, column)
-                goes_on = waiting.has_a_use_for(machines.ready)
+                goes_on = bool((machines.ready[waiting.wanted()] < waiting.minute_ends).any())
         return machines.schedule()
 
     return place
@@ -314,7 +314,7 @@ class _Waiting:
         """Let in the tasks of the next minute in which anything can start; tell whether any task waits."""
         arrivals, first = self.arrays.arrivals, self.come
         if self.of_type.any():
-            now = float(ready[self._wanted()].min())
+            now = float(ready[self.wanted()].min())
         elif first < len(arrivals):
             now = float(arrivals[first])
         else:
@@ -329,10 +329,6 @@ class _Waiting:
         for own in np.unique(new).tolist():
             self._look_at(own, ready)
         return True
-
-    def has_a_use_for(self, ready: Floats) -> bool:
-        """Tell whether a machine that some waiting task can run on is free before the minute is over."""
-        return bool((ready[self._wanted()] < self.minute_ends).any())
 
     def take_the_best(self, ready: Floats) -> tuple[int, int, float]:
         """Take out the task of the best pair; return it, its column, and its end in seconds since arrival."""
@@ -353,7 +349,7 @@ class _Waiting:
         self.of_type[self.arrays.task_type[task]] -= 1
         return task, column, elapsed(task)
 
-    def _wanted(self) -> Integers:
+    def wanted(self) -> Integers:
         """Return the columns that some waiting task can run on."""
         return np.flatnonzero(self.arrays.can_run[self.of_type > 0].any(axis=0))
 

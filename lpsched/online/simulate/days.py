@@ -11,7 +11,7 @@ from lpsched.errors import Fault, InstanceError
 from lpsched.online.arrays import day_arrays
 from lpsched.online.schedule import DaySchedule, schedule_of_columns
 from lpsched.online.simulate.engine import NO_TASKS, Engine, Fate, Triggers
-from lpsched.online.simulate.filters import filter_of, most_utility, permuted
+from lpsched.online.simulate.filters import earned_at, filter_of, permuted
 from lpsched.online.simulate.machines import NOTHING, Machines, accounts_of
 from lpsched.online.simulate.options import POLLED
 from lpsched.online.simulate.state import Assignments, State, System, answer_of
@@ -89,7 +89,11 @@ class _DayEngine(Engine[State, Assignments, DaySchedule]):
         self.ready = self.machines.ready(now)
 
     def _most_utility(self, tasks: Integers, now: float) -> Floats:  # noqa: ARG002 - machines are not ready before now
-        return most_utility(self.arrays, self.system, tasks, self.ready)
+        system, arrays = self.system, self.arrays
+        first = np.cumsum(system.machine_counts) - system.machine_counts
+        completion = np.minimum.reduceat(self.ready, first)[system.column_type] + system.seconds
+        earliest = np.where(system.can_run, completion, np.inf).min(axis=1)  # of each type; infinite: nothing runs it
+        return earned_at(tasks, earliest, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
 
     def _seen(self, now: float, *, until: float, available: Integers, pending_at: Floats) -> State:
         """Return the present as a policy sees it."""

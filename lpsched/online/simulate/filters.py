@@ -184,14 +184,6 @@ def cluster_filter_of(options: ClusterOptions, period: Period, arrays: ClusterAr
 # P-state that can run it.
 #
 # Source: Friese, thesis of 2015, 2.4.4, 3.3.3 and 4.3.2. Machovec et al. (2016), sections III.C and IV.C.
-def most_utility(arrays: DayArrays, system: System, tasks: Integers, ready: Floats) -> Floats:
-    """Return the most that each task could earn if it were the next on some machine."""
-    first = np.cumsum(system.machine_counts) - system.machine_counts
-    completion = np.minimum.reduceat(ready, first)[system.column_type] + system.seconds
-    earliest = np.where(system.can_run, completion, np.inf).min(axis=1)  # of each type; infinite: nothing runs it
-    return earned_at(tasks, earliest, arrays.arrivals, arrays.task_type, arrays.function, arrays.curves)
-
-
 @compiled
 def earned_at(  # noqa: PLR0913, PLR0917 - arrays are what compiled functions take
     tasks: Integers, completion: Floats, arrivals: Floats, types: Integers, functions: Integers, curves: Curves
