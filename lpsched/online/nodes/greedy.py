@@ -23,31 +23,22 @@ if TYPE_CHECKING:
 # Letters: B tasks that may be mapped, L kinds among them, M clusters, C columns.
 
 
-class Tables(NamedTuple):  # tuples, because that is what compiled functions take apart
-    """What a kind takes in a column, as planned."""
+class Present(NamedTuple):  # tuples, because that is what compiled functions take apart
+    """What the loop needs to know of a `ClusterState`."""
 
+    # What a kind takes in a column, as planned
     cluster: Integers  # C
     nodes: Integers  # L x C
     seconds: Floats  # L x C
     joules: Floats  # L x C
     per: Floats  # L x C: what utility is divided by
-
-
-class Waiting(NamedTuple):
-    """The tasks that may be mapped."""
-
+    worths: Curves
+    # The tasks that may be mapped
     kind: Integers  # B
     arrivals: Floats  # B
     function: Integers  # B
     allowed: Mask  # B x C
-
-
-class Present(NamedTuple):
-    """What the loop needs to know of a `ClusterState`."""
-
-    tables: Tables
-    worths: Curves
-    waiting: Waiting
+    # When something may start, and what energy there is
     now: float
     ends_at: float  # nothing starts then or later
     until: float  # what starts later than this need not be mapped
@@ -75,10 +66,10 @@ def present_of(state: ClusterState, per: Floats) -> Present:
     kinds, kind = np.unique(arrays.kind[tasks], return_inverse=True)
     seconds = arrays.requested_seconds[kinds]
     joules = arrays.watts[kinds] * seconds
-    tables = Tables(frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, joules, per[kinds])
+    planned = frozen(arrays.column_cluster), arrays.nodes[kinds], seconds, joules, per[kinds]
     worths = Curves._make(map(frozen, arrays.curves))
-    waiting = Waiting(kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed))
-    return Present(tables, worths, waiting, *map(float, (state.now, state.ends_at, state.until, state.energy_left)))
+    waiting = kind, arrays.arrivals[tasks], arrays.function[tasks], frozen(state.allowed)
+    return Present(*planned, worths, *waiting, *map(float, (state.now, state.ends_at, state.until, state.energy_left)))
 
 
 def free_of(state: ClusterState) -> tuple[Openings, Integers]:
@@ -96,7 +87,7 @@ utility = compiled_utility()
 @compiled_inside
 def set_up(present: Present, openings: Openings, first: Integers) -> Board:
     """Return the board as the event begins."""
-    (low, high, begin, end), shape = openings, present.tables.nodes.shape
+    (low, high, begin, end), shape = openings, present.nodes.shape
     drafts = [Openings(low[a:b], high[a:b], begin[a:b], end[a:b]) for a, b in zip(first[:-1], first[1:])]  # noqa: B905, RUF007 - compiled
     orders, version = [orders_of(draft) for draft in drafts], np.zeros(len(drafts), dtype=np.int64)
     start, seen_at = np.full(shape, present.now), np.full(shape, -1, dtype=np.int64)
@@ -108,7 +99,7 @@ def set_up(present: Present, openings: Openings, first: Integers) -> Board:
 @compiled_inside
 def start_before(present: Present, board: Board, k: int, c: int, before: float) -> float:
     """Return the earliest start of a kind in a column, infinite if that is not before some time."""
-    m = present.tables.cluster[c]
+    m = present.cluster[c]
     if board.seen_at[k, c] == board.version[m]:
         return float(board.start[k, c]) if board.start[k, c] < before else math.inf
     if board.start[k, c] >= before:
@@ -117,7 +108,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
         board.orders[m] = orders_of(board.drafts[m])
         board.sorted_at[m] = board.version[m]
     limits = (board.start[k, c], before)
-    nodes, seconds = present.tables.nodes[k, c], present.tables.seconds[k, c]
+    nodes, seconds = present.nodes[k, c], present.seconds[k, c]
     start = earliest(board.drafts[m], board.orders[m], nodes, seconds, limits)
     board.start[k, c] = start if start < math.inf else before
     if start < math.inf:
@@ -128,7 +119,7 @@ def start_before(present: Present, board: Board, k: int, c: int, before: float) 
 @compiled_inside
 def counted(present: Present, k: int, c: int, start: float) -> float:
     """Return the joules of a run that are taken before the day ends."""
-    seconds, ends_at, joules = present.tables.seconds[k, c], present.ends_at, float(present.tables.joules[k, c])
+    seconds, ends_at, joules = present.seconds[k, c], present.ends_at, float(present.joules[k, c])
     if start + seconds <= ends_at:
         return joules
     return joules * min(1.0, (ends_at - start) / seconds) if start < ends_at else 0.0
@@ -137,9 +128,9 @@ def counted(present: Present, k: int, c: int, start: float) -> float:
 @compiled_inside
 def take(present: Present, board: Board, k: int, c: int, start: float) -> Integers:
     """Let a task of a kind start then: return the nodes that it takes."""
-    m, until = present.tables.cluster[c], start + present.tables.seconds[k, c]
+    m, until = present.cluster[c], start + present.seconds[k, c]
     board.left[0] -= counted(present, k, c, start)
-    nodes = chosen(board.drafts[m], present.tables.nodes[k, c], start, until)
+    nodes = chosen(board.drafts[m], present.nodes[k, c], start, until)
     if start < until:  # a short run late may take no time in doubles
         board.drafts[m] = taken(board.drafts[m], start, until, nodes)
         board.version[m] += 1
@@ -166,22 +157,20 @@ def take(present: Present, board: Board, k: int, c: int, start: float) -> Intege
 @compiled_inside
 def objective(present: Present, b: int, c: int, start: float) -> float:
     """Return what a task is worth that starts then; what takes nothing is worth infinitely much."""
-    waiting, tables = present.waiting, present.tables
-    k = waiting.kind[b]
-    elapsed = start + tables.seconds[k, c] - waiting.arrivals[b]
-    earned = utility(present.worths, waiting.function[b], elapsed)
+    k = present.kind[b]
+    earned = utility(present.worths, present.function[b], start + present.seconds[k, c] - present.arrivals[b])
     if earned <= 0.0:
         return 0.0
-    return float(earned / tables.per[k, c]) if tables.per[k, c] > 0.0 else math.inf
+    return float(earned / present.per[k, c]) if present.per[k, c] > 0.0 else math.inf
 
 
 @compiled_inside
 def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
     """Return a task's best objective, its column and its start; the column is -1 if it has none above 0."""
-    k, ends_at = present.waiting.kind[b], present.ends_at
+    k, ends_at = present.kind[b], present.ends_at
     best, column, best_start = 0.0, -1, math.inf
-    for c in range(len(present.tables.cluster)):
-        if not present.waiting.allowed[b, c] or board.start[k, c] >= ends_at:
+    for c in range(len(present.cluster)):
+        if not present.allowed[b, c] or board.start[k, c] >= ends_at:
             continue
         if objective(present, b, c, board.start[k, c]) <= best:  # nor better at its earliest start
             continue
@@ -200,18 +189,18 @@ def look(present: Present, board: Board, b: int) -> tuple[float, int, float]:
 @compiled_inside
 def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integers) -> int:
     """Fill the heap with the tasks that may earn something, by upper bounds; return how many there are."""
-    tables, waiting, size = present.tables, present.waiting, 0
+    size = 0
     for b in range(len(keys)):
         if done[b]:
             continue
-        k, soonest, least = waiting.kind[b], math.inf, math.inf
-        for c in range(len(tables.cluster)):
-            if waiting.allowed[b, c] and board.start[k, c] < present.ends_at:
-                soonest = min(soonest, board.start[k, c] + tables.seconds[k, c])
-                least = min(least, tables.per[k, c])
+        k, soonest, least = present.kind[b], math.inf, math.inf
+        for c in range(len(present.cluster)):
+            if present.allowed[b, c] and board.start[k, c] < present.ends_at:
+                soonest = min(soonest, board.start[k, c] + present.seconds[k, c])
+                least = min(least, present.per[k, c])
         earned = 0.0
         if soonest < math.inf:
-            earned = utility(present.worths, waiting.function[b], soonest - waiting.arrivals[b])
+            earned = utility(present.worths, present.function[b], soonest - present.arrivals[b])
         done[b] = earned <= 0.0  # and never will
         if not done[b]:
             keys[b] = -earned / least if least > 0.0 else -math.inf
@@ -225,8 +214,8 @@ def fill(present: Present, board: Board, done: Mask, keys: Floats, heap: Integer
 def may_fit_now(present: Present, board: Board, m: int) -> bool:
     """Tell whether a run in a cluster that had too little energy fits now, since it would start later."""
     again = False
-    for c in range(len(present.tables.cluster)):
-        for k in range(len(board.start) if present.tables.cluster[c] == m else 0):
+    for c in range(len(present.cluster)):
+        for k in range(len(board.start) if present.cluster[c] == m else 0):
             if board.blocked[k, c]:
                 start = start_before(present, board, k, c, present.ends_at)
                 if start < math.inf and counted(present, k, c, start) <= board.left[0]:
@@ -250,8 +239,8 @@ def goes_on(present: Present, board: Board, done: Mask) -> bool:
     if present.until == math.inf:
         return True
     for b in range(board.watched[0], len(done)):
-        for c in range(0 if done[b] else len(present.tables.cluster)):
-            if present.waiting.allowed[b, c] and can_start_soon(present, board, present.waiting.kind[b], c):
+        for c in range(0 if done[b] else len(present.cluster)):
+            if present.allowed[b, c] and can_start_soon(present, board, present.kind[b], c):
                 board.watched[0] = b
                 return True
     board.watched[0] = len(done)
@@ -266,7 +255,7 @@ def best_first(
 
     Return their places in the state, their columns, starts and nodes (2 x R each: low, high), in this order.
     """
-    board, tasks = set_up(present, openings, first), len(present.waiting.kind)
+    board, tasks = set_up(present, openings, first), len(present.kind)
     keys, heap, done = np.zeros(tasks), np.empty(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.bool_)
     columns, starts = np.full(tasks, -1, dtype=np.int64), np.zeros(tasks)
     order, nodes = np.empty(tasks, dtype=np.int64), [first.reshape(1, -1)]
@@ -274,7 +263,7 @@ def best_first(
     size = fill(present, board, done, keys, heap)
     while size > 0 and goes_on(present, board, done):
         b = heap[0]
-        k, c = present.waiting.kind[b], columns[b]
+        k, c = present.kind[b], columns[b]
         is_best = c >= 0 and start_before(present, board, k, c, present.ends_at) == starts[b]  # as it was looked at
         if not is_best or counted(present, k, c, starts[b]) > board.left[0]:
             value, c, starts[b] = look(present, board, b)
@@ -282,7 +271,7 @@ def best_first(
         else:
             order[len(nodes)], done[b] = b, True
             nodes.append(take(present, board, k, c, starts[b]))
-            if may_fit_now(present, board, present.tables.cluster[c]):
+            if may_fit_now(present, board, present.cluster[c]):
                 columns[~done] = -1
                 size = fill(present, board, done, keys, heap)
                 continue
